@@ -1,0 +1,34 @@
+//! Links the codecs that `gdal-toolchain.cmake` switched on in the bundled GDAL. Must find the same archives as that file.
+
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo:rerun-if-changed=packaging/build.rs");
+    println!("cargo:rerun-if-env-changed=TACO_STUDIO_CODECS");
+    if std::env::var_os("CARGO_FEATURE_BUNDLED_GDAL").is_none() {
+        return;
+    }
+    for (archive, needed_by_others) in [("webp", false), ("sharpyuv", true), ("openjp2", false), ("deflate", false)] {
+        match find(archive) {
+            // An archive's full path, after everything else on the line: GDAL's own archives come first and refer to it.
+            Some(path) => println!("cargo:rustc-link-arg={}", path.display()),
+            None if needed_by_others => {}
+            None => println!(
+                "cargo:warning=lib{archive}.a was not found: the bundled GDAL is built without it (packaging/run installs it)"
+            ),
+        }
+    }
+}
+
+fn find(archive: &str) -> Option<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(root) = std::env::var_os("TACO_STUDIO_CODECS") {
+        folders.push(Path::new(&root).join("lib"));
+    }
+    if let Ok(entries) = std::fs::read_dir("/usr/lib") {
+        let multiarch = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        folders.extend(multiarch.filter(|path| path.to_string_lossy().ends_with("-linux-gnu")));
+    }
+    folders.extend(["/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"].map(PathBuf::from));
+    folders.into_iter().map(|folder| folder.join(format!("lib{archive}.a"))).find(|path| path.exists())
+}

@@ -1,0 +1,37 @@
+# Read by CMake while the bundled GDAL is configured (`.cargo/config.toml` names it). gdal-src switches every external
+# library off; these cache variables switch on the codecs that EO files need, as static archives. `packaging/build.rs`
+# gives the same archives to the linker; zstd's code comes from zstd-sys, so only its header matters here.
+# A codec whose archive is missing stays off: `taco-studio --version` lists the drivers that were built.
+file(GLOB taco_multiarch /usr/lib/*-linux-gnu)
+set(taco_libraries $ENV{TACO_STUDIO_CODECS}/lib ${taco_multiarch} /usr/lib64 /usr/lib /opt/homebrew/lib /usr/local/lib)
+set(taco_headers $ENV{TACO_STUDIO_CODECS}/include /usr/include /opt/homebrew/include /usr/local/include)
+
+macro(taco_codec option library_variable include_variable archive header)
+  unset(taco_found_library)
+  unset(taco_found_header)
+  foreach(folder ${taco_libraries})
+    if(NOT taco_found_library AND EXISTS ${folder}/lib${archive}.a)
+      set(taco_found_library ${folder}/lib${archive}.a)
+    endif()
+  endforeach()
+  foreach(folder ${taco_headers})
+    file(GLOB taco_candidates ${folder}/${header} ${folder}/openjpeg-2.*/${header})
+    if(NOT taco_found_header AND taco_candidates)
+      list(GET taco_candidates -1 taco_candidate)
+      string(REPLACE "/${header}" "" taco_found_header ${taco_candidate})
+    endif()
+  endforeach()
+  if(taco_found_library AND taco_found_header)
+    set(${option} ON CACHE BOOL "static codec" FORCE)
+    set(${library_variable} ${taco_found_library} CACHE FILEPATH "static codec" FORCE)
+    set(${include_variable} ${taco_found_header} CACHE PATH "static codec" FORCE)
+    foreach(driver ${ARGN})
+      set(GDAL_ENABLE_DRIVER_${driver} ON CACHE BOOL "static codec" FORCE)
+    endforeach()
+  endif()
+endmacro()
+
+taco_codec(GDAL_USE_ZSTD ZSTD_LIBRARY ZSTD_INCLUDE_DIR zstd zstd.h)
+taco_codec(GDAL_USE_DEFLATE Deflate_LIBRARY_RELEASE Deflate_INCLUDE_DIR deflate libdeflate.h)
+taco_codec(GDAL_USE_WEBP WEBP_LIBRARY WEBP_INCLUDE_DIR webp webp/encode.h WEBP)
+taco_codec(GDAL_USE_OPENJPEG OPENJPEG_LIBRARY OPENJPEG_INCLUDE_DIR openjp2 opj_config.h JP2OPENJPEG)

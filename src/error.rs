@@ -1,0 +1,208 @@
+//! The one error type of the studio: what happened, where, and what to do. Must not know any other module.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// `Result` with the studio's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of trouble it is: decides the exit code and how the window shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The person asked for something that can't be: a bad argument, an edit of a row that is not there.
+    Usage,
+    /// A file, folder or address can't be read or written.
+    Io,
+    /// The bytes are not what the format asks for.
+    Format,
+    /// The format is known by name, but this version can't do that with it.
+    Unsupported,
+    /// The dataset breaks a rule, so the operation would make something that others refuse.
+    Invalid,
+    /// The person or a later request stopped the work. A normal outcome.
+    Cancelled,
+    /// A fault of the studio itself.
+    Internal,
+}
+
+/// An error that a person can act on. `Display` gives the whole chain in one line; [`Error::report`] gives it in several.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    summary: String,
+    place: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    hints: Vec<String>,
+}
+
+impl Error {
+    /// An error with one sentence that says what happened.
+    pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
+        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new() }
+    }
+
+    /// [`Kind::Usage`].
+    pub fn usage(summary: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, summary)
+    }
+
+    /// [`Kind::Format`].
+    pub fn format(summary: impl Into<String>) -> Self {
+        Self::new(Kind::Format, summary)
+    }
+
+    /// [`Kind::Invalid`].
+    pub fn invalid(summary: impl Into<String>) -> Self {
+        Self::new(Kind::Invalid, summary)
+    }
+
+    /// [`Kind::Unsupported`].
+    pub fn unsupported(summary: impl Into<String>) -> Self {
+        Self::new(Kind::Unsupported, summary)
+    }
+
+    /// [`Kind::Internal`].
+    pub fn internal(summary: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, summary)
+    }
+
+    /// The work was stopped on request.
+    pub fn cancelled() -> Self {
+        Self::new(Kind::Cancelled, "cancelled")
+    }
+
+    /// An input or output error at `path`; `doing` completes "could not …".
+    pub fn io(doing: &str, path: &Path, source: std::io::Error) -> Self {
+        let hint = io_hint(&source);
+        let mut error = Self::new(Kind::Io, format!("could not {doing}")).at_path(path).because(source);
+        error.hints.extend(hint.map(str::to_owned));
+        error
+    }
+
+    /// Names the place: a path, or a sample as `roi_0007 / s2 / t02`.
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Self {
+        self.place = Some(place.to_string());
+        self
+    }
+
+    /// Names the file or folder.
+    #[must_use]
+    pub fn at_path(self, path: &Path) -> Self {
+        self.at(path.display())
+    }
+
+    /// Keeps the error that lies below.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What kind of trouble it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What happened, in one sentence, without the place.
+    pub fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// Where: a path or a sample.
+    pub fn place(&self) -> Option<&str> {
+        self.place.as_deref()
+    }
+
+    /// What to do, best first.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// True when the work was only stopped.
+    pub fn is_cancelled(&self) -> bool {
+        self.kind == Kind::Cancelled
+    }
+
+    /// The exit code of a command that ends with this error: 2, or 130 when it was stopped.
+    pub fn exit_code(&self) -> u8 {
+        if self.is_cancelled() { 130 } else { 2 }
+    }
+
+    /// The error as several lines: the sentence and place, the reasons below it, the next steps.
+    pub fn report(&self) -> String {
+        let mut text = self.to_string();
+        for hint in &self.hints {
+            text.push_str("\n  try: ");
+            text.push_str(hint);
+        }
+        text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary)?;
+        if let Some(source) = &self.source {
+            write!(f, ": {source}")?;
+            let mut below = source.source();
+            while let Some(error) = below {
+                write!(f, ": {error}")?;
+                below = error.source();
+            }
+        }
+        if let Some(place) = &self.place {
+            write!(f, " ({place})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source.as_ref() as &(dyn std::error::Error + 'static))
+    }
+}
+
+fn io_hint(error: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => Some("check the path, or whether the disk that holds it is attached"),
+        ErrorKind::PermissionDenied => Some("check the permissions of the file and of the folder that holds it"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("free some space, or write to another disk"),
+        ErrorKind::ReadOnlyFilesystem => Some("write to another folder"),
+        _ => None,
+    }
+}
+
+/// Turns an input or output failure into an [`Error`] that names the path.
+pub trait IoContext<T> {
+    /// `doing` completes "could not …".
+    fn io_at(self, doing: &str, path: impl Into<PathBuf>) -> Result<T>;
+}
+
+impl<T> IoContext<T> for std::io::Result<T> {
+    fn io_at(self, doing: &str, path: impl Into<PathBuf>) -> Result<T> {
+        self.map_err(|error| Error::io(doing, &path.into(), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_what_why_and_where() {
+        let error = Error::io("read the sample", Path::new("/data/a.tif"), std::io::Error::from(std::io::ErrorKind::NotFound));
+        assert_eq!(error.to_string(), "could not read the sample: entity not found (/data/a.tif)");
+        assert!(error.report().contains("try: check the path"));
+        assert_eq!(error.exit_code(), 2);
+    }
+}

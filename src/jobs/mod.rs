@@ -1,0 +1,224 @@
+//! Work off the interface thread: jobs with progress, stages, warnings and cancel. Knows no domain and names no window type.
+
+mod progress;
+
+pub use progress::{JobContext, Progress, Stage};
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// Names one job for as long as the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct JobId(pub u64);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "job {}", self.0)
+    }
+}
+
+/// Starts jobs, each on a thread of its own; work inside a job that can be split uses rayon's pool.
+#[derive(Clone)]
+pub struct Jobs {
+    next: Arc<AtomicU64>,
+    wake: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Jobs {
+    /// `wake` is called from worker threads when a job ends, so that an idle window looks again.
+    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { next: Arc::new(AtomicU64::new(1)), wake: Arc::new(wake) }
+    }
+
+    /// Jobs that wake nobody: the command line and tests wait instead.
+    pub fn quiet() -> Self {
+        Self::new(|| {})
+    }
+
+    /// Runs `work` on a new thread. A panic inside becomes an error of the job, not the end of the program.
+    pub fn start<T: Send + 'static>(
+        &self,
+        label: impl Into<String>,
+        work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+    ) -> Job<T> {
+        let id = JobId(self.next.fetch_add(1, Ordering::Relaxed));
+        let label = label.into();
+        let context = JobContext::default();
+        let (sender, receiver) = sync_channel(1);
+        let inner = context.clone();
+        let wake = self.wake.clone();
+        let name = label.clone();
+        let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
+                .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
+            // Nobody listens any more when the job was dropped: its result is not wanted.
+            let _ = sender.send(outcome);
+            wake();
+        });
+        let mut early = None;
+        if let Err(error) = spawned {
+            early = Some(Err(Error::internal(format!("could not start a thread for {label}")).because(error)));
+        }
+        Job { id, label, context, receiver, early, started: Instant::now() }
+    }
+}
+
+/// The error for a panic that was caught while doing `what`.
+pub fn panic_error(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "unknown reason".to_owned());
+    Error::internal(format!("{what} stopped unexpectedly: {text}")).hint("report this with the log")
+}
+
+/// A running or finished piece of work with its typed result.
+pub struct Job<T> {
+    id: JobId,
+    label: String,
+    context: JobContext,
+    receiver: Receiver<Result<T>>,
+    early: Option<Result<T>>,
+    started: Instant,
+}
+
+impl<T> Job<T> {
+    /// The job's name for commands and logs.
+    pub fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// What the job does, for people.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Asks the job to stop at its next check. Its result will be [`crate::error::Kind::Cancelled`], or done if it was too late.
+    pub fn cancel(&self) {
+        self.context.cancel();
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        self.context.progress()
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The result, if the job has ended; at most once.
+    pub fn try_take(&mut self) -> Option<Result<T>> {
+        if let Some(early) = self.early.take() {
+            return Some(early);
+        }
+        match self.receiver.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(Error::internal(format!("{} ended without a result", self.label)))),
+        }
+    }
+
+    /// Waits up to `patience` for the result.
+    pub fn wait_for(&mut self, patience: Duration) -> Option<Result<T>> {
+        if let Some(early) = self.early.take() {
+            return Some(early);
+        }
+        match self.receiver.recv_timeout(patience) {
+            Ok(outcome) => Some(outcome),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(Error::internal(format!("{} ended without a result", self.label)))),
+        }
+    }
+}
+
+/// Work of which only the newest request counts: starting another cancels the one before.
+#[derive(Default)]
+pub struct Latest<T> {
+    job: Option<Job<T>>,
+}
+
+impl<T: Send + 'static> Latest<T> {
+    /// No request yet.
+    pub fn new() -> Self {
+        Self { job: None }
+    }
+
+    /// Replaces the running request.
+    pub fn start(&mut self, jobs: &Jobs, label: &str, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) {
+        if let Some(old) = self.job.take() {
+            old.cancel();
+        }
+        self.job = Some(jobs.start(label, work));
+    }
+
+    /// Stops the running request.
+    pub fn cancel(&mut self) {
+        if let Some(old) = self.job.take() {
+            old.cancel();
+        }
+    }
+
+    /// True while a request runs.
+    pub fn is_running(&self) -> bool {
+        self.job.is_some()
+    }
+
+    /// The newest request's result, if it has ended.
+    pub fn try_take(&mut self) -> Option<Result<T>> {
+        let outcome = self.job.as_mut()?.try_take()?;
+        self.job = None;
+        Some(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_job_gives_its_result_and_progress() {
+        let mut job = Jobs::quiet().start("count", |ctx| {
+            ctx.stage("counting", Some(3));
+            for _ in 0..3 {
+                ctx.check()?;
+                ctx.step(1);
+            }
+            Ok(7)
+        });
+        assert_eq!(job.wait_for(PATIENCE).expect("ends").expect("works"), 7);
+        assert_eq!(job.progress().done, 3);
+        assert_eq!(job.progress().total, Some(3));
+    }
+
+    #[test]
+    fn a_cancelled_job_ends_at_its_next_check() {
+        let mut job: Job<()> = Jobs::quiet().start("endless", |ctx| {
+            loop {
+                ctx.check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        job.cancel();
+        let error = job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled");
+        assert_eq!(error.kind(), Kind::Cancelled);
+    }
+
+    #[test]
+    fn a_panic_is_an_error_of_the_job() {
+        let mut job: Job<()> = Jobs::quiet().start("breaks", |_| panic!("on purpose"));
+        let error = job.wait_for(PATIENCE).expect("ends").expect_err("panicked");
+        assert!(error.to_string().contains("on purpose"));
+    }
+}

@@ -1,0 +1,4 @@
+//! stub
+pub mod error;
+pub mod jobs;
+pub mod model;

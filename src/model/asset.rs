@@ -1,0 +1,96 @@
+//! Where a sample's bytes are. Parsed once; only [`AssetPath::to_vsi`] writes GDAL's notation.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// A file, or a range of bytes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum AssetPath {
+    /// A whole file on this machine.
+    File(Arc<Path>),
+    /// `size` bytes from `offset` of the container.
+    Range {
+        /// The file that holds the range.
+        container: Arc<Path>,
+        /// First byte.
+        offset: u64,
+        /// Length in bytes.
+        size: u64,
+    },
+    /// Anything else that GDAL opens: `/vsicurl/…`, `NETCDF:"…"`, a connection string.
+    Vsi(Arc<str>),
+}
+
+impl AssetPath {
+    /// A whole file.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        AssetPath::File(Arc::from(path.into()))
+    }
+
+    /// Reads typed or pasted text: a plain path, `file://…`, or `/vsisubfile/{offset}_{size},{path}`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::usage("the path is empty"));
+        }
+        if let Some(rest) = text.strip_prefix("/vsisubfile/") {
+            let range = rest.split_once(',').and_then(|(range, path)| {
+                let (offset, size) = range.split_once('_')?;
+                Some((offset.parse().ok()?, size.parse().ok()?, path))
+            });
+            let (offset, size, path) = range
+                .ok_or_else(|| Error::usage("this is not a byte range").at(text).hint("write /vsisubfile/OFFSET_SIZE,PATH"))?;
+            if path.starts_with("/vsi") {
+                return Ok(AssetPath::Vsi(Arc::from(text)));
+            }
+            return Ok(AssetPath::Range { container: Arc::from(Path::new(path)), offset, size });
+        }
+        if text.starts_with("/vsi") {
+            return Ok(AssetPath::Vsi(Arc::from(text)));
+        }
+        Ok(AssetPath::file(text.strip_prefix("file://").unwrap_or(text)))
+    }
+
+    /// The path as GDAL wants it.
+    pub fn to_vsi(&self) -> String {
+        match self {
+            AssetPath::File(path) => path.display().to_string(),
+            AssetPath::Range { container, offset, size } => format!("/vsisubfile/{offset}_{size},{}", container.display()),
+            AssetPath::Vsi(text) => text.to_string(),
+        }
+    }
+
+    /// The file on this machine that holds the bytes.
+    pub fn local_file(&self) -> Option<&Path> {
+        match self {
+            AssetPath::File(path) | AssetPath::Range { container: path, .. } => Some(path),
+            AssetPath::Vsi(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for AssetPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_vsi())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_read_back() {
+        let text = "/vsisubfile/210_24909,/data/change, new.tacozip";
+        let asset = AssetPath::parse(text).expect("parses");
+        assert_eq!(
+            asset,
+            AssetPath::Range { container: Arc::from(Path::new("/data/change, new.tacozip")), offset: 210, size: 24909 }
+        );
+        assert_eq!(asset.to_vsi(), text);
+        assert!(AssetPath::parse("/vsisubfile/210,/a").is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! COLLECTION.json (§5.5.2): an ordered JSON object. Kept whole, so that fields of tools that we don't know survive.
+
+use serde_json::{Map, Value as Json, json};
+
+/// The keys in the order in which the Python tools write them; extensions follow, then the `taco:*` keys.
+pub const KNOWN_KEYS: [&str; 11] = [
+    "id",
+    "dataset_version",
+    "description",
+    "licenses",
+    "providers",
+    "tasks",
+    "taco_version",
+    "title",
+    "curators",
+    "keywords",
+    "extent",
+];
+
+/// The tasks that the Python tools know; others are allowed, with a warning.
+pub const TASKS: [&str; 21] = [
+    "regression",
+    "classification",
+    "scene-classification",
+    "detection",
+    "object-detection",
+    "segmentation",
+    "semantic-segmentation",
+    "instance-segmentation",
+    "panoptic-segmentation",
+    "similarity-search",
+    "generative",
+    "image-captioning",
+    "super-resolution",
+    "denoising",
+    "inpainting",
+    "colorization",
+    "style-transfer",
+    "deblurring",
+    "dehazing",
+    "foundation-model",
+    "other",
+];
+
+/// A dataset's description. Always a JSON object; a draft may lack any field.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Collection {
+    /// The fields, in file order.
+    pub fields: Map<String, Json>,
+}
+
+impl Collection {
+    /// The starting point of a new draft: every required key, mostly empty, so that the form and the checks show what is missing.
+    pub fn template() -> Self {
+        let Json::Object(fields) = json!({
+            "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [], "providers": [], "tasks": [],
+            "taco_version": "2.0.0", "title": null, "curators": null, "keywords": null, "extent": null,
+        }) else {
+            unreachable!("the template is an object")
+        };
+        Self { fields }
+    }
+
+    /// The dataset's id; empty when absent or not text.
+    pub fn id(&self) -> &str {
+        self.text("id")
+    }
+
+    /// A text field; empty when absent or not text.
+    pub fn text(&self, key: &str) -> &str {
+        self.fields.get(key).and_then(Json::as_str).unwrap_or_default()
+    }
+
+    /// The field called `key`; null counts as absent.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.fields.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Sets a field, or takes it out with `None`; returns what was there.
+    pub fn set(&mut self, key: &str, value: Option<Json>) -> Option<Json> {
+        match value {
+            Some(value) => self.fields.insert(key.to_owned(), value),
+            None => self.fields.shift_remove(key),
+        }
+    }
+
+    /// The fields that describe the dataset, without those that the writer makes from the tree.
+    pub fn descriptive(&self) -> Map<String, Json> {
+        let made = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
+        self.fields.iter().filter(|(key, _)| !made.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! The id rules (specification §5.5) and the reserved names.
+
+/// Levels 0 to 5: a dataset is at most this deep.
+pub const MAX_LEVELS: usize = 6;
+/// Ids that begin like this are placeholders for missing samples.
+pub const PAD_PREFIX: &str = "__TACOPAD__";
+/// The file in every FOLDER that holds the metadata of its children.
+pub const META_NAME: &str = "__meta__";
+
+/// Why an id can't be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdFault {
+    /// No character at all.
+    #[error("is empty; an id needs at least one character")]
+    Empty,
+    /// `/`, `\` or `:`.
+    #[error("contains \"{0}\"; ids may not contain / \\ or :")]
+    Separator(char),
+    /// A control character, NUL and line ends among them.
+    #[error("contains the control character U+{0:04X}; remove it")]
+    Control(u32),
+    /// `.` or `..` would leave the folder.
+    #[error("is a path step (\".\" or \"..\"); give it a name")]
+    PathStep,
+    /// `__` is reserved.
+    #[error("starts with \"__\", which is reserved for padding; drop the underscores")]
+    Reserved,
+    /// An upper-case letter, a space, or no letter at all in a dataset id.
+    #[error("has to be lower-case letters, digits, \"_\" and \"-\", with at least one letter")]
+    DatasetAlphabet,
+    /// A metadata key outside `^[a-zA-Z0-9_]+(:\w+)?$`.
+    #[error("has to be letters, digits and \"_\", with at most one \":\" between namespace and name")]
+    FieldAlphabet,
+    /// `id`, `type`, `path` and `internal:*` are made by the writer.
+    #[error("is made by the writer; choose another name")]
+    FieldReserved,
+    /// Longer than file systems allow.
+    #[error("is {0} bytes long; file systems allow 255")]
+    TooLong(usize),
+}
+
+/// Checks a sample's id (§5.5.1). Padding ids pass. Stricter than the Python tools where those would leave the folder:
+/// an empty id, `.`, `..` and control characters are refused.
+pub fn check_sample_id(id: &str) -> Result<(), IdFault> {
+    if id.is_empty() {
+        return Err(IdFault::Empty);
+    }
+    if let Some(separator) = id.chars().find(|c| matches!(c, '/' | '\\' | ':')) {
+        return Err(IdFault::Separator(separator));
+    }
+    if let Some(control) = id.chars().find(|c| c.is_control()) {
+        return Err(IdFault::Control(control as u32));
+    }
+    if id == "." || id == ".." {
+        return Err(IdFault::PathStep);
+    }
+    if id.starts_with("__") && !is_padding(id) {
+        return Err(IdFault::Reserved);
+    }
+    if id.len() > 255 {
+        return Err(IdFault::TooLong(id.len()));
+    }
+    Ok(())
+}
+
+/// True for a placeholder `__TACOPAD__N`.
+pub fn is_padding(id: &str) -> bool {
+    id.starts_with(PAD_PREFIX)
+}
+
+/// Checks a dataset's id (§5.5.2): what the Python tools accept, that is letters of any script without upper case.
+pub fn check_dataset_id(id: &str) -> Result<(), IdFault> {
+    if id.is_empty() {
+        return Err(IdFault::Empty);
+    }
+    let alphabet = id.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric());
+    let cased = id.chars().any(char::is_lowercase) && !id.chars().any(char::is_uppercase);
+    if alphabet && cased { Ok(()) } else { Err(IdFault::DatasetAlphabet) }
+}
+
+/// Checks the name of a metadata field (§7.2).
+pub fn check_field_name(name: &str) -> Result<(), IdFault> {
+    if name.is_empty() {
+        return Err(IdFault::Empty);
+    }
+    if matches!(name, "id" | "type" | "path") || name.starts_with("internal:") {
+        return Err(IdFault::FieldReserved);
+    }
+    let (namespace, rest) = match name.split_once(':') {
+        Some((namespace, rest)) => (namespace, Some(rest)),
+        None => (name, None),
+    };
+    let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let wide = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if plain(namespace) && rest.is_none_or(wide) { Ok(()) } else { Err(IdFault::FieldAlphabet) }
+}
+
+/// True when a path found in an archive stays below the folder that it is joined to, on every system.
+pub fn safe_relative(path: &str) -> bool {
+    !path.is_empty()
+        && !path.starts_with('/')
+        && !path.contains(['\\', '\0'])
+        && path.split('/').enumerate().all(|(i, part)| !matches!(part, "" | "." | "..") && !(i == 0 && part.contains(':')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_ids() {
+        for good in ["roi_0007", "a b", "γ.tif", "a-b", "__TACOPAD__3", "_x"] {
+            assert_eq!(check_sample_id(good), Ok(()), "{good}");
+        }
+        assert_eq!(check_sample_id("a:b"), Err(IdFault::Separator(':')));
+        assert_eq!(check_sample_id("a\\b"), Err(IdFault::Separator('\\')));
+        assert_eq!(check_sample_id(""), Err(IdFault::Empty));
+        assert_eq!(check_sample_id(".."), Err(IdFault::PathStep));
+        assert_eq!(check_sample_id("a\nb"), Err(IdFault::Control(10)));
+        assert_eq!(check_sample_id("__meta__"), Err(IdFault::Reserved));
+    }
+
+    #[test]
+    fn dataset_ids_follow_the_python_tools() {
+        for good in ["peru-cropland-s2", "ñandú", "-a", "a1_2"] {
+            assert_eq!(check_dataset_id(good), Ok(()), "{good}");
+        }
+        for bad in ["123", "日本", "Peru", "a b", ""] {
+            assert!(check_dataset_id(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn field_names() {
+        for good in ["cloud_cover", "stac:crs", "a1:ñ"] {
+            assert_eq!(check_field_name(good), Ok(()), "{good}");
+        }
+        for bad in ["", "a:b:c", "a b", "stac:", "id", "internal:offset"] {
+            assert!(check_field_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn archive_paths_stay_inside() {
+        assert!(safe_relative("DATA/a/b.tif"));
+        for bad in ["../a", "/a", "a//b", "a/./b", "C:/a", "a\\b", "", "a/.."] {
+            assert!(!safe_relative(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The data model as plain data (specification part I): ids, values, samples, tortillas, the collection, the tree's skeleton.
+//! No input or output, no threads, no format details.
+
+mod asset;
+mod collection;
+mod ids;
+mod sample;
+mod skeleton;
+mod value;
+
+pub use asset::AssetPath;
+pub use collection::{Collection, KNOWN_KEYS, TASKS};
+pub use ids::{
+    IdFault, MAX_LEVELS, META_NAME, PAD_PREFIX, check_dataset_id, check_field_name, check_sample_id, is_padding, safe_relative,
+};
+pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
+pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
+pub use value::{FieldSpec, Value, dtype_name};

@@ -1,0 +1,289 @@
+//! The bare tree of a dataset, column by column: ids, types and parents of every level. What the PIT checks, the tree
+//! panel and `taco:pit_schema` are computed from; a million samples take some tens of megabytes.
+
+use std::collections::BTreeMap;
+
+use arrow::array::{Array, StringArray, StringBuilder};
+
+use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla};
+
+/// One level: parallel columns, one entry for each sample.
+#[derive(Clone, Debug)]
+pub struct SkeletonLevel {
+    /// Ids; never null.
+    pub ids: StringArray,
+    /// True for FOLDER.
+    pub folder: Vec<bool>,
+    /// Row of the parent in the level above; the own row on level 0.
+    pub parents: Vec<u32>,
+    /// Where a row's children begin in `child_rows`; one entry more than there are rows.
+    child_start: Vec<u32>,
+    /// Rows of the next level, grouped by parent, in table order.
+    child_rows: Vec<u32>,
+}
+
+/// All levels.
+#[derive(Clone, Debug, Default)]
+pub struct Skeleton {
+    /// Level 0 first.
+    pub levels: Vec<SkeletonLevel>,
+}
+
+impl SkeletonLevel {
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.folder.len()
+    }
+
+    /// True without samples.
+    pub fn is_empty(&self) -> bool {
+        self.folder.is_empty()
+    }
+
+    /// The id in `row`.
+    pub fn id(&self, row: u32) -> &str {
+        self.ids.value(row as usize)
+    }
+
+    /// FILE or FOLDER.
+    pub fn kind(&self, row: u32) -> SampleKind {
+        if self.folder[row as usize] { SampleKind::Folder } else { SampleKind::File }
+    }
+
+    /// The rows of `row`'s children in the next level.
+    pub fn children(&self, row: u32) -> &[u32] {
+        let range = self.child_start[row as usize] as usize..self.child_start[row as usize + 1] as usize;
+        &self.child_rows[range]
+    }
+}
+
+impl Skeleton {
+    /// Builds the tree from level columns (ids, FOLDER flags, parents). Rows whose parent does not exist are in no
+    /// `children` list; the level checks report them.
+    pub fn from_columns(columns: Vec<(StringArray, Vec<bool>, Vec<u32>)>) -> Self {
+        let mut levels: Vec<SkeletonLevel> = columns
+            .into_iter()
+            .map(|(ids, folder, parents)| SkeletonLevel { ids, folder, parents, child_start: Vec::new(), child_rows: Vec::new() })
+            .collect();
+        for depth in 0..levels.len() {
+            let rows = levels[depth].len();
+            let (start, children) = match levels.get(depth + 1) {
+                Some(next) => group_by_parent(rows, &next.parents),
+                None => (vec![0; rows + 1], Vec::new()),
+            };
+            levels[depth].child_start = start;
+            levels[depth].child_rows = children;
+        }
+        Self { levels }
+    }
+
+    /// The tree of a draft. Deeper than [`MAX_LEVELS`] is kept, so that the checks can say so.
+    pub fn of(dataset: &Dataset) -> Self {
+        struct Growing {
+            ids: StringBuilder,
+            folder: Vec<bool>,
+            parents: Vec<u32>,
+        }
+        fn walk<'a>(tortillas: Vec<(u32, &'a Tortilla)>, levels: &mut Vec<Growing>, top: bool) {
+            let mut below: Vec<(u32, &'a Tortilla)> = Vec::new();
+            let mut level = Growing { ids: StringBuilder::new(), folder: Vec::new(), parents: Vec::new() };
+            for (parent, tortilla) in tortillas {
+                for sample in &tortilla.samples {
+                    let row = level.folder.len() as u32;
+                    level.ids.append_value(&sample.id);
+                    level.folder.push(sample.kind() == SampleKind::Folder);
+                    level.parents.push(if top { row } else { parent });
+                    if let Some(children) = sample.children() {
+                        below.push((row, children));
+                    }
+                }
+            }
+            if level.folder.is_empty() {
+                return;
+            }
+            levels.push(level);
+            // Twice the limit is enough to report; a file could nest without end.
+            if levels.len() < MAX_LEVELS * 2 {
+                walk(below, levels, false);
+            }
+        }
+        let mut levels = Vec::new();
+        walk(vec![(0, &dataset.root)], &mut levels, true);
+        Self::from_columns(levels.into_iter().map(|mut level| (level.ids.finish(), level.folder, level.parents)).collect())
+    }
+
+    /// Samples on all levels.
+    pub fn total(&self) -> usize {
+        self.levels.iter().map(SkeletonLevel::len).sum()
+    }
+
+    /// The ids from the root to `row` of `level`.
+    pub fn path(&self, level: usize, row: u32) -> SamplePath {
+        let mut ids = Vec::with_capacity(level + 1);
+        let mut row = row;
+        for depth in (0..=level).rev() {
+            let table = &self.levels[depth];
+            let inside = row as usize;
+            if inside >= table.len() {
+                break;
+            }
+            ids.push(table.ids.value(inside).into());
+            row = table.parents[inside];
+        }
+        ids.reverse();
+        SamplePath(ids)
+    }
+
+    /// The level and row of the sample with these ids.
+    pub fn find(&self, path: &SamplePath) -> Option<(usize, u32)> {
+        let (first, rest) = path.0.split_first()?;
+        let top = self.levels.first()?;
+        let mut row = (0..top.len() as u32).find(|&row| top.id(row) == &**first)?;
+        for (depth, id) in rest.iter().enumerate() {
+            let below = self.levels.get(depth + 1)?;
+            row = *self.levels[depth].children(row).iter().find(|&&child| below.id(child) == &**id)?;
+        }
+        Some((path.0.len() - 1, row))
+    }
+}
+
+fn group_by_parent(rows: usize, parents: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut start = vec![0u32; rows + 1];
+    for &parent in parents.iter().filter(|&&parent| (parent as usize) < rows) {
+        start[parent as usize + 1] += 1;
+    }
+    for row in 0..rows {
+        start[row + 1] += start[row];
+    }
+    let mut next = start.clone();
+    let mut children = vec![0u32; start[rows] as usize];
+    for (child, &parent) in parents.iter().enumerate() {
+        if (parent as usize) < rows {
+            children[next[parent as usize] as usize] = child as u32;
+            next[parent as usize] += 1;
+        }
+    }
+    (start, children)
+}
+
+/// The children of one FOLDER of the pattern: `taco:pit_schema` → `hierarchy` → one entry.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PitPattern {
+    /// Samples of the whole dataset that stand in this pattern.
+    pub n: u64,
+    /// Types by position.
+    #[serde(rename = "type")]
+    pub kinds: Vec<SampleKind>,
+    /// Ids by position.
+    #[serde(rename = "id")]
+    pub ids: Vec<String>,
+}
+
+/// `taco:pit_schema` as written.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PitSchema {
+    /// Number and type of the roots.
+    pub root: PitRoot,
+    /// Number of roots, then the most children of one FOLDER level by level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shape: Vec<u64>,
+    /// Level number → one pattern for every FOLDER of every pattern above, in tree order.
+    pub hierarchy: BTreeMap<String, Vec<PitPattern>>,
+}
+
+/// `taco:pit_schema` → `root`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PitRoot {
+    /// Number of roots.
+    pub n: u64,
+    /// Their common type.
+    #[serde(rename = "type")]
+    pub kind: SampleKind,
+}
+
+impl PitSchema {
+    /// The schema of a tree: every FOLDER of every pattern is followed by its path, at every depth. The pattern of a FOLDER
+    /// is its longest group of children. `None` for a tree without samples.
+    pub fn of(tree: &Skeleton) -> Option<Self> {
+        let top = tree.levels.first().filter(|level| !level.is_empty())?;
+        let mut hierarchy = BTreeMap::new();
+        let mut shape = vec![top.len() as u64];
+        let everyone: Vec<u32> = (0..top.len() as u32).collect();
+        let mut groups = vec![everyone];
+        for depth in 1..tree.levels.len() {
+            let (above, here) = (&tree.levels[depth - 1], &tree.levels[depth]);
+            let mut patterns = Vec::new();
+            let mut next = Vec::new();
+            let mut widest = 0;
+            for parents in &groups {
+                let Some(best) =
+                    parents.iter().copied().reduce(|a, b| if above.children(b).len() > above.children(a).len() { b } else { a })
+                else {
+                    continue;
+                };
+                let model = above.children(best);
+                widest = widest.max(model.len());
+                if model.is_empty() {
+                    continue;
+                }
+                patterns.push(PitPattern {
+                    n: parents.iter().map(|&parent| above.children(parent).len() as u64).sum(),
+                    kinds: model.iter().map(|&row| here.kind(row)).collect(),
+                    ids: model.iter().map(|&row| here.id(row).to_owned()).collect(),
+                });
+                for &row in model.iter().filter(|&&row| here.folder[row as usize]) {
+                    let same_id = |&&child: &&u32| here.folder[child as usize] && here.id(child) == here.id(row);
+                    next.push(parents.iter().flat_map(|&parent| above.children(parent).iter().filter(same_id).copied()).collect());
+                }
+            }
+            shape.push(widest as u64);
+            hierarchy.insert(depth.to_string(), patterns);
+            groups = next;
+        }
+        Some(Self { root: PitRoot { n: top.len() as u64, kind: top.kind(0) }, shape, hierarchy })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sample;
+
+    fn scene(id: &str, parts: &[&str]) -> Sample {
+        let files = parts.iter().map(|part| Sample::file(part, "/x", 1)).collect();
+        let s2 = Sample::folder("s2", Tortilla::new(files));
+        Sample::folder(id, Tortilla::new(vec![s2, Sample::file("label", "/y", 1)]))
+    }
+
+    fn dataset() -> Dataset {
+        let root = Tortilla::new(vec![scene("b", &["t0", "t1"]), scene("a", &["t0", "t1"])]);
+        Dataset { root: root.into(), ..Dataset::default() }
+    }
+
+    #[test]
+    fn rows_are_grouped_by_parent_in_tree_order() {
+        let tree = Skeleton::of(&dataset());
+        assert_eq!(tree.levels.iter().map(SkeletonLevel::len).collect::<Vec<_>>(), [2, 4, 4]);
+        assert_eq!(tree.levels[2].parents, [0, 0, 2, 2]);
+        assert_eq!(tree.path(2, 3).to_string(), "a / s2 / t1");
+        assert_eq!(tree.find(&SamplePath::parse("a/s2/t1")), Some((2, 3)));
+    }
+
+    #[test]
+    fn pit_schema_counts_every_sample_of_a_pattern() {
+        let schema = PitSchema::of(&Skeleton::of(&dataset())).expect("has samples");
+        assert_eq!(schema.shape, [2, 2, 2]);
+        let json = serde_json::to_value(&schema).expect("is JSON");
+        assert_eq!(json["root"], serde_json::json!({"n": 2, "type": "FOLDER"}));
+        assert_eq!(json["hierarchy"]["1"][0], serde_json::json!({"n": 4, "type": ["FOLDER", "FILE"], "id": ["s2", "label"]}));
+        assert_eq!(json["hierarchy"]["2"][0], serde_json::json!({"n": 4, "type": ["FILE", "FILE"], "id": ["t0", "t1"]}));
+    }
+
+    #[test]
+    fn rows_with_a_parent_out_of_range_are_nobodys_children() {
+        let ids = |ids: &[&str]| StringArray::from_iter_values(ids.iter());
+        let tree =
+            Skeleton::from_columns(vec![(ids(&["a"]), vec![true], vec![0]), (ids(&["x", "y"]), vec![false, false], vec![9, 0])]);
+        assert_eq!(tree.levels[0].children(0), [1]);
+    }
+}

@@ -1,0 +1,234 @@
+//! One metadata value and the description of one metadata field.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, TimeUnit};
+
+/// A metadata field: name, type, and the sentence that `taco:field_schema` carries.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct FieldSpec {
+    /// `namespace:name` or a plain name (§5.5.1).
+    pub name: String,
+    /// The Arrow type, as the level tables hold it.
+    #[serde(with = "dtype_text")]
+    pub dtype: DataType,
+    /// What it means; empty where nobody said.
+    #[serde(default)]
+    pub description: String,
+}
+
+impl FieldSpec {
+    /// A field without a description.
+    pub fn new(name: impl Into<String>, dtype: DataType) -> Self {
+        Self { name: name.into(), dtype, description: String::new() }
+    }
+}
+
+/// One cell of a sample's metadata. Small, because a draft may hold a million samples.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    /// Not known.
+    #[default]
+    Null,
+    /// `bool`.
+    Bool(bool),
+    /// Any signed integer, date (days), time or timestamp (in the unit of the field's type).
+    Int(i64),
+    /// Any unsigned integer.
+    UInt(u64),
+    /// `float` and `double`.
+    Float(f64),
+    /// `string`.
+    Text(Arc<str>),
+    /// `binary`.
+    Bytes(Arc<[u8]>),
+    /// A list, element by element.
+    List(Arc<[Value]>),
+    /// Any other Arrow type (struct, decimal, dictionary, …), as an array of one row, so that nothing is lost on the way.
+    Other(ArrayRef),
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::UInt(a), Value::UInt(b)) => a == b,
+            // Bits, so that a NaN equals itself: undo has to give back what was there.
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Text(a), Value::Text(b)) => a == b,
+            (Value::Bytes(a), Value::Bytes(b)) => a == b,
+            (Value::List(a), Value::List(b)) => a == b,
+            (Value::Other(a), Value::Other(b)) => a.to_data() == b.to_data(),
+            _ => false,
+        }
+    }
+}
+
+impl Value {
+    /// Text from a string.
+    pub fn text(text: impl AsRef<str>) -> Self {
+        Value::Text(Arc::from(text.as_ref()))
+    }
+
+    /// True for [`Value::Null`].
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+}
+
+/// Values in command files: plain JSON where it says everything, `{"float": 2}` and `{"bytes": […]}` where it would not.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+enum Plain {
+    Null(()),
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Text(Arc<str>),
+    List(Vec<Value>),
+    Bytes { bytes: Arc<[u8]> },
+    Whole { float: f64 },
+}
+
+impl serde::Serialize for Value {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let plain = match self {
+            Value::Null => Plain::Null(()),
+            Value::Bool(value) => Plain::Bool(*value),
+            Value::Int(value) => Plain::Int(*value),
+            Value::UInt(value) => Plain::UInt(*value),
+            // Without the tag 2.0 would read back as the integer 2.
+            Value::Float(value) if value.fract() == 0.0 => Plain::Whole { float: *value },
+            Value::Float(value) => Plain::Float(*value),
+            Value::Text(value) => Plain::Text(value.clone()),
+            Value::Bytes(value) => Plain::Bytes { bytes: value.clone() },
+            Value::List(values) => Plain::List(values.to_vec()),
+            Value::Other(array) => {
+                let message = format!("a value of type {} can't be written as JSON", dtype_name(array.data_type()));
+                return Err(serde::ser::Error::custom(message));
+            }
+        };
+        plain.serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Value {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Plain::deserialize(deserializer)? {
+            Plain::Null(()) => Value::Null,
+            Plain::Bool(value) => Value::Bool(value),
+            Plain::Int(value) => Value::Int(value),
+            Plain::UInt(value) => Value::UInt(value),
+            Plain::Float(value) | Plain::Whole { float: value } => Value::Float(value),
+            Plain::Text(value) => Value::Text(value),
+            Plain::Bytes { bytes } => Value::Bytes(bytes),
+            Plain::List(values) => Value::List(values.into()),
+        })
+    }
+}
+
+/// The type's name as `taco:field_schema` writes it: `str(pyarrow type).lower()`, for example `list<item: double>`,
+/// `timestamp[us, tz=utc]`. List elements keep the field name that the type has (`item` in memory, `element` in Parquet).
+pub fn dtype_name(dtype: &DataType) -> String {
+    fn unit(unit: &TimeUnit) -> &'static str {
+        match unit {
+            TimeUnit::Second => "s",
+            TimeUnit::Millisecond => "ms",
+            TimeUnit::Microsecond => "us",
+            TimeUnit::Nanosecond => "ns",
+        }
+    }
+    match dtype {
+        DataType::Null => "null".into(),
+        DataType::Boolean => "bool".into(),
+        DataType::Int8 => "int8".into(),
+        DataType::Int16 => "int16".into(),
+        DataType::Int32 => "int32".into(),
+        DataType::Int64 => "int64".into(),
+        DataType::UInt8 => "uint8".into(),
+        DataType::UInt16 => "uint16".into(),
+        DataType::UInt32 => "uint32".into(),
+        DataType::UInt64 => "uint64".into(),
+        DataType::Float16 => "halffloat".into(),
+        DataType::Float32 => "float".into(),
+        DataType::Float64 => "double".into(),
+        DataType::Utf8 => "string".into(),
+        DataType::LargeUtf8 => "large_string".into(),
+        DataType::Utf8View => "string_view".into(),
+        DataType::Binary => "binary".into(),
+        DataType::LargeBinary => "large_binary".into(),
+        DataType::BinaryView => "binary_view".into(),
+        DataType::FixedSizeBinary(size) => format!("fixed_size_binary[{size}]"),
+        DataType::Date32 => "date32[day]".into(),
+        DataType::Date64 => "date64[ms]".into(),
+        DataType::Time32(u) => format!("time32[{}]", unit(u)),
+        DataType::Time64(u) => format!("time64[{}]", unit(u)),
+        DataType::Duration(u) => format!("duration[{}]", unit(u)),
+        DataType::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
+        DataType::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={}]", unit(u), zone.to_lowercase()),
+        DataType::List(item) => format!("list<{}: {}>", item.name(), dtype_name(item.data_type())),
+        DataType::LargeList(item) => format!("large_list<{}: {}>", item.name(), dtype_name(item.data_type())),
+        DataType::FixedSizeList(item, size) => {
+            format!("fixed_size_list<{}: {}>[{size}]", item.name(), dtype_name(item.data_type()))
+        }
+        DataType::Struct(fields) => {
+            let fields: Vec<_> =
+                fields.iter().map(|f| format!("{}: {}", f.name().to_lowercase(), dtype_name(f.data_type()))).collect();
+            format!("struct<{}>", fields.join(", "))
+        }
+        DataType::Dictionary(index, values) => {
+            format!("dictionary<values={}, indices={}, ordered=0>", dtype_name(values), dtype_name(index))
+        }
+        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
+        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(pair) if pair.len() == 2 => {
+                format!("map<{}, {}>", dtype_name(pair[0].data_type()), dtype_name(pair[1].data_type()))
+            }
+            other => format!("map<{}>", dtype_name(other)),
+        },
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+/// Drafts and command files write a field's type by Arrow's own notation, which reads back.
+mod dtype_text {
+    use arrow::datatypes::DataType;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(dtype: &DataType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(dtype)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DataType, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::datatypes::Field;
+
+    #[test]
+    fn type_names_are_those_of_field_schema() {
+        let list = |inner| DataType::List(Arc::new(Field::new("item", inner, true)));
+        for (dtype, name) in [
+            (DataType::Float32, "float"),
+            (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), "timestamp[us, tz=utc]"),
+            (list(list(DataType::Float32)), "list<item: list<item: float>>"),
+            (DataType::Decimal128(20, 4), "decimal128(20, 4)"),
+            (
+                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+                "dictionary<values=string, indices=int32, ordered=0>",
+            ),
+        ] {
+            assert_eq!(dtype_name(&dtype), name);
+        }
+    }
+}
