@@ -1,0 +1,191 @@
+"""Times the studio against `tar` (read all, write one: the limit) and against the official toolbox, and the opening of a million rows
+against the plain Parquet read. Called by packaging/bench, which names the program.
+
+Everything runs several times in turn, with the page cache warmed in the same way before each run; the medians count.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLLECTION = {
+    "id": "bench",
+    "dataset_version": "1.0.0",
+    "description": "Random bytes, for timing.",
+    "licenses": ["CC0-1.0"],
+    "providers": [{"name": "Bench", "roles": ["producer"]}],
+    "tasks": ["classification"],
+}
+# name, files, bytes each, how many times faster than the toolbox it has to be
+CASES = [("50,000 files of 1 KiB", "small", 50_000, 1024, 20.0), ("20,000 files of 64 KiB", "medium", 20_000, 65_536, 4.0)]
+AGAINST_TAR = 1.5
+PEAK_MIB = 300.0
+OPEN_SECONDS = 1.5
+AGAINST_PARQUET = 2.5
+
+
+def make_files(folder, count, size):
+    files = folder / "files"
+    files.mkdir(parents=True)
+    generator = random.Random(size)
+    with (folder / "metadata.csv").open("w", encoding="utf-8") as table:
+        table.write("path,region,cloud_cover,quality,split\n")
+        for number in range(count):
+            name = f"sample_{number:06d}.bin"
+            (files / name).write_bytes(generator.randbytes(size))
+            split = ("train", "validation", "test")[number % 3]
+            table.write(f"{name},region {number % 40},{number % 101},{generator.random():.6f},{split}\n")
+    (folder / "collection.json").write_text(json.dumps(COLLECTION), encoding="utf-8")
+
+
+def warm(folder):
+    """Every file read once, and what earlier runs wrote brought to the disk, so that no contestant pays for another."""
+    for entry in os.scandir(folder / "files"):
+        with open(entry.path, "rb", buffering=0) as file:
+            while file.read(1 << 20):
+                pass
+    os.sync()
+
+
+def timed(command, log):
+    """Seconds and peak MiB of a command and its children; a failing one ends the bench."""
+    with log.open("wb") as output:
+        started = time.perf_counter()
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\nended with {process.returncode}:\n{log.read_text(errors='replace')[-2000:]}")
+    unit = 1024 * 1024 if sys.platform == "darwin" else 1024
+    return seconds, usage.ru_maxrss / unit
+
+
+def bench_create(program, work, repeats, report):
+    for title, name, count, size, times_faster in CASES:
+        folder = work / name
+        make_files(folder, count, size)
+        out = folder / "out"
+        inputs = [folder / "files", folder / "metadata.csv", folder / "collection.json"]
+        contestants = {
+            "tar": ["tar", "-cf", out / "all.tar", "-C", folder, "files"],
+            "studio": [program, "create", inputs[0], "-o", out / "studio.tacozip", "--collection", inputs[2], "--metadata", inputs[1]],
+            "toolbox": [sys.executable, HERE / "toolbox_create.py", *inputs, out / "toolbox.tacozip"],
+        }
+        runs = {contestant: [] for contestant in contestants}
+        for _ in range(repeats):
+            for contestant, command in contestants.items():
+                shutil.rmtree(out, ignore_errors=True)
+                out.mkdir()
+                warm(folder)
+                runs[contestant].append(timed(command, folder / "log"))
+        shutil.rmtree(folder)
+        median = {contestant: statistics.median(seconds for seconds, _ in pairs) for contestant, pairs in runs.items()}
+        peak = {contestant: max(mib for _, mib in pairs) for contestant, pairs in runs.items()}
+        print(f"\n{title}, flat, four columns; median of {repeats}")
+        for contestant, pairs in runs.items():
+            each = " ".join(f"{seconds:.2f}" for seconds, _ in pairs)
+            ratio = median[contestant] / median["tar"]
+            print(f"  {contestant:8} {median[contestant]:8.2f} s  {ratio:6.2f} x tar  peak {peak[contestant]:6.0f} MiB  ({each})")
+        report(f"{title}: against tar", median["studio"] / median["tar"], "at most", AGAINST_TAR)
+        report(f"{title}: times faster than the toolbox", median["toolbox"] / median["studio"], "at least", times_faster)
+        report(f"{title}: peak MiB", peak["studio"], "at most", PEAK_MIB)
+
+
+def make_million(path, rows):
+    """A ZIP dataset of `rows` samples of 16 bytes, put together by hand: its offsets can be computed before a byte is written."""
+    size = 16
+    names = [f"sample_{number:07d}" for number in range(rows)]
+    member = 30 + len("DATA/") + len(names[0])
+    first = 157
+    offsets = pa.array([first + number * (member + size) + member for number in range(rows)], pa.int64())
+    generator = random.Random(1)
+    columns = {
+        "id": names,
+        "type": ["FILE"] * rows,
+        "region": [f"region {number % 40}" for number in range(rows)],
+        "cloud_cover": pa.array([number % 101 for number in range(rows)], pa.int64()),
+        "quality": pa.array([generator.random() for _ in range(rows)], pa.float64()),
+        "split": [("train", "validation", "test")[number % 3] for number in range(rows)],
+        "internal:current_id": pa.array(range(rows), pa.int64()),
+        "internal:parent_id": pa.array(range(rows), pa.int64()),
+        "internal:offset": offsets,
+        "internal:size": pa.array([size] * rows, pa.int64()),
+    }
+    table = pa.table(columns)
+    level = path.with_suffix(".parquet")
+    pq.write_table(table, level, compression="zstd", compression_level=13, row_group_size=65_536)
+    parquet = level.read_bytes()
+    fields = [[field.name, str(field.type), ""] for field in table.schema if field.name not in ("internal:offset", "internal:size")]
+    structure = {"root": {"n": rows, "type": "FILE"}, "shape": [rows], "hierarchy": {}}
+    extra = {"taco_version": "2.0.0", "taco:pit_schema": structure, "taco:field_schema": {"level0": fields}}
+    collection = json.dumps({**COLLECTION, **extra}, indent=4).encode()
+    parquet_at = first + rows * (member + size) + 30 + len("METADATA/level0.parquet")
+    collection_at = parquet_at + len(parquet) + 30 + len("COLLECTION.json")
+    entries = [parquet_at, len(parquet), collection_at, len(collection)] + [0] * 10
+    header = struct.pack("<B3x14Q", 2, *entries)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo("TACO_HEADER"), header)
+        for number, name in enumerate(names):
+            archive.writestr(zipfile.ZipInfo(f"DATA/{name}"), number.to_bytes(size, "little"))
+        archive.writestr(zipfile.ZipInfo("METADATA/level0.parquet"), parquet)
+        archive.writestr(zipfile.ZipInfo("COLLECTION.json"), collection)
+    with path.open("rb") as file:
+        file.seek(parquet_at)
+        assert file.read(4) == b"PAR1", "the computed offsets are wrong"
+
+
+def bench_open(program, work, repeats, report):
+    """`bench-open` prints {"first_row_seconds", "parquet_seconds", "rows"}: both measured in one process, cache warm."""
+    path = work / "million.tacozip"
+    make_million(path, 1_000_000)
+    runs = []
+    for _ in range(repeats):
+        ran = subprocess.run([program, "bench-open", path, "--json"], capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            sys.exit(f"bench-open ended with {ran.returncode}:\n{ran.stderr}")
+        runs.append(json.loads(ran.stdout))
+    first = statistics.median(run["first_row_seconds"] for run in runs)
+    parquet = statistics.median(run["parquet_seconds"] for run in runs)
+    print(f"\n1,000,000 rows of metadata: first table row after {first:.3f} s, the Parquet read alone {parquet:.3f} s")
+    report("1,000,000 rows: seconds to the first table row", first, "at most", OPEN_SECONDS)
+    report("1,000,000 rows: against the Parquet read", first / parquet, "at most", AGAINST_PARQUET)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("work", type=pathlib.Path, help="an empty folder with 4 GB of room")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=["create", "open"])
+    arguments = parser.parse_args()
+    missed = []
+
+    def report(what, value, side, limit):
+        met = value <= limit if side == "at most" else value >= limit
+        print(f"  {'ok  ' if met else 'MISS'} {what}: {value:.2f} ({side} {limit:g})", flush=True)
+        if not met:
+            missed.append(what)
+
+    if arguments.only != "open":
+        bench_create(arguments.program, arguments.work, arguments.repeats, report)
+    if arguments.only != "create":
+        bench_open(arguments.program, arguments.work, arguments.repeats, report)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
