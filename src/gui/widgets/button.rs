@@ -1,0 +1,235 @@
+//! Buttons: primary (one a panel), secondary, ghost, danger, icon only. A disabled one always says why.
+
+use std::borrow::Cow;
+
+use egui::{Color32, Response, Role, Sense, Ui, Widget, WidgetInfo, pos2, vec2};
+
+use super::paint;
+use crate::gui::theme::{self, font};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Primary,
+    Secondary,
+    Ghost,
+    Danger,
+    DangerGhost,
+    Bar,
+}
+
+/// A button. `ui.add(Button::primary("Write"))`.
+#[must_use = "add it to a ui"]
+pub struct Button<'a> {
+    look: Look,
+    icon: Option<&'static str>,
+    text: Cow<'a, str>,
+    name: Option<Cow<'a, str>>,
+    tooltip: Option<Cow<'a, str>>,
+    blocked: Option<Cow<'a, str>>,
+    large: bool,
+    selected: bool,
+    icon_color: Option<Color32>,
+    width: Option<f32>,
+}
+
+impl<'a> Button<'a> {
+    fn new(look: Look, text: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            look,
+            icon: None,
+            text: text.into(),
+            name: None,
+            tooltip: None,
+            blocked: None,
+            large: false,
+            selected: false,
+            icon_color: None,
+            width: None,
+        }
+    }
+
+    /// The one thing to do here.
+    pub fn primary(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::new(Look::Primary, text)
+    }
+
+    /// An ordinary button.
+    pub fn secondary(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::new(Look::Secondary, text)
+    }
+
+    /// Without a fill, for lesser things.
+    pub fn ghost(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::new(Look::Ghost, text)
+    }
+
+    /// Red text on the secondary fill: stops or removes.
+    pub fn danger(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::new(Look::Danger, text)
+    }
+
+    /// Red text without a fill: removes, and asks first.
+    pub fn danger_ghost(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::new(Look::DangerGhost, text)
+    }
+
+    /// Icon and text of the top bar, 28 points high.
+    pub fn bar(icon: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+        Self { icon: Some(icon), ..Self::new(Look::Bar, text) }
+    }
+
+    /// An icon without text; `name` is its accessible name and tooltip.
+    pub fn icon_only(icon: &'static str, name: impl Into<Cow<'a, str>>) -> Self {
+        Self { icon: Some(icon), name: Some(name.into()), ..Self::new(Look::Ghost, "") }
+    }
+
+    /// Puts an icon before the text.
+    pub fn icon(mut self, icon: &'static str) -> Self {
+        self.icon = Some(icon);
+        self
+    }
+
+    /// Another colour for the icon.
+    pub fn icon_color(mut self, color: Color32) -> Self {
+        self.icon_color = Some(color);
+        self
+    }
+
+    /// Gives an icon-only button the secondary fill.
+    pub fn filled(mut self) -> Self {
+        self.look = Look::Secondary;
+        self
+    }
+
+    /// 30 points high, as in the foot of a dialog.
+    pub fn large(mut self) -> Self {
+        self.large = true;
+        self
+    }
+
+    /// At least this wide.
+    pub fn min_width(mut self, width: f32) -> Self {
+        self.width = Some(width);
+        self
+    }
+
+    /// Shows the button as pressed in.
+    pub fn selected(mut self, selected: bool) -> Self {
+        self.selected = selected;
+        self
+    }
+
+    /// The accessible name, where the text does not say enough.
+    pub fn name(mut self, name: impl Into<Cow<'a, str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Text shown while the pointer rests on it.
+    pub fn tooltip(mut self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.tooltip = Some(text.into());
+        self
+    }
+
+    /// Disables the button when there is a reason, and shows that as its tooltip.
+    pub fn blocked(mut self, reason: Option<impl Into<Cow<'a, str>>>) -> Self {
+        self.blocked = reason.map(Into::into);
+        self
+    }
+}
+
+impl Widget for Button<'_> {
+    fn ui(self, ui: &mut Ui) -> Response {
+        let t = theme::tokens(ui);
+        let bar = self.look == Look::Bar;
+        let font = match self.look {
+            _ if self.large => font::medium(13.0),
+            Look::Primary => font::semibold(12.0),
+            Look::Bar => font::regular(13.0),
+            _ => font::medium(12.0),
+        };
+        let icon_size = if bar || self.text.is_empty() { 16.0 } else { 14.0 };
+        let height = if self.large {
+            30.0
+        } else if bar {
+            28.0
+        } else {
+            24.0
+        };
+        let padding = if self.large {
+            14.0
+        } else if bar {
+            8.0
+        } else {
+            9.0
+        };
+        let gap = if bar { 6.0 } else { 5.0 };
+        let galley = ui.painter().layout_no_wrap(self.text.to_string(), font, t.tx);
+        let mut content = galley.size().x;
+        if self.icon.is_some() {
+            content += icon_size + if self.text.is_empty() { 0.0 } else { gap };
+        }
+        let width = if self.text.is_empty() { height } else { content + 2.0 * padding }.max(self.width.unwrap_or(0.0));
+        let enabled = self.blocked.is_none();
+        let sense = if enabled { Sense::click() } else { Sense::hover() };
+        let (rect, response) = ui.allocate_exact_size(vec2(width.round(), height), sense);
+        let name = self.name.clone().unwrap_or_else(|| self.text.clone());
+        let live = enabled && ui.is_enabled();
+        response.widget_info(|| match self.selected {
+            true => WidgetInfo::selected(Role::Button, live, true, &name),
+            false => WidgetInfo::labeled(Role::Button, live, &name),
+        });
+        if ui.is_rect_visible(rect) {
+            let hot = enabled && (response.hovered() || response.is_pointer_button_down_on());
+            let (fill, text) = match self.look {
+                _ if !enabled && matches!(self.look, Look::Primary | Look::Secondary | Look::Danger) => (t.bg2, t.txd),
+                _ if !enabled => (Color32::TRANSPARENT, t.txd),
+                Look::Primary => (if hot { t.accfill2 } else { t.accfill }, t.onacc),
+                Look::Secondary => (if hot || self.selected { t.bg4 } else { t.bg3 }, t.tx),
+                Look::Danger => (if hot { t.bg4 } else { t.bg3 }, t.err),
+                Look::Ghost | Look::Bar => {
+                    let fill = if hot || self.selected { t.bg3 } else { Color32::TRANSPARENT };
+                    (fill, if hot || self.selected { t.tx } else { t.tx2 })
+                }
+                Look::DangerGhost => (if hot { t.bg3 } else { Color32::TRANSPARENT }, t.err),
+            };
+            let painter = ui.painter();
+            painter.rect_filled(rect, 4, fill);
+            let mut x = rect.center().x - content / 2.0;
+            if let Some(icon) = self.icon {
+                let color = if enabled { self.icon_color.unwrap_or(text) } else { text };
+                paint::icon(painter, pos2(x + icon_size / 2.0, rect.center().y), icon, icon_size, color);
+                x += icon_size + gap;
+            }
+            if !self.text.is_empty() {
+                let at = paint::snap(painter, pos2(x, rect.center().y - galley.size().y / 2.0));
+                painter.galley_with_override_text_color(at, galley, text);
+            }
+            paint::focus_ring(ui, &response, 4);
+        }
+        let tooltip = self.blocked.or(self.tooltip).or(if self.text.is_empty() { self.name } else { None });
+        match tooltip {
+            Some(text) => response.on_hover_text(text.as_ref()),
+            None => response,
+        }
+    }
+}
+
+/// Text that acts when clicked, in the colour of links.
+pub fn link(ui: &mut Ui, text: &str) -> Response {
+    let t = theme::tokens(ui);
+    let galley = ui.painter().layout_no_wrap(text.to_owned(), font::regular(12.0), t.info);
+    let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x, galley.size().y.max(16.0)), Sense::click());
+    let enabled = ui.is_enabled();
+    response.widget_info(|| WidgetInfo::labeled(Role::Link, enabled, text));
+    if ui.is_rect_visible(rect) {
+        let at = paint::snap(ui.painter(), pos2(rect.left(), rect.center().y - galley.size().y / 2.0));
+        let bottom = at.y + galley.size().y - 1.0;
+        ui.painter().galley(at, galley, t.info);
+        if response.hovered() {
+            ui.painter().hline(rect.x_range(), bottom, egui::Stroke::new(1.0, t.info));
+        }
+        paint::focus_ring(ui, &response, 2);
+    }
+    response.on_hover_cursor(egui::CursorIcon::PointingHand)
+}

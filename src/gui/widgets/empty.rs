@@ -1,0 +1,55 @@
+//! What a view shows when it has nothing to show: what is missing, why, what to do.
+
+use egui::{Align, Layout, RichText, Ui, vec2};
+
+use super::{Button, paint};
+use crate::gui::theme::{self, font, text_style};
+
+/// The words of an empty view.
+pub struct EmptyState<'a> {
+    /// Icon, 24 points.
+    pub icon: &'static str,
+    /// What is missing.
+    pub title: &'a str,
+    /// Why, or what would fill it.
+    pub why: &'a str,
+    /// One or two things to do; the first is the more likely one.
+    pub actions: &'a [&'a str],
+}
+
+/// Draws it in the middle of what is available. Returns the number of the action that was clicked.
+pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
+    let t = theme::tokens(ui);
+    let mut clicked = None;
+    let height = 116.0 + if state.actions.is_empty() { 0.0 } else { 34.0 };
+    ui.with_layout(Layout::top_down(Align::Center), |ui| {
+        ui.add_space(((ui.available_height() - height) / 2.0).max(12.0));
+        let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
+        paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
+        ui.label(RichText::new(state.title).font(font::semibold(13.0)).color(t.tx));
+        ui.scope(|ui| {
+            ui.set_max_width(360.0_f32.min(ui.available_width() - 24.0));
+            ui.label(RichText::new(state.why).text_style(text_style("small12")).color(t.tx2));
+        });
+        if state.actions.is_empty() {
+            return;
+        }
+        ui.add_space(4.0);
+        // Two buttons side by side in the middle: their width has to be known before they are placed.
+        let widths: f32 = state
+            .actions
+            .iter()
+            .map(|text| ui.painter().layout_no_wrap((*text).to_owned(), font::medium(12.0), t.tx).size().x + 18.0)
+            .sum();
+        let total = widths + 8.0 * (state.actions.len() - 1) as f32;
+        ui.allocate_ui_with_layout(vec2(total, 24.0), Layout::left_to_right(Align::Center), |ui| {
+            for (index, text) in state.actions.iter().enumerate() {
+                let button = if index == 0 { Button::secondary(*text) } else { Button::ghost(*text) };
+                if ui.add(button).clicked() {
+                    clicked = Some(index);
+                }
+            }
+        });
+    });
+    clicked
+}

@@ -1,0 +1,42 @@
+//! Progress bar and the mark of something that runs.
+
+use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, vec2};
+
+use super::paint;
+use crate::gui::icons;
+use crate::gui::theme;
+
+/// A bar of `height` points that jumps to `fraction` (0 to 1). `name` says what is running.
+pub fn progress_bar(ui: &mut Ui, name: &str, fraction: f32, width: f32, height: f32) -> Response {
+    let t = theme::tokens(ui);
+    let fraction = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
+    let (rect, response) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
+    response.widget_info(|| {
+        let mut info = WidgetInfo::labeled(Role::ProgressIndicator, true, name);
+        info.value = Some(f64::from(fraction));
+        info
+    });
+    let radius = (height / 2.0).min(3.0) as u8;
+    ui.painter().rect_filled(rect, radius, t.bg3);
+    if fraction > 0.0 {
+        let done = Rect::from_min_size(rect.min, vec2((rect.width() * fraction).max(height.min(rect.width())), height));
+        ui.painter().rect_filled(done, radius, t.accfill);
+    }
+    response
+}
+
+/// A turning circle. The caller asks for repaints while work runs; this does not, so an idle window stays idle.
+pub fn spinner(ui: &mut Ui, size: f32) -> Response {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(size, size), Sense::hover());
+    let galley = ui.painter().layout_no_wrap(icons::CIRCLE_NOTCH.to_owned(), theme::font::icon(size), t.tx2);
+    let still = ui.style().animation_time == 0.0;
+    if still {
+        paint::icon(ui.painter(), rect.center(), icons::CIRCLE_NOTCH, size, t.tx2);
+    } else {
+        let angle = (ui.input(|input| input.time) * 4.0 % std::f64::consts::TAU) as f32;
+        let shape = egui::epaint::TextShape::new(rect.center() - galley.size() / 2.0, galley, t.tx2);
+        ui.painter().add(shape.with_angle_and_anchor(angle, egui::Align2::CENTER_CENTER));
+    }
+    response
+}

@@ -1,0 +1,95 @@
+//! A row of choices of which one is on: levels, filters, compare modes.
+
+use egui::{Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+
+use super::paint;
+use crate::gui::theme::{self, font};
+
+/// One choice.
+pub struct Segment<'a, T> {
+    /// What is chosen.
+    pub value: T,
+    /// An icon before the text, with its own colour where that means something.
+    pub icon: Option<(&'static str, Option<egui::Color32>)>,
+    /// The word.
+    pub text: &'a str,
+    /// A count after it; empty for none.
+    pub count: String,
+}
+
+impl<'a, T> Segment<'a, T> {
+    /// A choice without icon and count.
+    pub fn new(value: T, text: &'a str) -> Self {
+        Self { value, icon: None, text, count: String::new() }
+    }
+
+    /// Adds the count.
+    #[must_use]
+    pub fn count(mut self, number: u64) -> Self {
+        self.count = paint::grouped(number);
+        self
+    }
+
+    /// Adds an icon.
+    #[must_use]
+    pub fn icon(mut self, icon: &'static str, color: Option<egui::Color32>) -> Self {
+        self.icon = Some((icon, color));
+        self
+    }
+}
+
+/// Draws the choices; `value` changes on click. The response is changed when it did.
+pub fn segmented<T: PartialEq + Clone>(
+    ui: &mut Ui,
+    id_salt: impl egui::AsIdSalt,
+    value: &mut T,
+    segments: &[Segment<'_, T>],
+) -> Response {
+    let t = theme::tokens(ui);
+    let widths: Vec<(f32, f32)> = segments
+        .iter()
+        .map(|segment| {
+            let text = ui.painter().layout_no_wrap(segment.text.to_owned(), font::medium(12.0), t.tx).size().x;
+            let count = match segment.count.is_empty() {
+                true => 0.0,
+                false => ui.painter().layout_no_wrap(segment.count.clone(), font::mono(12.0), t.tx).size().x + 6.0,
+            };
+            let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
+            ((text + count + icon + 18.0).round(), text)
+        })
+        .collect();
+    let total = widths.iter().map(|(width, _)| width).sum::<f32>() + 4.0 + segments.len().saturating_sub(1) as f32;
+    let (rect, mut response) = ui.allocate_exact_size(vec2(total, 24.0), Sense::hover());
+    ui.painter().rect_filled(rect, 4, t.bg3);
+    let id = response.id.with(egui::IdSalt::new(id_salt));
+    let enabled = ui.is_enabled();
+    let mut x = rect.left() + 2.0;
+    for (index, (segment, (width, _))) in segments.iter().zip(&widths).enumerate() {
+        let cell = Rect::from_min_size(pos2(x, rect.top() + 2.0), vec2(*width, 20.0));
+        x += width + 1.0;
+        let piece = ui.interact(cell, id.with(index), Sense::click());
+        if piece.clicked() && *value != segment.value {
+            *value = segment.value.clone();
+            response.mark_changed();
+        }
+        let on = *value == segment.value;
+        piece.widget_info(|| WidgetInfo::selected(Role::RadioButton, enabled, on, segment.text));
+        let painter = ui.painter();
+        if on {
+            painter.rect(cell, 3, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Outside);
+        }
+        let color = if on || piece.hovered() { t.tx } else { t.tx2 };
+        let mut inner = cell.shrink2(vec2(9.0, 0.0));
+        if let Some((icon, tint)) = segment.icon {
+            paint::icon(painter, pos2(inner.left() + 6.0, cell.center().y), icon, 13.0, tint.unwrap_or(color));
+            inner.min.x += 17.0;
+        }
+        let weight = if on { font::medium(12.0) } else { font::regular(12.0) };
+        paint::text_left(painter, inner.expand(1.0).translate(vec2(1.0, 0.0)), segment.text, weight, color);
+        if !segment.count.is_empty() {
+            paint::text_right(painter, inner.expand(1.0), &segment.count, font::mono(12.0), if on { t.tx } else { t.tx3 });
+        }
+        paint::focus_ring(ui, &piece, 3);
+    }
+    response
+}

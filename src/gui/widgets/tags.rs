@@ -1,0 +1,121 @@
+//! A list of words as removable chips, with suggestions while typing.
+
+use egui::{Key, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2, vec2};
+
+use super::badge::chip_closable;
+use super::combo::option_ui;
+use crate::gui::theme::{self, font};
+
+const SHOWN: usize = 8;
+
+/// Edits `tags`; `name` is the accessible name of the input, `suggestions` what is offered. True when the list changed.
+/// With `strict`, only suggestions can be added; otherwise Enter or a comma takes what is typed.
+pub fn tag_input<S: AsRef<str>>(
+    ui: &mut Ui,
+    name: &str,
+    tags: &mut Vec<String>,
+    suggestions: &[S],
+    hint: &str,
+    strict: bool,
+    bad: bool,
+) -> bool {
+    let t = theme::tokens(ui);
+    let id = ui.make_persistent_id(("tags", name));
+    let mut typed: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let before = typed.clone();
+    let width = ui.available_width();
+    let frame = ui.painter().add(Shape::Noop);
+    let top = ui.cursor().min;
+    let mut removed = None;
+    let mut child = ui.new_child(
+        UiBuilder::new()
+            .max_rect(Rect::from_min_size(top + vec2(5.0, 3.0), vec2(width - 10.0, 20.0)))
+            .layout(egui::Layout::left_to_right(egui::Align::Center).with_main_wrap(true)),
+    );
+    child.spacing_mut().item_spacing = vec2(4.0, 4.0);
+    child.spacing_mut().interact_size.y = 20.0;
+    for (index, tag) in tags.iter().enumerate() {
+        if chip_closable(&mut child, tag) {
+            removed = Some(index);
+        }
+    }
+    let room = (child.available_size_before_wrap().x - 4.0).max(80.0);
+    let edit_id = id.with("edit");
+    // Read before the editor runs, because it takes the focus away on Enter.
+    let (enter, comma) = child.input(|input| (input.key_pressed(Key::Enter), typed.contains(',')));
+    let edit = TextEdit::singleline(&mut typed)
+        .id(edit_id)
+        .frame(egui::Frame::NONE)
+        .margin(egui::Margin::symmetric(4, 0))
+        .min_size(vec2(0.0, 20.0))
+        .align(egui::Align2::LEFT_CENTER)
+        .desired_width(room - 8.0)
+        .font(font::mono(12.0))
+        .hint_text(RichText::new(hint).font(font::regular(13.0)).color(t.tx3));
+    let response = child.add(edit);
+    child.ctx().accesskit_node_builder(response.id, |node| node.set_label(name));
+    let used = child.min_rect();
+    let rect = Rect::from_min_max(top, pos2(top.x + width, used.bottom().max(top.y + 23.0) + 3.0));
+    let outer = ui.allocate_rect(rect, Sense::hover());
+    let (border, thickness) = match () {
+        () if bad => (t.err, 2.0),
+        () if response.has_focus() => (t.accfill, 2.0),
+        () => (t.ctl, 1.0),
+    };
+    ui.painter().set(frame, egui::epaint::RectShape::new(rect, 4, t.input, Stroke::new(thickness, border), StrokeKind::Inside));
+
+    let wanted = typed.trim().trim_end_matches(',').to_lowercase();
+    let offered: Vec<&str> = suggestions
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|text| !tags.iter().any(|tag| tag == text) && text.to_lowercase().contains(&wanted))
+        .take(SHOWN)
+        .collect();
+    let mut added = None;
+    let popup = id.with("popup");
+    let open = response.has_focus() && !offered.is_empty() && (strict || !wanted.is_empty());
+    let shown = Popup::from_response(&outer)
+        .id(popup)
+        .open(open || ui.data(|data| data.get_temp(popup)).unwrap_or(false))
+        .close_behavior(PopupCloseBehavior::IgnoreClicks)
+        .width(width)
+        .gap(4.0)
+        .accessible_name(format!("Suggestions for {name}"))
+        .show(|ui| {
+            ui.set_min_width(width - 10.0);
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for text in &offered {
+                if option_ui(ui, text, false, font::mono(12.0)).clicked() {
+                    added = Some((*text).to_owned());
+                }
+            }
+        });
+    // Keeps the list for the frame in which the press on it takes the focus away, so that the click arrives.
+    let hovered = shown.is_some_and(|shown| shown.response.contains_pointer());
+    ui.data_mut(|data| data.insert_temp::<bool>(popup, hovered && !offered.is_empty()));
+
+    if response.lost_focus() && enter || comma {
+        let exact = offered.iter().find(|text| text.to_lowercase() == wanted).or(offered.first().filter(|_| strict));
+        added = exact
+            .map(|text| (*text).to_owned())
+            .or_else(|| (!strict && !wanted.is_empty()).then(|| typed.trim().trim_end_matches(',').to_owned()));
+        response.request_focus();
+    }
+    if typed.is_empty() && before.is_empty() && response.has_focus() && ui.input(|input| input.key_pressed(Key::Backspace)) {
+        removed = tags.len().checked_sub(1);
+    }
+    let mut changed = false;
+    if let Some(index) = removed {
+        tags.remove(index);
+        changed = true;
+    }
+    if let Some(text) = added {
+        typed.clear();
+        if !text.is_empty() && !tags.contains(&text) {
+            tags.push(text);
+            changed = true;
+        }
+    }
+    ui.data_mut(|data| data.insert_temp(id, typed));
+    changed
+}
