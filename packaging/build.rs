@@ -8,7 +8,9 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_BUNDLED_GDAL").is_none() {
         return;
     }
-    for (archive, needed_by_others) in [("webp", false), ("sharpyuv", true), ("openjp2", false), ("deflate", false)] {
+    // zstd comes last: where a program uses Parquet, zstd-sys has given the same symbols before, and this archive adds nothing.
+    for (archive, needed_by_others) in [("webp", false), ("sharpyuv", true), ("openjp2", false), ("deflate", false), ("zstd", true)]
+    {
         match find(archive) {
             // An archive's full path, after everything else on the line: GDAL's own archives come first and refer to it.
             Some(path) => println!("cargo:rustc-link-arg={}", path.display()),

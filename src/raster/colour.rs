@@ -1,0 +1,98 @@
+//! Colour maps for single bands, as a few anchor colours. No pixels, no IO.
+
+/// How values of a single band become colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColourMap {
+    /// Black to white.
+    #[default]
+    Grey,
+    /// Even in lightness, safe for colour-blind eyes.
+    Viridis,
+    /// Dark to bright, for radar and thermal images.
+    Magma,
+    /// Red over yellow to green, for indices.
+    RedYellowGreen,
+    /// Sea to snow, for elevation.
+    Terrain,
+}
+
+impl ColourMap {
+    /// Every map, in the order of menus.
+    pub const ALL: [ColourMap; 5] =
+        [ColourMap::Grey, ColourMap::Viridis, ColourMap::Magma, ColourMap::RedYellowGreen, ColourMap::Terrain];
+
+    /// The name in menus.
+    pub fn label(self) -> &'static str {
+        match self {
+            ColourMap::Grey => "Grey",
+            ColourMap::Viridis => "Viridis",
+            ColourMap::Magma => "Magma",
+            ColourMap::RedYellowGreen => "Red, yellow, green",
+            ColourMap::Terrain => "Terrain",
+        }
+    }
+
+    /// The colour at `at`, from 0 to 1.
+    pub fn colour(self, at: f32) -> [u8; 3] {
+        let anchors = self.anchors();
+        let place = at.clamp(0.0, 1.0) * (anchors.len() - 1) as f32;
+        let below = (place as usize).min(anchors.len() - 2);
+        let part = place - below as f32;
+        let (low, high) = (anchors[below], anchors[below + 1]);
+        std::array::from_fn(|i| (f32::from(low[i]) + (f32::from(high[i]) - f32::from(low[i])) * part).round() as u8)
+    }
+
+    /// 256 colours from low to high.
+    pub fn table(self) -> Vec<[u8; 3]> {
+        (0..256u16).map(|step| self.colour(f32::from(step) / 255.0)).collect()
+    }
+
+    fn anchors(self) -> &'static [[u8; 3]] {
+        match self {
+            ColourMap::Grey => &[[0, 0, 0], [255, 255, 255]],
+            ColourMap::Viridis => &[
+                [68, 1, 84],
+                [71, 44, 122],
+                [59, 81, 139],
+                [44, 113, 142],
+                [33, 144, 141],
+                [39, 173, 129],
+                [92, 200, 99],
+                [170, 220, 50],
+                [253, 231, 37],
+            ],
+            ColourMap::Magma => &[
+                [0, 0, 4],
+                [28, 16, 68],
+                [79, 18, 123],
+                [129, 37, 129],
+                [181, 54, 122],
+                [229, 80, 100],
+                [251, 135, 97],
+                [254, 194, 135],
+                [252, 253, 191],
+            ],
+            ColourMap::RedYellowGreen => &[[165, 0, 38], [244, 109, 67], [254, 224, 139], [166, 217, 106], [0, 104, 55]],
+            ColourMap::Terrain => {
+                &[[38, 84, 138], [70, 140, 110], [180, 200, 120], [190, 150, 100], [130, 100, 80], [250, 250, 250]]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_the_anchors_and_grey_is_even() {
+        assert_eq!(ColourMap::Grey.colour(0.5), [128, 128, 128]);
+        for map in ColourMap::ALL {
+            let table = map.table();
+            assert_eq!(table.len(), 256);
+            assert_eq!((table[0], table[255]), (map.anchors()[0], map.anchors()[map.anchors().len() - 1]));
+        }
+        assert_eq!(ColourMap::Viridis.colour(f32::NAN).len(), 3);
+    }
+}

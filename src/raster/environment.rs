@@ -1,0 +1,253 @@
+//! One-time set-up of GDAL, and what this build of it can do. Must never override what the person set in the environment.
+
+use std::ffi::{CStr, CString};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use gdal::spatial_ref::SpatialRef;
+use gdal::{DriverManager, Metadata};
+
+use super::messages;
+
+/// Drivers that Earth-observation data comes in.
+const WANTED: &[&str] = &[
+    "GTiff",
+    "COG",
+    "VRT",
+    "MEM",
+    "JPEG",
+    "PNG",
+    "WEBP",
+    "JP2OpenJPEG",
+    "netCDF",
+    "HDF5",
+    "GRIB",
+    "HFA",
+    "SENTINEL2",
+    "SAFE",
+    "Zarr",
+    "GPKG",
+    "GeoJSON",
+    "FlatGeobuf",
+    "ESRI Shapefile",
+    "Parquet",
+];
+
+/// Defaults for reading over a network without request storms, and without waiting for ever.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("CPL_VSIL_CURL_USE_HEAD", "NO"),
+    ("GDAL_INGESTED_BYTES_AT_OPEN", "32768"),
+    ("GDAL_HTTP_CONNECTTIMEOUT", "15"),
+    ("GDAL_HTTP_LOW_SPEED_TIME", "30"),
+    ("GDAL_HTTP_LOW_SPEED_LIMIT", "1"),
+    ("GDAL_HTTP_MAX_RETRY", "2"),
+    ("GDAL_HTTP_RETRY_DELAY", "1"),
+];
+
+/// Where systems keep the certificates that a statically linked curl does not know of.
+const CERTIFICATES: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/opt/homebrew/etc/ca-certificates/cert.pem",
+];
+
+/// One GDAL driver of this build.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct DriverInfo {
+    /// GDAL's short name, for example `GTiff`.
+    pub name: String,
+    /// GDAL's long name.
+    pub long_name: String,
+    /// Reads pixels.
+    pub raster: bool,
+    /// Reads features.
+    pub vector: bool,
+    /// Writes new files.
+    pub writes: bool,
+}
+
+/// What GDAL and PROJ of this build can do.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Environment {
+    /// For example `3.12.1`.
+    pub gdal_version: String,
+    /// For example `9.6.2`.
+    pub proj_version: String,
+    /// All drivers, in GDAL's order.
+    pub drivers: Vec<DriverInfo>,
+    /// Drivers that Earth-observation data comes in and this build lacks.
+    pub missing: Vec<&'static str>,
+    /// Compressions that the GeoTIFF driver writes, for example `ZSTD`.
+    pub tiff_compressions: Vec<String>,
+    /// EPSG codes resolve.
+    pub proj_ok: bool,
+    /// Why a foreign `proj.db` was passed over, or why EPSG codes do not resolve.
+    pub proj_note: Option<String>,
+    /// `/vsicurl/` is there, so remote files can be read.
+    pub curl: bool,
+}
+
+impl Environment {
+    /// True when the build has the driver.
+    pub fn has(&self, driver: &str) -> bool {
+        self.drivers.iter().any(|known| known.name == driver)
+    }
+}
+
+struct Ready {
+    proj_ok: bool,
+    proj_note: Option<String>,
+}
+
+static READY: OnceLock<Ready> = OnceLock::new();
+
+/// Sets GDAL up, once per process. Every function of this module calls it; call it earlier to take its few milliseconds
+/// off the first file. Safe from several threads.
+pub fn init() {
+    READY.get_or_init(|| {
+        messages::install();
+        for (key, value) in DEFAULTS {
+            set_default(key, value);
+        }
+        if option("CURL_CA_BUNDLE").is_none()
+            && option("GDAL_CURL_CA_BUNDLE").is_none()
+            && option("SSL_CERT_FILE").is_none()
+            && let Some(bundle) = CERTIFICATES.iter().find(|path| Path::new(path).exists())
+        {
+            set_default("CURL_CA_BUNDLE", bundle);
+        }
+        DriverManager::register_all();
+        // Listing the folder of a remote file costs a request or hundreds; beside a local file it finds overviews and world files.
+        for prefix in ["/vsicurl/", "/vsis3/", "/vsigs/", "/vsiaz/", "/vsiadls/", "/vsioss/", "/vsiswift/"] {
+            set_for_paths(prefix, "GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR");
+        }
+        check_proj()
+    });
+}
+
+/// What this build can do.
+pub fn environment() -> Environment {
+    init();
+    let drivers: Vec<DriverInfo> = DriverManager::all()
+        .map(|driver| {
+            let yes = |key: &str| driver.metadata_item(key, "").is_some_and(|value| value.eq_ignore_ascii_case("yes"));
+            DriverInfo {
+                name: driver.short_name(),
+                long_name: driver.long_name(),
+                raster: yes("DCAP_RASTER"),
+                vector: yes("DCAP_VECTOR"),
+                writes: yes("DCAP_CREATE") || yes("DCAP_CREATECOPY"),
+            }
+        })
+        .collect();
+    let missing = WANTED.iter().copied().filter(|name| !drivers.iter().any(|driver| driver.name == *name)).collect();
+    let ready = READY.get();
+    Environment {
+        gdal_version: gdal::version::version_info("RELEASE_NAME"),
+        proj_version: proj_version(),
+        drivers,
+        missing,
+        tiff_compressions: tiff_compressions(),
+        proj_ok: ready.is_some_and(|ready| ready.proj_ok),
+        proj_note: ready.and_then(|ready| ready.proj_note.clone()),
+        curl: has_vsi("/vsicurl/"),
+    }
+}
+
+/// EPSG:4326 has to resolve. When the environment points PROJ at a database of another version, the one inside the
+/// program is used instead.
+fn check_proj() -> Ready {
+    let Err(first) = resolves() else { return Ready { proj_ok: true, proj_note: None } };
+    let folders = ["PROJ_DATA", "PROJ_LIB"].iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>().join(", ");
+    // A search path that holds nothing takes the place of PROJ_DATA and PROJ_LIB; the database inside the program is then found.
+    if let Ok(nowhere) = CString::new("/nonexistent/taco-studio") {
+        let paths = [nowhere.as_ptr(), std::ptr::null()];
+        // Safety: a NULL-terminated list of C strings that PROJ copies.
+        unsafe { gdal_sys::OSRSetPROJSearchPaths(paths.as_ptr()) };
+    }
+    match resolves() {
+        Ok(()) => {
+            let note = format!("the PROJ data in {folders} does not fit this version and was passed over: {first}");
+            tracing::warn!("{note}");
+            Ready { proj_ok: true, proj_note: Some(note) }
+        }
+        Err(_) => {
+            // Safety: NULL brings the default search back.
+            unsafe { gdal_sys::OSRSetPROJSearchPaths(std::ptr::null()) };
+            tracing::warn!("coordinate systems do not resolve: {first}");
+            Ready { proj_ok: false, proj_note: Some(first) }
+        }
+    }
+}
+
+fn resolves() -> Result<(), String> {
+    let (found, said) = messages::listen(|| SpatialRef::from_epsg(4326).and_then(|srs| srs.to_wkt()));
+    match found {
+        Ok(wkt) if wkt.contains("WGS 84") => Ok(()),
+        Ok(_) => Err("EPSG:4326 gave an unknown coordinate system".into()),
+        Err(error) => Err(said.into_iter().next().map_or_else(|| error.to_string(), |message| message.text)),
+    }
+}
+
+fn option(key: &str) -> Option<String> {
+    let key = CString::new(key).ok()?;
+    // Safety: both are C strings or NULL; the result belongs to GDAL and is copied at once. Covers the environment as well.
+    let value = unsafe { gdal_sys::CPLGetConfigOption(key.as_ptr(), std::ptr::null()) };
+    // Safety: not NULL, NUL-terminated.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
+}
+
+fn set_default(key: &str, value: &str) {
+    if option(key).is_none()
+        && let Err(error) = gdal::config::set_config_option(key, value)
+    {
+        tracing::warn!("could not set {key}: {error}");
+    }
+}
+
+#[cfg(feature = "bundled-gdal")]
+fn set_for_paths(prefix: &str, key: &str, value: &str) {
+    if option(key).is_some() {
+        return;
+    }
+    if let (Ok(prefix), Ok(key), Ok(value)) = (CString::new(prefix), CString::new(key), CString::new(value)) {
+        // Safety: C strings that GDAL copies.
+        unsafe { gdal_sys::VSISetPathSpecificOption(prefix.as_ptr(), key.as_ptr(), value.as_ptr()) };
+    }
+}
+
+/// GDAL before 3.6 has no options by path; they would hold for local files too, so they stay off.
+#[cfg(not(feature = "bundled-gdal"))]
+fn set_for_paths(_prefix: &str, _key: &str, _value: &str) {}
+
+fn proj_version() -> String {
+    let (mut major, mut minor, mut patch) = (0, 0, 0);
+    // Safety: three valid pointers to integers.
+    unsafe { gdal_sys::OSRGetPROJVersion(&mut major, &mut minor, &mut patch) };
+    format!("{major}.{minor}.{patch}")
+}
+
+fn tiff_compressions() -> Vec<String> {
+    let options =
+        DriverManager::get_driver_by_name("GTiff").ok().and_then(|driver| driver.metadata_item("DMD_CREATIONOPTIONLIST", ""));
+    let Some(options) = options else { return Vec::new() };
+    let list = options.split("name='COMPRESS'").nth(1).and_then(|rest| rest.split("</Option>").next()).unwrap_or_default();
+    list.split("<Value>").skip(1).filter_map(|rest| rest.split("</Value>").next()).map(str::to_owned).collect()
+}
+
+fn has_vsi(prefix: &str) -> bool {
+    // Safety: returns a NULL-terminated list that is freed below.
+    let list = unsafe { gdal_sys::VSIGetFileSystemsPrefixes() };
+    if list.is_null() {
+        return false;
+    }
+    let Ok(wanted) = CString::new(prefix) else { return false };
+    // Safety: the list is valid until it is destroyed, once.
+    unsafe {
+        let found = gdal_sys::CSLFindString(list.cast_const() as gdal_sys::CSLConstList, wanted.as_ptr()) >= 0;
+        gdal_sys::CSLDestroy(list);
+        found
+    }
+}

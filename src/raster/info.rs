@@ -1,0 +1,227 @@
+//! What a raster is: driver, size, bands, coordinate system, place. Reads headers only, never pixels.
+
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+use gdal::raster::RasterBand;
+use gdal::spatial_ref::SpatialRef;
+use gdal::vector::LayerAccess;
+use gdal::{Dataset, Metadata};
+
+use super::{BandIndex, pool, probe};
+use crate::error::Result;
+use crate::model::AssetPath;
+
+/// A header can promise thousands of bands; the rest is counted, not listed.
+const BANDS_LISTED: usize = 1024;
+const LAYERS_LISTED: usize = 256;
+
+/// Everything that headers say about a raster.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct RasterInfo {
+    /// GDAL's short driver name, for example `GTiff`.
+    pub driver: String,
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Bands that the header promises; [`RasterInfo::bands`] lists the first 1024 of them.
+    pub band_count: usize,
+    /// The bands, in order.
+    pub bands: Vec<BandInfo>,
+    /// The coordinate system as WKT.
+    pub crs_wkt: Option<String>,
+    /// Authority and code, for example `EPSG:32718`, when known.
+    pub crs_code: Option<String>,
+    /// Name of the coordinate system.
+    pub crs_name: Option<String>,
+    /// GDAL order: x of the corner, pixel width, row rotation, y of the corner, column rotation, pixel height (negative: north up).
+    pub geotransform: Option<[f64; 6]>,
+    /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
+    pub corners_lonlat: Option<[[f64; 2]; 4]>,
+    /// Rasters inside this file, for example the variables of a netCDF file.
+    pub subdatasets: Vec<Subdataset>,
+    /// The subdataset described here, because the file has no bands of its own.
+    pub shown_subdataset: Option<String>,
+    /// Bytes of the file or range, where known without asking a server.
+    pub size_bytes: Option<u64>,
+    /// Compression as the driver names it, for example `ZSTD`.
+    pub compression: Option<String>,
+    /// `PIXEL`, `BAND`, `TILE`.
+    pub interleave: Option<String>,
+    /// Vector layers; a file with layers and no bands is not a raster.
+    pub layers: Vec<LayerInfo>,
+}
+
+/// What the header says about one band.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct BandInfo {
+    /// Number, from 1.
+    pub index: BandIndex,
+    /// GDAL's name of the type: `UInt16`, `Float32`, `CInt16`, ….
+    pub dtype: String,
+    /// Value that marks pixels without data.
+    pub nodata: Option<f64>,
+    /// The band's name or description; empty where it has none.
+    pub description: String,
+    /// `Red`, `Gray`, `Palette`, `Alpha`, `Undefined`, ….
+    pub colour: String,
+    /// Factor from stored to physical values.
+    pub scale: Option<f64>,
+    /// Offset from stored to physical values.
+    pub offset: Option<f64>,
+    /// Physical unit; empty where unknown.
+    pub unit: String,
+    /// Columns and rows of a block.
+    pub block: (usize, usize),
+    /// Columns and rows of each overview, largest first.
+    pub overviews: Vec<(usize, usize)>,
+    /// RGBA by value, for paletted bands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub palette: Option<Arc<Vec<[u8; 4]>>>,
+}
+
+/// A raster inside a file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Subdataset {
+    /// What [`AssetPath::parse`] and GDAL open.
+    pub name: String,
+    /// What the driver says about it.
+    pub description: String,
+}
+
+/// A vector layer.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct LayerInfo {
+    /// Its name.
+    pub name: String,
+    /// Features, where the driver knows without reading them all.
+    pub features: Option<u64>,
+}
+
+impl RasterInfo {
+    /// True for a file that holds vector layers and no pixels.
+    pub fn is_vector(&self) -> bool {
+        self.band_count == 0 && !self.layers.is_empty()
+    }
+
+    /// The band with this number.
+    pub fn band(&self, index: BandIndex) -> Option<&BandInfo> {
+        self.bands.get(index.position())
+    }
+}
+
+impl BandInfo {
+    /// True for a complex type; its pixels are shown by magnitude.
+    pub fn is_complex(&self) -> bool {
+        self.dtype.starts_with('C')
+    }
+}
+
+/// Describes `asset` from its headers. An error says GDAL's reason.
+pub fn describe(asset: &AssetPath) -> Result<Arc<RasterInfo>> {
+    Ok(pool::lease(asset)?.info.clone())
+}
+
+pub(super) fn collect(
+    dataset: &Dataset,
+    size_bytes: Option<u64>,
+    subdatasets: Vec<Subdataset>,
+    shown_subdataset: Option<String>,
+) -> RasterInfo {
+    let (width, height) = dataset.raster_size();
+    let band_count = dataset.raster_count();
+    let bands =
+        (0..band_count.min(BANDS_LISTED)).filter_map(|position| band_info(dataset, BandIndex::from_position(position))).collect();
+    let srs = dataset.spatial_ref().ok();
+    let geotransform = dataset.geo_transform().ok().filter(|transform| transform.iter().all(|number| number.is_finite()));
+    let crs_wkt = srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty());
+    let corners_lonlat = match (&crs_wkt, geotransform) {
+        (Some(wkt), Some(transform)) if band_count > 0 => probe::corners(wkt, transform, width, height),
+        _ => None,
+    };
+    RasterInfo {
+        driver: dataset.driver().short_name(),
+        width: if band_count > 0 { width } else { 0 },
+        height: if band_count > 0 { height } else { 0 },
+        band_count,
+        bands,
+        crs_code: srs.as_ref().and_then(code),
+        crs_name: srs.as_ref().and_then(|srs| srs.name()),
+        crs_wkt,
+        geotransform,
+        corners_lonlat,
+        subdatasets,
+        shown_subdataset,
+        size_bytes,
+        compression: dataset.metadata_item("COMPRESSION", "IMAGE_STRUCTURE"),
+        interleave: dataset.metadata_item("INTERLEAVE", "IMAGE_STRUCTURE"),
+        layers: layers(dataset),
+    }
+}
+
+fn layers(dataset: &Dataset) -> Vec<LayerInfo> {
+    let count = dataset.layer_count();
+    (0..count.min(LAYERS_LISTED))
+        .filter_map(|index| dataset.layer(index).ok())
+        .map(|layer| LayerInfo { name: layer.name(), features: layer.try_feature_count() })
+        .collect()
+}
+
+/// The code that the system carries, or the one that a UTM or geographic definition without a code can only be.
+fn code(srs: &SpatialRef) -> Option<String> {
+    srs.authority().ok().or_else(|| {
+        let mut copy = srs.clone();
+        copy.auto_identify_epsg().ok()?;
+        copy.authority().ok()
+    })
+}
+
+fn band_info(dataset: &Dataset, index: BandIndex) -> Option<BandInfo> {
+    let band = dataset.rasterband(index.get()).ok()?;
+    let overviews = band.overview_count().unwrap_or(0).clamp(0, 64);
+    Some(BandInfo {
+        index,
+        dtype: dtype_name(&band),
+        nodata: band.no_data_value(),
+        description: band.description().unwrap_or_default(),
+        colour: colour_name(&band),
+        scale: band.scale().filter(|scale| *scale != 1.0),
+        offset: band.offset().filter(|offset| *offset != 0.0),
+        unit: band.unit(),
+        block: band.block_size(),
+        overviews: (0..overviews).filter_map(|n| band.overview(n as usize).ok()).map(|overview| overview.size()).collect(),
+        palette: palette(&band).map(Arc::new),
+    })
+}
+
+/// The crate's own enumeration knows neither complex nor half-float types.
+fn dtype_name(band: &RasterBand) -> String {
+    // Safety: the band lives as long as its dataset; the names are constants of GDAL.
+    unsafe { text(gdal_sys::GDALGetDataTypeName(gdal_sys::GDALGetRasterDataType(band.c_rasterband()))) }
+}
+
+fn colour_name(band: &RasterBand) -> String {
+    // Safety: as above.
+    unsafe { text(gdal_sys::GDALGetColorInterpretationName(gdal_sys::GDALGetRasterColorInterpretation(band.c_rasterband()))) }
+}
+
+/// Safety: `raw` is NULL or a NUL-terminated string.
+unsafe fn text(raw: *const c_char) -> String {
+    if raw.is_null() {
+        return String::new();
+    }
+    // Safety: see above.
+    unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned()
+}
+
+fn palette(band: &RasterBand) -> Option<Vec<[u8; 4]>> {
+    let table = band.color_table()?;
+    let byte = |value: i16| value.clamp(0, 255) as u8;
+    let entries = (0..table.entry_count().min(65536)).map(|index| match table.entry_as_rgb(index) {
+        Some(entry) => [byte(entry.r), byte(entry.g), byte(entry.b), byte(entry.a)],
+        None => [0, 0, 0, 0],
+    });
+    let entries: Vec<_> = entries.collect();
+    (!entries.is_empty()).then_some(entries)
+}

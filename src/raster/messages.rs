@@ -1,0 +1,129 @@
+//! What GDAL says while it works: every message goes to `tracing`, and to whoever listens on the same thread, so that an error
+//! can give GDAL's own reason. Must never let a panic or a credential out.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int};
+
+use crate::error::Error;
+
+/// How many messages one listener keeps: a damaged file can give thousands.
+const KEPT: usize = 64;
+
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub failure: bool,
+    pub text: String,
+}
+
+thread_local! {
+    static HEARD: RefCell<Option<Vec<Message>>> = const { RefCell::new(None) };
+}
+
+/// Replaces GDAL's handler, which writes to standard error, for all threads.
+pub(super) fn install() {
+    // Safety: the handler is a plain function without state, so it stays valid for the whole run.
+    unsafe { gdal_sys::CPLSetErrorHandlerEx(Some(on_message), std::ptr::null_mut()) };
+}
+
+/// Runs `work` and returns what GDAL said on this thread meanwhile. Listeners may nest; the inner one hears.
+pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
+    let outer = HEARD.with(|heard| heard.replace(Some(Vec::new())));
+    let result = work();
+    let messages = HEARD.with(|heard| heard.replace(outer)).unwrap_or_default();
+    (result, messages)
+}
+
+/// GDAL's reason as the source of an [`Error`]: the failures, or else the warnings, that it gave.
+pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal::errors::GdalError>) -> Error {
+    let failures = messages.iter().any(|message| message.failure);
+    let mut reasons: Vec<&str> = Vec::new();
+    for message in messages.iter().filter(|message| message.failure == failures) {
+        if !message.text.is_empty() && !reasons.contains(&message.text.as_str()) {
+            reasons.push(&message.text);
+        }
+    }
+    // The last words are about the file as a whole, the first about the cause.
+    if reasons.len() > 3 {
+        reasons.drain(2..reasons.len() - 1);
+    }
+    match fallback {
+        _ if !reasons.is_empty() => error.because(reasons.join("; ")),
+        Some(fallback) => error.because(plain(fallback)),
+        None => error,
+    }
+}
+
+fn plain(error: &gdal::errors::GdalError) -> String {
+    use gdal::errors::GdalError;
+    match error {
+        GdalError::CplError { msg, .. } | GdalError::NullPointer { msg, .. } if !msg.is_empty() => without_secrets(msg),
+        GdalError::NullPointer { method_name, .. } => format!("GDAL gave no reason ({method_name})"),
+        GdalError::FfiNulError(_) => "the path holds a NUL character".into(),
+        other => without_secrets(&other.to_string()),
+    }
+}
+
+/// Cuts the query off every address: signed links carry their key there.
+fn without_secrets(text: &str) -> String {
+    let words = text.split(' ').map(|word| match (word.contains("://"), word.find('?')) {
+        (true, Some(query)) => &word[..query],
+        _ => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+unsafe extern "C" fn on_message(class: gdal_sys::CPLErr::Type, number: c_int, text: *const c_char) {
+    if text.is_null() {
+        return;
+    }
+    // Safety: GDAL passes a NUL-terminated string that lives during the call.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+    // A panic must not cross into C; and a subscriber that fails is no reason to stop.
+    let _ = std::panic::catch_unwind(|| heard(class, number, &text));
+}
+
+fn heard(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
+    use gdal_sys::CPLErr;
+    let text = without_secrets(text.trim());
+    match class {
+        CPLErr::CE_None | CPLErr::CE_Debug => {
+            tracing::trace!(target: "gdal", "{text}");
+            return;
+        }
+        CPLErr::CE_Warning => tracing::debug!(target: "gdal", number, "{text}"),
+        CPLErr::CE_Failure => tracing::debug!(target: "gdal", number, "{text}"),
+        _ => tracing::error!(target: "gdal", number, "{text}"),
+    }
+    let message = Message { failure: class >= CPLErr::CE_Failure, text };
+    let _ = HEARD.try_with(|heard| {
+        if let Ok(mut heard) = heard.try_borrow_mut()
+            && let Some(messages) = heard.as_mut()
+            && messages.len() < KEPT
+        {
+            messages.push(message);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signed_links_lose_their_key() {
+        assert_eq!(
+            without_secrets("HTTP 403: https://host/a.tif?sig=abc&x=1 refused, why?"),
+            "HTTP 403: https://host/a.tif refused, why?"
+        );
+    }
+
+    #[test]
+    fn the_first_and_last_reasons_are_kept() {
+        let messages: Vec<_> = (0..9)
+            .map(|i| Message { failure: i != 4, text: format!("reason {i}") })
+            .chain([Message { failure: true, text: "reason 8".into() }])
+            .collect();
+        let error = because(Error::format("could not open"), &messages, None);
+        assert_eq!(error.to_string(), "could not open: reason 0; reason 1; reason 8");
+    }
+}

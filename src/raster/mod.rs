@@ -1,0 +1,116 @@
+//! Rasters through GDAL: open, describe, read windows, stretch, render to RGBA, write small files. The only module that names
+//! GDAL. Must never name a window type, and never runs on the interface thread: every call here may wait for a disk or a network.
+//!
+//! [`init`] runs by itself before the first use. Only [`pool`] opens datasets; the other files borrow them from it.
+
+#![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
+
+mod colour;
+mod environment;
+mod info;
+mod messages;
+mod pixels;
+mod pool;
+mod preview;
+mod probe;
+mod render;
+mod stretch;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use colour::ColourMap;
+pub use environment::{DriverInfo, Environment, environment, init};
+pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset, describe};
+pub use pixels::{BandPixels, Pixels, ReadRequest, Resampling, Samples, read_window};
+pub use pool::close_idle;
+pub use preview::{PreviewImage, PreviewRequest, preview};
+pub use probe::{PixelValue, Probe, probe, to_lonlat};
+pub use render::{BandChoice, RenderOptions, Rgba, render};
+pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
+pub use write::{NewRaster, write_geotiff, write_raster};
+
+/// A band's number. GDAL counts from 1, and so does this type; there is no band 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct BandIndex(std::num::NonZeroU32);
+
+impl BandIndex {
+    /// The first band.
+    pub const FIRST: BandIndex = BandIndex(std::num::NonZeroU32::MIN);
+
+    /// The band that GDAL calls `number`; `None` for 0.
+    pub fn new(number: u32) -> Option<Self> {
+        std::num::NonZeroU32::new(number).map(Self)
+    }
+
+    /// The band at `position` of a list that counts from 0.
+    pub fn from_position(position: usize) -> Self {
+        let number = u32::try_from(position).unwrap_or(u32::MAX - 1).saturating_add(1);
+        Self::new(number).unwrap_or(Self::FIRST)
+    }
+
+    /// GDAL's number, from 1.
+    pub fn get(self) -> usize {
+        self.0.get() as usize
+    }
+
+    /// The place in a list that counts from 0.
+    pub fn position(self) -> usize {
+        self.get() - 1
+    }
+}
+
+impl TryFrom<u32> for BandIndex {
+    type Error = &'static str;
+
+    fn try_from(number: u32) -> Result<Self, Self::Error> {
+        Self::new(number).ok_or("bands count from 1")
+    }
+}
+
+impl From<BandIndex> for u32 {
+    fn from(band: BandIndex) -> u32 {
+        band.0.get()
+    }
+}
+
+impl std::fmt::Display for BandIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A rectangle of pixels of the full-resolution raster: left column, top row, width, height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Window {
+    /// First column, from 0.
+    pub x: usize,
+    /// First row, from 0.
+    pub y: usize,
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+impl Window {
+    /// The whole raster.
+    pub fn full(width: usize, height: usize) -> Self {
+        Self { x: 0, y: 0, width, height }
+    }
+
+    /// The part that lies inside a raster of `width` × `height`; `None` when nothing does.
+    pub fn clip(self, width: usize, height: usize) -> Option<Self> {
+        let right = self.x.saturating_add(self.width).min(width);
+        let bottom = self.y.saturating_add(self.height).min(height);
+        (right > self.x && bottom > self.y).then(|| Self { x: self.x, y: self.y, width: right - self.x, height: bottom - self.y })
+    }
+
+    /// The largest size with this window's proportions that fits in `width` × `height` and does not enlarge it.
+    pub fn fit(self, width: usize, height: usize) -> (usize, usize) {
+        let scale = (width as f64 / self.width as f64).min(height as f64 / self.height as f64).min(1.0);
+        let side = |length: usize| ((length as f64 * scale).round() as usize).clamp(1, length.max(1));
+        (side(self.width), side(self.height))
+    }
+}

@@ -1,0 +1,378 @@
+//! Windows of pixels, decimated on the way and kept in the type that they are stored in. Must know a read's size before it
+//! allocates: headers lie.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+use gdal::raster::{GdalType, RasterBand, ResampleAlg};
+
+use super::pool::{self, Opened};
+use super::{BandIndex, RasterInfo, Window, messages};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// Most bytes that one read may return.
+const READ_LIMIT_BYTES: u64 = 1 << 30;
+
+/// GDAL holds at least one block per band; a larger one is a lie or would not fit beside the rest.
+const BLOCK_LIMIT_BYTES: u64 = 1 << 29;
+
+/// Averaging reads every pixel of the window; above this it takes too long for a look.
+const AVERAGE_LIMIT_PIXELS: u64 = 50_000_000;
+
+/// How a window becomes fewer pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resampling {
+    /// Averages measurements, takes the nearest pixel of classes and of windows too large to read whole.
+    #[default]
+    Auto,
+    /// The nearest pixel.
+    Nearest,
+    /// The mean of all pixels that fall into one.
+    Average,
+}
+
+/// Which pixels to read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct ReadRequest {
+    /// The part of the raster; clipped to it.
+    pub window: Window,
+    /// Columns and rows of the result.
+    pub out: (usize, usize),
+    /// Bands, in the order of the result.
+    pub bands: Vec<BandIndex>,
+    /// How pixels are joined.
+    #[serde(default)]
+    pub resampling: Resampling,
+}
+
+/// Pixels of several bands over one window, row by row from the top left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pixels {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The part of the raster that they cover, after clipping.
+    pub window: Window,
+    /// One entry per band asked for.
+    pub bands: Vec<BandPixels>,
+}
+
+/// Pixels of one band.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BandPixels {
+    /// The band's number.
+    pub index: BandIndex,
+    /// `width` × `height` values.
+    pub samples: Samples,
+    /// False where there is no data; `None` when the file marks none. NaN is never data, whatever this says.
+    pub valid: Option<Arc<[bool]>>,
+    /// RGBA by value, for paletted bands.
+    pub palette: Option<Arc<Vec<[u8; 4]>>>,
+}
+
+/// Values in their stored type. Narrower types come as the next wider one here, 64-bit integers as `F64`, complex numbers as
+/// their magnitude in `F32`/`F64`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Samples {
+    /// `Byte`.
+    U8(Vec<u8>),
+    /// `UInt16`.
+    U16(Vec<u16>),
+    /// `Int16`, `Int8`.
+    I16(Vec<i16>),
+    /// `UInt32`.
+    U32(Vec<u32>),
+    /// `Int32`.
+    I32(Vec<i32>),
+    /// `Float32`, `Float16`, small complex types.
+    F32(Vec<f32>),
+    /// `Float64`, `Int64`, `UInt64`, large complex types.
+    F64(Vec<f64>),
+}
+
+/// Runs the same expression on the vector of whichever type.
+macro_rules! each_type {
+    ($samples:expr, $values:ident => $body:expr) => {
+        match $samples {
+            $crate::raster::Samples::U8($values) => $body,
+            $crate::raster::Samples::U16($values) => $body,
+            $crate::raster::Samples::I16($values) => $body,
+            $crate::raster::Samples::U32($values) => $body,
+            $crate::raster::Samples::I32($values) => $body,
+            $crate::raster::Samples::F32($values) => $body,
+            $crate::raster::Samples::F64($values) => $body,
+        }
+    };
+}
+pub(super) use each_type;
+
+impl Samples {
+    /// How many.
+    pub fn len(&self) -> usize {
+        each_type!(self, values => values.len())
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value at `position`; NaN beyond the end.
+    pub fn get(&self, position: usize) -> f64 {
+        each_type!(self, values => values.get(position).map_or(f64::NAN, |value| f64::from(*value)))
+    }
+}
+
+impl BandPixels {
+    /// True where there is data.
+    pub fn is_valid(&self, position: usize) -> bool {
+        self.valid.as_ref().is_none_or(|valid| valid.get(position).copied().unwrap_or(false))
+            && !self.samples.get(position).is_nan()
+    }
+}
+
+/// Reads a window of some bands. The result has `request.out` pixels, whatever the window's size. Refuses sizes over 1 GiB.
+pub fn read_window(asset: &AssetPath, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
+    let lease = pool::lease(asset)?;
+    read(&lease, asset, request, ctx)
+}
+
+pub(super) fn read(opened: &Opened, asset: &AssetPath, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
+    let info = &opened.info;
+    if info.band_count == 0 {
+        let (what, hint) = match info.is_vector() {
+            true => ("this file holds vector layers and no pixels", "look at it as a table, or rasterise it first"),
+            false => ("this file has no bands", "choose one of its subdatasets, if it has any"),
+        };
+        return Err(Error::unsupported(what).at(asset).hint(hint));
+    }
+    let Some(window) = request.window.clip(info.width, info.height) else {
+        return Err(
+            Error::usage(format!("the window lies outside the raster of {} × {} pixels", info.width, info.height)).at(asset)
+        );
+    };
+    let (width, height) = request.out;
+    if width == 0 || height == 0 || request.bands.is_empty() {
+        return Err(Error::usage("a read needs at least one pixel and one band").at(asset));
+    }
+    check_size(info, request, asset)?;
+    let mut masks: Vec<(usize, Arc<[bool]>)> = Vec::new();
+    let mut bands = Vec::with_capacity(request.bands.len());
+    for &index in &request.bands {
+        ctx.check()?;
+        bands.push(read_band(opened, asset, index, window, request, &mut masks, ctx)?);
+    }
+    Ok(Pixels { width, height, window, bands })
+}
+
+fn check_size(info: &RasterInfo, request: &ReadRequest, asset: &AssetPath) -> Result<()> {
+    let pixels = (request.out.0 as u64).checked_mul(request.out.1 as u64);
+    // Value and mask, twice for complex types.
+    let bytes = request.bands.iter().try_fold(0u64, |sum, index| {
+        let band = info.band(*index)?;
+        sum.checked_add(pixels?.checked_mul(value_bytes(&band.dtype) + 1)?)
+    });
+    if let Some(missing) = request.bands.iter().find(|index| info.band(**index).is_none()) {
+        let summary = format!("there is no band {missing}; the raster has {}", info.band_count);
+        return Err(Error::usage(summary).at(asset));
+    }
+    if bytes.is_none_or(|bytes| bytes > READ_LIMIT_BYTES) {
+        let summary =
+            format!("reading {} bands of {} × {} pixels needs more than 1 GiB", request.bands.len(), request.out.0, request.out.1);
+        return Err(Error::usage(summary).at(asset).hint("read fewer pixels or fewer bands at once"));
+    }
+    for band in request.bands.iter().filter_map(|index| info.band(*index)) {
+        let block = (band.block.0 as u64).saturating_mul(band.block.1 as u64).saturating_mul(value_bytes(&band.dtype));
+        if block > BLOCK_LIMIT_BYTES {
+            let summary = format!("one block of band {} takes {} MiB", band.index, block >> 20);
+            let hint = "rewrite the file in tiles, for example: gdal_translate -of COG IN OUT";
+            return Err(Error::unsupported(summary).at(asset).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+fn value_bytes(dtype: &str) -> u64 {
+    match dtype {
+        "Byte" | "UInt8" => 1,
+        "Int8" | "UInt16" | "Int16" => 2,
+        "UInt32" | "Int32" | "Float32" | "Float16" => 4,
+        "CFloat64" => 24,
+        "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => 12,
+        _ => 8,
+    }
+}
+
+fn read_band(
+    opened: &Opened,
+    asset: &AssetPath,
+    index: BandIndex,
+    window: Window,
+    request: &ReadRequest,
+    masks: &mut Vec<(usize, Arc<[bool]>)>,
+    ctx: &JobContext,
+) -> Result<BandPixels> {
+    let Some(info) = opened.info.band(index) else {
+        return Err(Error::internal(format!("band {index} is not described")).at(asset));
+    };
+    let (result, said) = messages::listen(|| {
+        let band = opened.dataset.rasterband(index.get()).map_err(ReadFault::Gdal)?;
+        let job = Read { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
+        let samples = job.samples(&info.dtype)?;
+        let valid = job.valid(&samples, info.nodata, masks)?;
+        Ok(BandPixels { index, samples, valid, palette: info.palette.clone() })
+    });
+    result.map_err(|fault| match fault {
+        _ if ctx.is_cancelled() => Error::cancelled(),
+        ReadFault::Memory => Error::new(crate::error::Kind::Io, "there is not enough memory for these pixels").at(asset),
+        ReadFault::Gdal(error) => {
+            let summary = Error::format(format!("band {index} could not be read")).at(asset);
+            messages::because(summary, &said, Some(&error))
+                .hint("the file may be damaged: check it with `taco-studio validate --deep`")
+        }
+    })
+}
+
+fn algorithm(request: &ReadRequest, window: Window, info: &super::BandInfo) -> ResampleAlg {
+    let shrinks = window.width > request.out.0 || window.height > request.out.1;
+    let (pixels, overview) = ((window.width as u64).saturating_mul(window.height as u64), !info.overviews.is_empty());
+    let classes = info.palette.is_some() || info.is_complex() || matches!(info.dtype.as_str(), "Int64" | "UInt64");
+    match request.resampling {
+        _ if !shrinks => ResampleAlg::NearestNeighbour,
+        Resampling::Average => ResampleAlg::Average,
+        Resampling::Auto if !classes && (overview || pixels <= AVERAGE_LIMIT_PIXELS) => ResampleAlg::Average,
+        Resampling::Auto | Resampling::Nearest => ResampleAlg::NearestNeighbour,
+    }
+}
+
+enum ReadFault {
+    Gdal(gdal::errors::GdalError),
+    Memory,
+}
+
+struct Read<'a> {
+    band: &'a RasterBand<'a>,
+    window: Window,
+    out: (usize, usize),
+    alg: ResampleAlg,
+    ctx: &'a JobContext,
+}
+
+impl Read<'_> {
+    fn samples(&self, dtype: &str) -> Result<Samples, ReadFault> {
+        Ok(match dtype {
+            "Byte" | "UInt8" => Samples::U8(self.typed()?),
+            "UInt16" => Samples::U16(self.typed()?),
+            "Int16" | "Int8" => Samples::I16(self.typed()?),
+            "UInt32" => Samples::U32(self.typed()?),
+            "Int32" => Samples::I32(self.typed()?),
+            "Float32" | "Float16" => Samples::F32(self.typed()?),
+            "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => {
+                let pairs: Vec<[f32; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat32, self.alg, [0.0; 2])?;
+                Samples::F32(pairs.iter().map(|[real, imaginary]| real.hypot(*imaginary)).collect())
+            }
+            "CFloat64" => {
+                let pairs: Vec<[f64; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat64, self.alg, [0.0; 2])?;
+                Samples::F64(pairs.iter().map(|[real, imaginary]| real.hypot(*imaginary)).collect())
+            }
+            _ => Samples::F64(self.typed()?),
+        })
+    }
+
+    fn typed<T: GdalType + Copy + Default>(&self) -> Result<Vec<T>, ReadFault> {
+        self.raw(self.band, T::gdal_ordinal(), self.alg, T::default())
+    }
+
+    /// `T` must be as large as one value of the GDAL type `ordinal`.
+    fn raw<T: Copy>(
+        &self,
+        band: &RasterBand,
+        ordinal: gdal_sys::GDALDataType::Type,
+        alg: ResampleAlg,
+        zero: T,
+    ) -> Result<Vec<T>, ReadFault> {
+        let int = |number: usize| c_int::try_from(number).map_err(|error| ReadFault::Gdal(error.into()));
+        let count = self.out.0 * self.out.1;
+        let mut data: Vec<T> = Vec::new();
+        data.try_reserve_exact(count).map_err(|_| ReadFault::Memory)?;
+        data.resize(count, zero);
+        // Safety: a plain C structure of numbers and nullable pointers. Its fields differ by GDAL version, so it starts as zeros.
+        let mut extra: gdal_sys::GDALRasterIOExtraArg = unsafe { std::mem::zeroed() };
+        extra.nVersion = 1;
+        extra.eResampleAlg = alg.to_gdal();
+        extra.pfnProgress = Some(keep_going);
+        extra.pProgressData = std::ptr::from_ref(self.ctx).cast_mut().cast::<c_void>();
+        // Safety: `data` has room for `out.0` × `out.1` values of the type; the context outlives the call, and the callback
+        // only reads it.
+        let status = unsafe {
+            gdal_sys::GDALRasterIOEx(
+                band.c_rasterband(),
+                gdal_sys::GDALRWFlag::GF_Read,
+                int(self.window.x)?,
+                int(self.window.y)?,
+                int(self.window.width)?,
+                int(self.window.height)?,
+                data.as_mut_ptr().cast::<c_void>(),
+                int(self.out.0)?,
+                int(self.out.1)?,
+                ordinal,
+                0,
+                0,
+                &mut extra,
+            )
+        };
+        if status == gdal_sys::CPLErr::CE_None {
+            Ok(data)
+        } else {
+            let msg = String::new();
+            Err(ReadFault::Gdal(gdal::errors::GdalError::CplError { class: status, number: 0, msg }))
+        }
+    }
+
+    /// The mask by the value that marks missing data, or by the mask band, which bands of a dataset may share.
+    fn valid(
+        &self,
+        samples: &Samples,
+        nodata: Option<f64>,
+        shared: &mut Vec<(usize, Arc<[bool]>)>,
+    ) -> Result<Option<Arc<[bool]>>, ReadFault> {
+        let flags = self.band.mask_flags().map_err(ReadFault::Gdal)?;
+        if flags.is_all_valid() {
+            return Ok(None);
+        }
+        if flags.is_nodata() && !flags.is_per_dataset() {
+            return Ok(nodata.and_then(|nodata| by_value(samples, nodata)));
+        }
+        let mask = self.band.open_mask_band().map_err(ReadFault::Gdal)?;
+        // Safety: the pointer is only compared.
+        let key = unsafe { mask.c_rasterband() } as usize;
+        if let Some((_, known)) = shared.iter().find(|(other, _)| *other == key) {
+            return Ok(Some(known.clone()));
+        }
+        let bytes: Vec<u8> = self.raw(&mask, u8::gdal_ordinal(), ResampleAlg::NearestNeighbour, 0)?;
+        let valid: Arc<[bool]> = bytes.into_iter().map(|byte| byte != 0).collect();
+        shared.push((key, valid.clone()));
+        Ok(Some(valid))
+    }
+}
+
+/// `None` when no pixel has the value.
+fn by_value(samples: &Samples, nodata: f64) -> Option<Arc<[bool]>> {
+    let valid: Arc<[bool]> = match samples {
+        // The header says -3.4e38 with more digits than a float has.
+        Samples::F32(values) => values.iter().map(|value| *value != nodata as f32).collect(),
+        other => each_type!(other, values => values.iter().map(|value| f64::from(*value) != nodata).collect()),
+    };
+    (!valid.iter().all(|valid| *valid)).then_some(valid)
+}
+
+/// Lets cancel reach into a long read.
+unsafe extern "C" fn keep_going(_complete: f64, _message: *const c_char, ctx: *mut c_void) -> c_int {
+    // Safety: `raw` passes its job context, which outlives the call.
+    let ctx = unsafe { &*ctx.cast_const().cast::<JobContext>() };
+    c_int::from(!ctx.is_cancelled())
+}

@@ -1,0 +1,85 @@
+//! One call from a file to an image: open, choose bands, read a window at the size of the screen, stretch, render, count.
+//! The request is plain data, so that it can be logged, compared and repeated.
+
+use std::sync::Arc;
+
+use super::pixels::{self, ReadRequest, Resampling};
+use super::stretch::{self, Histogram, Limits};
+use super::{BandChoice, BandIndex, RasterInfo, RenderOptions, Rgba, Window, pool, render};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// Bins of the histogram that comes with a preview.
+const BINS: usize = 256;
+
+/// What to show of which file.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PreviewRequest {
+    /// The file.
+    pub asset: AssetPath,
+    /// The part to show; `None` shows all of it.
+    #[serde(default)]
+    pub window: Option<Window>,
+    /// Columns and rows that the image has to fit in; it keeps the window's proportions and is never enlarged.
+    pub fit: (usize, usize),
+    /// Bands, limits, gamma.
+    #[serde(default)]
+    pub options: RenderOptions,
+    /// How pixels are joined.
+    #[serde(default)]
+    pub resampling: Resampling,
+}
+
+impl PreviewRequest {
+    /// The whole raster, bands chosen by themselves, 2 to 98 %.
+    pub fn new(asset: AssetPath, fit: (usize, usize)) -> Self {
+        Self { asset, window: None, fit, options: RenderOptions::default(), resampling: Resampling::Auto }
+    }
+}
+
+/// An image of a raster, and what it shows.
+#[derive(Clone, Debug)]
+pub struct PreviewImage {
+    /// The raster's headers.
+    pub info: Arc<RasterInfo>,
+    /// The pixels.
+    pub rgba: Rgba,
+    /// The part that they show, clipped to the raster.
+    pub window: Window,
+    /// The choice that was made; never [`BandChoice::Auto`].
+    pub bands: BandChoice,
+    /// The numbers of the bands shown.
+    pub band_indices: Vec<BandIndex>,
+    /// Limits per band shown; `None` without data or by colour table.
+    pub limits: Vec<Option<Limits>>,
+    /// Histogram per band shown, of the pixels read.
+    pub histograms: Vec<Histogram>,
+}
+
+/// Makes the image. Cancel is asked for between steps and inside long reads.
+pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImage> {
+    ctx.check()?;
+    let lease = pool::lease(&request.asset)?;
+    ctx.check()?;
+    let info = lease.info.clone();
+    let full = Window::full(info.width, info.height);
+    let window = request.window.unwrap_or(full).clip(info.width, info.height);
+    let window = match window {
+        Some(window) => window,
+        // No pixels at all: reading says why.
+        None if info.band_count == 0 => full,
+        None => return Err(Error::usage("the window lies outside the raster").at(&request.asset)),
+    };
+    let bands = request.options.bands.resolve(&info);
+    let out = if info.band_count == 0 { (1, 1) } else { window.fit(request.fit.0.max(1), request.fit.1.max(1)) };
+    let read = ReadRequest { window, out, bands: bands.bands(), resampling: request.resampling };
+    let pixels = pixels::read(&lease, &request.asset, &read, ctx)?;
+    drop(lease);
+    ctx.check()?;
+    let options = RenderOptions { bands: bands.clone(), ..request.options.clone() };
+    let (rgba, limits) = render::render(&pixels, &options);
+    ctx.check()?;
+    let histograms = stretch::histogram(&pixels, BINS);
+    Ok(PreviewImage { info, rgba, window, band_indices: bands.bands(), bands, limits, histograms })
+}

@@ -1,0 +1,262 @@
+//! Pixels to RGBA: band choice, limits, gamma, colour tables and maps. Pure arithmetic, no GDAL.
+
+use super::pixels::{BandPixels, each_type};
+use super::stretch::{self, Limits, Stretch};
+use super::{BandIndex, ColourMap, Pixels, RasterInfo};
+
+/// Steps between black and white before gamma.
+const STEPS: usize = 4096;
+
+/// Which bands are shown, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BandChoice {
+    /// By colour interpretation, band names and number of bands.
+    #[default]
+    Auto,
+    /// One band through a colour map; its own colour table wins over [`ColourMap::Grey`].
+    Single {
+        /// The band.
+        band: BandIndex,
+        /// Its colours.
+        #[serde(default)]
+        map: ColourMap,
+    },
+    /// Red, green and blue.
+    Rgb([BandIndex; 3]),
+}
+
+impl BandChoice {
+    /// The same, with `Auto` decided for this raster.
+    pub fn resolve(&self, info: &RasterInfo) -> BandChoice {
+        if *self != BandChoice::Auto {
+            return self.clone();
+        }
+        let by_colour = |name: &str| info.bands.iter().find(|band| band.colour == name).map(|band| band.index);
+        if let (Some(red), Some(green), Some(blue)) = (by_colour("Red"), by_colour("Green"), by_colour("Blue")) {
+            return BandChoice::Rgb([red, green, blue]);
+        }
+        let named = |names: [&str; 3]| {
+            let matches = |description: &str| names.iter().any(|name| description.eq_ignore_ascii_case(name));
+            info.bands.iter().find(|band| matches(band.description.trim())).map(|band| band.index)
+        };
+        if let (Some(red), Some(green), Some(blue)) =
+            (named(["B04", "B4", "red"]), named(["B03", "B3", "green"]), named(["B02", "B2", "blue"]))
+        {
+            return BandChoice::Rgb([red, green, blue]);
+        }
+        let plain = |band: &&super::BandInfo| band.palette.is_none() && band.colour != "Alpha";
+        let mut like_first =
+            info.bands.iter().filter(plain).filter(|band| Some(&band.dtype) == info.bands.first().map(|first| &first.dtype));
+        match (like_first.next(), like_first.next(), like_first.next()) {
+            (Some(red), Some(green), Some(blue)) => BandChoice::Rgb([red.index, green.index, blue.index]),
+            _ => BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Grey },
+        }
+    }
+
+    /// The bands to read, in the order that [`render`] expects.
+    pub fn bands(&self) -> Vec<BandIndex> {
+        match self {
+            BandChoice::Auto => vec![BandIndex::FIRST],
+            BandChoice::Single { band, .. } => vec![*band],
+            BandChoice::Rgb(bands) => bands.to_vec(),
+        }
+    }
+}
+
+/// How pixels are shown.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct RenderOptions {
+    /// Bands; [`BandChoice::Auto`] shows the bands of the pixels as they come: three as RGB, else the first.
+    pub bands: BandChoice,
+    /// How the limits are found.
+    pub stretch: Stretch,
+    /// Above 1 brightens the middle.
+    pub gamma: f32,
+    /// Pixels without data are transparent instead of black.
+    pub nodata_transparent: bool,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self { bands: BandChoice::Auto, stretch: Stretch::default(), gamma: 1.0, nodata_transparent: true }
+    }
+}
+
+/// An image: 4 bytes a pixel, row by row from the top left, alpha not multiplied in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rgba {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Red, green, blue, alpha.
+    pub data: Vec<u8>,
+}
+
+/// Shows pixels. Also returns the limits used, one per band shown; a band without data, or shown by its colour table, has none.
+pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Limits>>) {
+    let mut data = vec![0u8; pixels.width * pixels.height * 4];
+    let find = |index: BandIndex| pixels.bands.iter().find(|band| band.index == index);
+    let three: Option<[&BandPixels; 3]> = match &options.bands {
+        BandChoice::Rgb([red, green, blue]) => find(*red).zip(find(*green)).zip(find(*blue)).map(|((r, g), b)| [r, g, b]),
+        BandChoice::Auto => <&[BandPixels; 3]>::try_from(pixels.bands.as_slice()).ok().map(|[r, g, b]| [r, g, b]),
+        BandChoice::Single { .. } => None,
+    };
+    let (one, map) = match &options.bands {
+        BandChoice::Single { band, map } => (find(*band), *map),
+        _ => (pixels.bands.first(), ColourMap::Grey),
+    };
+    let limits = match (three, one) {
+        (Some(bands), _) => {
+            let limits = rgb(bands, options, &mut data);
+            set_alpha(&bands, options.nodata_transparent, false, &mut data);
+            limits
+        }
+        (None, Some(band)) => {
+            let table = band.palette.as_ref().filter(|_| map == ColourMap::Grey);
+            let limits = match table {
+                Some(table) => by_table(band, table, &mut data),
+                None => by_map(band, map, options, &mut data),
+            };
+            set_alpha(&[band], options.nodata_transparent, table.is_some(), &mut data);
+            vec![limits]
+        }
+        (None, None) => Vec::new(),
+    };
+    (Rgba { width: pixels.width, height: pixels.height, data }, limits)
+}
+
+fn rgb(bands: [&BandPixels; 3], options: &RenderOptions, data: &mut [u8]) -> Vec<Option<Limits>> {
+    let shown = bands.into_iter().enumerate().map(|(channel, band)| {
+        let limits = stretch::limits(band, options.stretch);
+        let ramp = Ramp::new(limits, options.gamma);
+        each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
+            pixel[channel] = ramp.byte(f64::from(*value));
+        });
+        limits
+    });
+    shown.collect()
+}
+
+fn by_table(band: &BandPixels, table: &[[u8; 4]], data: &mut [u8]) -> Option<Limits> {
+    each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
+        // A class beyond the table shows as mid grey, so that it is seen.
+        let entry = table.get(f64::from(*value) as usize).copied().unwrap_or([128, 128, 128, 255]);
+        pixel.copy_from_slice(&entry);
+    });
+    None
+}
+
+fn by_map(band: &BandPixels, map: ColourMap, options: &RenderOptions, data: &mut [u8]) -> Option<Limits> {
+    let limits = stretch::limits(band, options.stretch);
+    let ramp = Ramp::new(limits, options.gamma);
+    let colours = map.table();
+    each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
+        pixel[..3].copy_from_slice(&colours[usize::from(ramp.byte(f64::from(*value)))]);
+    });
+    limits
+}
+
+/// A pixel is shown when any of its bands has data there. A colour table has set its own alpha already.
+fn set_alpha(bands: &[&BandPixels], transparent: bool, has_alpha: bool, data: &mut [u8]) {
+    for (position, pixel) in data.chunks_exact_mut(4).enumerate() {
+        if bands.iter().any(|band| band.is_valid(position)) {
+            if !has_alpha {
+                pixel[3] = 255;
+            }
+        } else {
+            pixel.copy_from_slice(if transparent { &[0, 0, 0, 0] } else { &[0, 0, 0, 255] });
+        }
+    }
+}
+
+/// Values to bytes by limits and gamma.
+struct Ramp {
+    low: f64,
+    per_value: f64,
+    bytes: Vec<u8>,
+}
+
+impl Ramp {
+    fn new(limits: Option<Limits>, gamma: f32) -> Self {
+        let Limits { low, high } = limits.unwrap_or(Limits { low: 0.0, high: 0.0 });
+        let gamma = if gamma.is_finite() { gamma.clamp(0.05, 20.0) } else { 1.0 };
+        let last = (STEPS - 1) as f64;
+        if low == high {
+            // One value everywhere is neither black nor white.
+            return Self { low, per_value: 0.0, bytes: vec![128; STEPS] };
+        }
+        let bytes = (0..STEPS).map(|step| ((step as f64 / last).powf(1.0 / f64::from(gamma)) * 255.0).round() as u8).collect();
+        Self { low, per_value: last / (high - low), bytes }
+    }
+
+    fn byte(&self, value: f64) -> u8 {
+        // A cast clamps, and takes NaN to 0.
+        let step = ((value - self.low) * self.per_value).round() as usize;
+        self.bytes[step.min(STEPS - 1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::{Samples, Window};
+    use std::sync::Arc;
+
+    fn pixels(bands: Vec<BandPixels>) -> Pixels {
+        let width = bands[0].samples.len();
+        Pixels { width, height: 1, window: Window::full(width, 1), bands }
+    }
+
+    fn band(number: u32, samples: Samples) -> BandPixels {
+        BandPixels { index: BandIndex::new(number).expect("from 1"), samples, valid: None, palette: None }
+    }
+
+    #[test]
+    fn sixteen_bits_fill_the_range() {
+        let values = (0..1000u16).map(|value| 300 + value / 2).collect();
+        let (image, limits) = render(&pixels(vec![band(1, Samples::U16(values))]), &RenderOptions::default());
+        assert_eq!((image.data[0], image.data[4 * 999], image.data[3]), (0, 255, 255));
+        assert!((image.data[4 * 500]).abs_diff(128) < 3);
+        assert_eq!(limits, [Some(Limits { low: 310.0, high: 789.0 })]);
+    }
+
+    #[test]
+    fn missing_floats_are_transparent_and_constants_are_grey() {
+        let (image, _) = render(&pixels(vec![band(1, Samples::F32(vec![5.5, f32::NAN, 5.5]))]), &RenderOptions::default());
+        assert_eq!(image.data, [128, 128, 128, 255, 0, 0, 0, 0, 128, 128, 128, 255]);
+        let opaque = RenderOptions { nodata_transparent: false, ..Default::default() };
+        assert_eq!(render(&pixels(vec![band(1, Samples::F32(vec![5.5, f32::NAN]))]), &opaque).0.data[4..], [0, 0, 0, 255]);
+    }
+
+    #[test]
+    fn colour_tables_are_honoured_unless_a_map_is_asked_for() {
+        let mut classes = band(1, Samples::U8(vec![0, 1, 9]));
+        classes.palette = Some(Arc::new(vec![[10, 20, 30, 255], [1, 2, 3, 0]]));
+        let classes = pixels(vec![classes]);
+        assert_eq!(render(&classes, &RenderOptions::default()).0.data, [10, 20, 30, 255, 1, 2, 3, 0, 128, 128, 128, 255]);
+        let bands = BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Viridis };
+        let (image, _) = render(&classes, &RenderOptions { bands, stretch: Stretch::MinMax, ..Default::default() });
+        assert_eq!(image.data[..4], [68, 1, 84, 255]);
+        assert_eq!(image.data[8..], [253, 231, 37, 255]);
+    }
+
+    #[test]
+    fn bands_go_to_their_channels_each_with_its_limits() {
+        let bands =
+            vec![band(4, Samples::U8(vec![0, 10])), band(3, Samples::U16(vec![0, 4000])), band(2, Samples::I16(vec![7, -7]))];
+        let choice = BandChoice::Rgb([4, 3, 2].map(|number| BandIndex::new(number).expect("from 1")));
+        let (image, _) = render(&pixels(bands), &RenderOptions { bands: choice, stretch: Stretch::MinMax, ..Default::default() });
+        assert_eq!(image.data, [0, 0, 255, 255, 255, 255, 0, 255]);
+    }
+
+    #[test]
+    fn gamma_brightens_the_middle() {
+        let values = Samples::U8((0..=255).collect());
+        let options = RenderOptions { stretch: Stretch::MinMax, gamma: 2.0, ..Default::default() };
+        let (image, _) = render(&pixels(vec![band(1, values)]), &options);
+        assert!(image.data[4 * 64] > 120 && image.data[4 * 64] < 135, "{}", image.data[4 * 64]);
+    }
+}

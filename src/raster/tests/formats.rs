@@ -1,0 +1,174 @@
+//! Every format that this build promises, and the set-up of GDAL and PROJ in strange places.
+
+use super::*;
+use std::process::Command;
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn the_drivers_are_there() {
+    let environment = environment();
+    for driver in [
+        "GTiff",
+        "COG",
+        "VRT",
+        "JPEG",
+        "PNG",
+        "WEBP",
+        "JP2OpenJPEG",
+        "netCDF",
+        "HDF5",
+        "GRIB",
+        "HFA",
+        "SENTINEL2",
+        "GPKG",
+        "GeoJSON",
+    ] {
+        assert!(environment.has(driver), "{driver} is missing; there are {:?}", environment.drivers);
+    }
+    for compression in ["DEFLATE", "LZW", "ZSTD", "JPEG", "WEBP"] {
+        assert!(environment.tiff_compressions.iter().any(|known| known == compression), "{:?}", environment.tiff_compressions);
+    }
+    assert!(environment.proj_ok && environment.curl && environment.gdal_version.starts_with("3."), "{environment:?}");
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn every_format_reads_back() {
+    let folder = folder();
+    let (width, height) = (64, 48);
+    let bytes = |bands: usize| -> Vec<Samples> {
+        (0..bands).map(|band| Samples::U8((0..width * height).map(|pixel| (pixel % width + band * 60) as u8).collect())).collect()
+    };
+    let lossless = [
+        ("GTiff", "a.tif", vec![("COMPRESS", "ZSTD"), ("TILED", "YES")]),
+        ("GTiff", "w.tif", vec![("COMPRESS", "WEBP"), ("WEBP_LOSSLESS", "YES"), ("INTERLEAVE", "PIXEL")]),
+        ("COG", "b.tif", vec![("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("BLOCKSIZE", "128")]),
+        ("PNG", "c.png", vec![]),
+        ("WEBP", "d.webp", vec![("LOSSLESS", "YES")]),
+        ("JP2OpenJPEG", "e.jp2", vec![("QUALITY", "100"), ("REVERSIBLE", "YES")]),
+        ("HFA", "f.img", vec![]),
+    ];
+    for (driver, name, options) in lossless {
+        let raster = NewRaster { width, height, bands: bytes(3), options, ..Default::default() };
+        let path = folder.path().join(name);
+        write_raster(&path, driver, &raster).unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
+        let asset = AssetPath::file(&path);
+        let info = describe(&asset).unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
+        assert_eq!((info.width, info.height, info.band_count), (width, height, 3), "{driver}");
+        let pixels = read_window(&asset, &whole(&info, vec![number(2)]), &ctx()).expect("reads");
+        assert_eq!(pixels.bands[0].samples, raster.bands[1], "{driver}");
+        // The same bytes as a sample inside a container.
+        let file = std::fs::read(&path).expect("reads");
+        let container = folder.path().join(format!("{name}.tacozip"));
+        std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
+        let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
+        let inside = describe(&range).unwrap_or_else(|error| panic!("{driver} in a container: {}", error.report()));
+        assert_eq!(inside.band_count, 3);
+    }
+    let raster = NewRaster { width, height, bands: bytes(3), ..Default::default() };
+    let path = folder.path().join("g.jpg");
+    write_raster(&path, "JPEG", &raster).expect("writes");
+    assert_eq!(describe(&AssetPath::file(&path)).expect("describes").driver, "JPEG");
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn tiles_of_a_cog_are_interleaved() {
+    let folder = folder();
+    let path = folder.path().join("cog.tif");
+    let raster = NewRaster { options: vec![("INTERLEAVE", "TILE"), ("BLOCKSIZE", "128"), ("COMPRESS", "ZSTD")], ..scene(512, 512) };
+    write_raster(&path, "COG", &raster).expect("writes");
+    let info = describe(&AssetPath::file(&path)).expect("describes");
+    assert_eq!((info.interleave.as_deref(), info.bands[0].block), (Some("TILE"), (128, 128)));
+    assert!(!info.bands[0].overviews.is_empty());
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn variables_of_a_netcdf_file_are_listed() {
+    let folder = folder();
+    let path = folder.path().join("cube.nc");
+    let raster = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
+    write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..raster }).expect("writes");
+    let asset = AssetPath::file(&path);
+    let info = describe(&asset).expect("describes");
+    assert_eq!(info.subdatasets.len(), 3, "{info:?}");
+    assert!(info.shown_subdataset.is_some() && info.band_count == 1 && info.width == 12);
+    let second = AssetPath::parse(&info.subdatasets[1].name).expect("parses");
+    let pixels = read_window(&second, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
+    assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
+    assert!(preview(&PreviewRequest::new(asset, (12, 9)), &ctx()).is_ok());
+    let file = std::fs::read(&path).expect("reads");
+    let container = folder.path().join("set.tacozip");
+    std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
+    let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
+    let inside = describe(&range).unwrap_or_else(|error| panic!("in a container: {}", error.report()));
+    assert_eq!((inside.width, inside.subdatasets.len()), (12, 3));
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn vector_files_say_what_they_are() {
+    let folder = folder();
+    let path = folder.path().join("places.geojson");
+    let text = r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,2]}}]}"#;
+    std::fs::write(&path, text).expect("writes");
+    let asset = AssetPath::file(&path);
+    let info = describe(&asset).expect("describes");
+    assert!(info.is_vector() && info.layers[0].features == Some(1), "{info:?}");
+    let error = preview(&PreviewRequest::new(asset, (8, 8)), &ctx()).expect_err("no pixels");
+    assert!(error.to_string().contains("vector layers"), "{error}");
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn the_mask_of_an_alpha_band_counts() {
+    let folder = folder();
+    let path = folder.path().join("alpha.png");
+    let grey = |value: u8| Samples::U8(vec![value; 4]);
+    let bands = vec![grey(10), grey(20), grey(30), Samples::U8(vec![255, 0, 255, 0])];
+    write_raster(&path, "PNG", &NewRaster { width: 2, height: 2, bands, ..Default::default() }).expect("writes");
+    let image = preview(&PreviewRequest::new(AssetPath::file(&path), (2, 2)), &ctx()).expect("shows");
+    let alpha: Vec<u8> = image.rgba.data.chunks_exact(4).map(|pixel| pixel[3]).collect();
+    assert_eq!(alpha, [255, 0, 255, 0]);
+}
+
+/// Not a test by itself: the next one runs it in a process of its own.
+#[test]
+#[ignore = "run by another test in its own process"]
+fn child_resolves_codes() {
+    let environment = environment();
+    let folder = folder();
+    let asset = AssetPath::file(written(folder.path(), "scene.tif", &scene(8, 8)));
+    let place = probe(&asset, 0, 0, &ctx()).expect("probes").lonlat;
+    println!("proj_ok={} note={} place={}", environment.proj_ok, environment.proj_note.is_some(), place.is_some());
+}
+
+#[test]
+#[cfg(all(unix, feature = "bundled-gdal"))]
+fn codes_resolve_in_a_moved_program_and_beside_a_foreign_database() {
+    let folder = folder();
+    let program = std::env::current_exe().expect("has a path");
+    let moved = folder.path().join("moved");
+    if std::fs::hard_link(&program, &moved).is_err() {
+        std::fs::copy(&program, &moved).expect("copies");
+    }
+    let foreign = folder.path().join("proj");
+    std::fs::create_dir(&foreign).expect("makes");
+    std::fs::write(foreign.join("proj.db"), b"SQLite format 3\0 of another time").expect("writes");
+    for (data, note) in [(None, false), (Some(&foreign), true)] {
+        let mut command = Command::new(&moved);
+        command.env_clear().current_dir(folder.path());
+        command.args(["--exact", "raster::tests::formats::child_resolves_codes", "--ignored", "--nocapture"]);
+        if let Some(data) = data {
+            command.env("PROJ_DATA", data).env("PROJ_LIB", data);
+        }
+        let output = command.output().expect("runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            text.contains(&format!("proj_ok=true note={note} place=true")),
+            "{text}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
