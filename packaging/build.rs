@@ -1,4 +1,4 @@
-//! Links the codecs that `gdal-toolchain.cmake` switched on in the bundled GDAL. Must find the same archives as that file.
+//! Links the codecs that `gdal-toolchain.cmake` switched on in the bundled GDAL. Must find the same files as that file does.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ fn main() {
             Some(path) => println!("cargo:rustc-link-arg={}", path.display()),
             None if needed_by_others => {}
             None => println!(
-                "cargo:warning=lib{archive}.a was not found: the bundled GDAL is built without it (packaging/run installs it)"
+                "cargo:warning=lib{archive} was not found: the bundled GDAL is built without it (packaging/run installs it)"
             ),
         }
     }
@@ -32,5 +32,7 @@ fn find(archive: &str) -> Option<PathBuf> {
         folders.extend(multiarch.filter(|path| path.to_string_lossy().ends_with("-linux-gnu")));
     }
     folders.extend(["/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"].map(PathBuf::from));
-    folders.into_iter().map(|folder| folder.join(format!("lib{archive}.a"))).find(|path| path.exists())
+    let endings = ["a", "so", "dylib"].into_iter();
+    let mut candidates = endings.flat_map(|ending| folders.iter().map(move |folder| folder.join(format!("lib{archive}.{ending}"))));
+    candidates.find(|path| path.exists())
 }

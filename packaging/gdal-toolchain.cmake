@@ -1,7 +1,7 @@
 # Read by CMake while the bundled GDAL is configured (`.cargo/config.toml` names it). gdal-src switches every external
-# library off; these cache variables switch on the codecs that EO files need, as static archives. `packaging/build.rs`
-# gives the same archives to the linker; zstd's code comes from zstd-sys, so only its header matters here.
-# A codec whose archive is missing stays off: `taco-studio --version` lists the drivers that were built.
+# library off; these cache variables switch on the codecs that EO files need: static archives, or shared libraries where the
+# distribution has no archives (Fedora). `packaging/build.rs` gives the same files to the linker. A codec that is missing
+# stays off.
 file(GLOB taco_multiarch /usr/lib/*-linux-gnu)
 set(taco_libraries $ENV{TACO_STUDIO_CODECS}/lib ${taco_multiarch} /usr/lib64 /usr/lib /opt/homebrew/lib /usr/local/lib)
 set(taco_headers $ENV{TACO_STUDIO_CODECS}/include /usr/include /opt/homebrew/include /usr/local/include)
@@ -9,10 +9,12 @@ set(taco_headers $ENV{TACO_STUDIO_CODECS}/include /usr/include /opt/homebrew/inc
 macro(taco_codec option library_variable include_variable archive header)
   unset(taco_found_library)
   unset(taco_found_header)
-  foreach(folder ${taco_libraries})
-    if(NOT taco_found_library AND EXISTS ${folder}/lib${archive}.a)
-      set(taco_found_library ${folder}/lib${archive}.a)
-    endif()
+  foreach(ending a so dylib)
+    foreach(folder ${taco_libraries})
+      if(NOT taco_found_library AND EXISTS ${folder}/lib${archive}.${ending})
+        set(taco_found_library ${folder}/lib${archive}.${ending})
+      endif()
+    endforeach()
   endforeach()
   foreach(folder ${taco_headers})
     file(GLOB taco_candidates ${folder}/${header} ${folder}/openjpeg-2.*/${header})
