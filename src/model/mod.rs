@@ -3,6 +3,7 @@
 
 mod asset;
 mod collection;
+mod finding;
 mod ids;
 mod sample;
 mod skeleton;
@@ -10,6 +11,7 @@ mod value;
 
 pub use asset::AssetPath;
 pub use collection::{Collection, KNOWN_KEYS, TASKS};
+pub use finding::{Finding, Location, Report, Rule, Severity};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, PAD_PREFIX, check_dataset_id, check_field_name, check_sample_id, is_padding, safe_relative,
 };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, StringArray, StringBuilder};
+use arrow::array::{StringArray, StringBuilder};
 
 use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla};
 

@@ -1,0 +1,270 @@
+//! A dataset laid out level by level, ready for a writer: from a draft, or from an opened dataset without touching its rows
+//! one by one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::datatypes::{DataType, Field, Schema};
+use bytes::Bytes;
+
+use super::collection_file::DESCRIPTION;
+use super::{ContainerReader, LevelSet, field_schema_of};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{
+    AssetPath, Collection, Dataset, FieldSpec, MAX_LEVELS, Payload, PitSchema, Sample, SamplePath, Skeleton, Tortilla, Value,
+    check_field_name, check_sample_id,
+};
+use crate::table::array_of;
+
+/// Where the bytes of one row come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RowSource {
+    /// A FOLDER: its bytes are the `__meta__` that the writer makes.
+    Folder,
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// A file or a range of one, `size` bytes long.
+    Asset {
+        /// Where.
+        path: AssetPath,
+        /// Length in bytes.
+        size: u64,
+    },
+}
+
+impl RowSource {
+    /// Bytes of data.
+    pub fn size_bytes(&self) -> u64 {
+        match self {
+            RowSource::Folder => 0,
+            RowSource::Bytes(bytes) => bytes.len() as u64,
+            RowSource::Asset { size, .. } => *size,
+        }
+    }
+}
+
+/// One level.
+#[derive(Clone, Debug)]
+pub struct AssemblyLevel {
+    /// `id`, `type` and the extension columns, rows in tree order.
+    pub batch: RecordBatch,
+    /// Where each row's bytes come from.
+    pub sources: Vec<RowSource>,
+    /// For each FOLDER row of the level above, in order: which columns of `batch` its `__meta__` has. Empty: all of them.
+    pub meta_columns: HashMap<u32, Arc<[usize]>>,
+}
+
+/// All that a writer needs.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    /// The descriptive fields; what the tree says is computed by the plan.
+    pub collection: Collection,
+    /// The tree, rows of every level grouped by parent in order.
+    pub tree: Arc<Skeleton>,
+    /// Parallel to the tree's levels.
+    pub levels: Vec<AssemblyLevel>,
+}
+
+impl Assembly {
+    /// Lays out a draft. Fields that differ between tortillas of one level are joined by name; a field with two types, a bad
+    /// id or field name, an empty FOLDER or too many levels is an error that names the place.
+    pub fn of_dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Self> {
+        ctx.stage("Laying out the samples", None);
+        let tree = Skeleton::of(dataset);
+        if tree.total() == 0 {
+            return Err(Error::invalid("the dataset has no samples").hint("add files or folders first"));
+        }
+        if tree.levels.len() > MAX_LEVELS {
+            return Err(Error::invalid(format!("the dataset is {} levels deep; {MAX_LEVELS} is the limit", tree.levels.len())));
+        }
+        let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
+        let mut levels = Vec::with_capacity(tree.levels.len());
+        for depth in 0..tree.levels.len() {
+            ctx.check()?;
+            // Which FOLDER row of the level above each tortilla belongs to.
+            let owners: Vec<u32> = match depth.checked_sub(1) {
+                Some(above) => (0..tree.levels[above].len() as u32).filter(|&row| tree.levels[above].folder[row as usize]).collect(),
+                None => vec![0],
+            };
+            levels.push(lay_out(&tree, depth, &tortillas, &owners)?);
+            tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
+        }
+        Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels })
+    }
+
+    /// Lays out an opened dataset, with every metadata value and type as it is.
+    pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
+        ctx.stage("Reading the metadata", None);
+        let set = reader.levels();
+        let found = set.skeleton(ctx)?;
+        let mut columns = Vec::new();
+        let mut levels = Vec::new();
+        let mut order: Vec<u32> = (0..set.rows(0) as u32).collect();
+        let mut parents: Vec<u32> = order.clone();
+        let mut choices = HashMap::new();
+        for depth in 0..set.count() {
+            ctx.check()?;
+            let level = &found.levels[depth];
+            let batch = in_tree_order(set, depth, &order, ctx)?;
+            let mut sources = Vec::with_capacity(order.len());
+            let (mut next_order, mut next_parents, mut folders) = (Vec::new(), Vec::new(), Vec::new());
+            for (at, &row) in order.iter().enumerate() {
+                check_id(level.id(row), || found.path(depth, row))?;
+                if level.folder[row as usize] {
+                    sources.push(RowSource::Folder);
+                    folders.push((at as u32, row));
+                    next_order.extend_from_slice(level.children(row));
+                    next_parents.extend(std::iter::repeat_n(at as u32, level.children(row).len()));
+                } else {
+                    let (path, size) = reader.asset(depth, row).map_err(|e| e.at(found.path(depth, row)))?;
+                    sources.push(RowSource::Asset { path, size });
+                }
+            }
+            let ids: StringArray = order.iter().map(|&row| Some(level.id(row))).collect();
+            let folder: Vec<bool> = order.iter().map(|&row| level.folder[row as usize]).collect();
+            columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
+            levels.push(AssemblyLevel { batch, sources, meta_columns: std::mem::take(&mut choices) });
+            if depth + 1 < set.count() {
+                choices = meta_columns(reader, depth, &folders, &set.fields(depth + 1), ctx)?;
+            }
+            order = next_order;
+        }
+        let tree = Arc::new(Skeleton::from_columns(columns));
+        Ok(Self { collection: reader.collection().clone(), tree, levels })
+    }
+
+    /// `taco:pit_schema` of the tree.
+    pub fn pit_schema(&self) -> Result<PitSchema> {
+        PitSchema::of(&self.tree).ok_or_else(|| Error::invalid("the dataset has no samples"))
+    }
+
+    /// `taco:field_schema` for level tables with these schemas; descriptions of an opened dataset are kept.
+    pub fn field_schema(&self, schemas: &[Schema]) -> serde_json::Value {
+        field_schema_of(schemas, self.collection.get("taco:field_schema"))
+    }
+
+    /// Bytes of data, without metadata.
+    pub fn data_bytes(&self) -> u64 {
+        self.levels.iter().flat_map(|level| &level.sources).map(RowSource::size_bytes).sum()
+    }
+
+    /// Number of FILEs.
+    pub fn files(&self) -> usize {
+        self.levels.iter().flat_map(|level| &level.sources).filter(|source| **source != RowSource::Folder).count()
+    }
+}
+
+fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {
+    check_sample_id(id).map_err(|fault| Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path()))
+}
+
+/// The extension columns of a level, with `rows` in this order.
+fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], ctx: &JobContext) -> Result<RecordBatch> {
+    let table = set.table(depth, ctx)?;
+    let fields = table.schema().fields();
+    let keep: Vec<usize> = (0..fields.len()).filter(|&column| !fields[column].name().starts_with("internal:")).collect();
+    let batch = table.to_batch()?.project(&keep).map_err(|e| Error::internal("columns can't be chosen").because(e))?;
+    let sorted = rows.len() == table.rows() && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
+    if sorted {
+        return Ok(batch);
+    }
+    arrow::compute::take_record_batch(&batch, &UInt32Array::from(rows.to_vec()))
+        .map_err(|error| Error::internal("rows can't be put in tree order").because(error))
+}
+
+/// Which columns the `__meta__` of each FOLDER has, as places in the batch of the level below (without `internal:*`).
+/// FOLDERs that have them all are left out.
+fn meta_columns(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    folders: &[(u32, u32)],
+    below: &[FieldSpec],
+    ctx: &JobContext,
+) -> Result<HashMap<u32, Arc<[usize]>>> {
+    let names: Vec<&str> = below.iter().map(|field| field.name.as_str()).filter(|name| !name.starts_with("internal:")).collect();
+    let all: Vec<usize> = (0..names.len()).collect();
+    let mut shared: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
+    let mut choices = HashMap::new();
+    for &(at, row) in folders {
+        ctx.check()?;
+        // A FOLDER whose __meta__ is broken gets a whole new one.
+        let Ok(table) = reader.local_meta(depth, row) else { continue };
+        let chosen: Vec<usize> =
+            table.schema().fields().iter().filter_map(|field| names.iter().position(|name| name == field.name())).collect();
+        if chosen != all && chosen.len() >= 2 {
+            let columns = shared.entry(chosen.clone()).or_insert_with(|| chosen.into());
+            choices.insert(at, columns.clone());
+        }
+    }
+    Ok(choices)
+}
+
+/// One level of a draft: the union of its tortillas' fields, level 0 in the order added, deeper ones by name.
+fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32]) -> Result<AssemblyLevel> {
+    let level = &tree.levels[depth];
+    let mut fields: Vec<FieldSpec> = Vec::new();
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    for tortilla in tortillas {
+        for field in tortilla.schema.iter() {
+            match place.get(field.name.as_str()) {
+                None => {
+                    check_field_name(&field.name)
+                        .map_err(|fault| Error::invalid(format!("the field name \"{}\" {fault}", field.name)).at(format!("level{depth}")))?;
+                    place.insert(&field.name, fields.len());
+                    fields.push(field.clone());
+                }
+                Some(&at) if fields[at].dtype == DataType::Null => fields[at].dtype = field.dtype.clone(),
+                Some(&at) if fields[at].dtype != field.dtype && field.dtype != DataType::Null => {
+                    return Err(Error::invalid(format!(
+                        "field {} is {} in some samples and {} in others",
+                        field.name,
+                        crate::model::dtype_name(&fields[at].dtype),
+                        crate::model::dtype_name(&field.dtype)
+                    ))
+                    .at(format!("level{depth}"))
+                    .hint("give the field one type on the whole level"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    if tortillas.len() > 1 {
+        fields.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
+    for (row, sample) in samples.iter().enumerate() {
+        check_id(&sample.id, || tree.path(depth, row as u32))?;
+        if sample.children().is_some_and(|children| children.samples.is_empty()) {
+            return Err(Error::invalid("this FOLDER has no children").at(tree.path(depth, row as u32)).hint("fill or remove it"));
+        }
+    }
+    let mut arrow_fields = vec![Field::new("id", DataType::Utf8, true), Field::new("type", DataType::Utf8, true)];
+    let kinds: StringArray = samples.iter().map(|sample| Some(sample.kind().as_str())).collect();
+    let mut columns: Vec<ArrayRef> = vec![Arc::new(level.ids.clone()), Arc::new(kinds)];
+    let mut meta_sets: Vec<Vec<usize>> = vec![vec![0, 1]; tortillas.len()];
+    for (number, field) in fields.iter().enumerate() {
+        let mut values: Vec<&Value> = Vec::with_capacity(samples.len());
+        for (tortilla, set) in tortillas.iter().zip(&mut meta_sets) {
+            let at = tortilla.field(&field.name);
+            if at.is_some() {
+                set.push(number + 2);
+            }
+            values.extend(tortilla.samples.iter().map(|sample| at.map_or(&Value::Null, |at| sample.value(at))));
+        }
+        columns.push(array_of(field, values.into_iter()).map_err(|error| error.at(format!("level{depth}")))?);
+        let description: HashMap<String, String> = [(DESCRIPTION.to_owned(), field.description.clone())].into();
+        arrow_fields.push(Field::new(&field.name, field.dtype.clone(), true).with_metadata(description));
+    }
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(arrow_fields)), columns)
+        .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
+    let sources = samples.iter().map(|sample| match &sample.payload {
+        Payload::Folder(_) => RowSource::Folder,
+        Payload::Bytes(bytes) => RowSource::Bytes(Bytes::copy_from_slice(bytes)),
+        Payload::Asset { path, size } => RowSource::Asset { path: path.clone(), size: *size },
+    });
+    let full = fields.len() + 2;
+    let partial = owners.iter().zip(meta_sets).filter(|(_, set)| set.len() < full).map(|(&owner, set)| (owner, set.into()));
+    Ok(AssemblyLevel { sources: sources.collect(), meta_columns: if depth == 0 { HashMap::new() } else { partial.collect() }, batch })
+}

@@ -1,0 +1,197 @@
+//! What a path is: by its content, never by its name alone. The only place that decides a format.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, IoContext, Result};
+
+/// Every container of every generation that is known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// TACO 2.0 ZIP with TACO_HEADER (§6.3).
+    Zip,
+    /// TACO 2.0 FOLDER (§6.4).
+    Folder,
+    /// The `.tacocat` folder of today's tools.
+    Tacocat,
+    /// The `__TACOCAT__` file (§6.5).
+    TacocatFile,
+    /// TACOLLECTION.json (§6.6).
+    Tacollection,
+    /// A TORTILLA 0.5 file.
+    Tortilla,
+    /// A TACO 0.2 file.
+    Taco,
+    /// The third generation: a ZIP that begins with `__cozip__`, or its folder.
+    Taco3,
+}
+
+impl Format {
+    /// The word in JSON output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Zip => "zip",
+            Format::Folder => "folder",
+            Format::Tacocat => "tacocat",
+            Format::TacocatFile => "tacocat_file",
+            Format::Tacollection => "tacollection",
+            Format::Tortilla => "tortilla",
+            Format::Taco => "taco",
+            Format::Taco3 => "taco3",
+        }
+    }
+
+    /// The word on badges.
+    pub fn badge(self) -> &'static str {
+        match self {
+            Format::Zip => "ZIP",
+            Format::Folder => "FOLDER",
+            Format::Tacocat | Format::TacocatFile => "TACOCAT",
+            Format::Tacollection => "TACOLLECTION",
+            Format::Tortilla => "TORTILLA",
+            Format::Taco => "TACO",
+            Format::Taco3 => "TACO 3",
+        }
+    }
+
+    /// The generation of the specification.
+    pub fn generation(self) -> &'static str {
+        match self {
+            Format::Zip | Format::Folder | Format::Tacocat | Format::TacocatFile | Format::Tacollection => "2.0",
+            Format::Tortilla => "0.5",
+            Format::Taco => "0.2",
+            Format::Taco3 => "3.0",
+        }
+    }
+
+    pub(super) fn described(self) -> &'static str {
+        match self {
+            Format::Zip => "a TACO 2.0 ZIP",
+            Format::Folder => "a TACO 2.0 FOLDER",
+            Format::Tacocat => "a TACOCAT folder",
+            Format::TacocatFile => "a __TACOCAT__ file",
+            Format::Tacollection => "a TACOLLECTION.json",
+            Format::Tortilla => "a TORTILLA 0.5 file",
+            Format::Taco => "a TACO 0.2 file",
+            Format::Taco3 => "a TACO 3 dataset",
+        }
+    }
+
+    pub(super) fn advice(self) -> &'static str {
+        match self {
+            Format::Tacocat | Format::TacocatFile | Format::Tacollection => "open one of the .tacozip files that it lists",
+            _ => "open a TACO 2.0 ZIP or FOLDER",
+        }
+    }
+}
+
+/// A path and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detected {
+    /// The kind of container.
+    pub format: Format,
+    /// The container itself: for `COLLECTION.json` of a FOLDER, the folder.
+    pub path: PathBuf,
+}
+
+/// Looks at magic bytes and folder layout.
+pub fn detect(path: &Path) -> Result<Detected> {
+    let meta = std::fs::metadata(path).io_at("open", path)?;
+    if meta.is_dir() { detect_folder(path) } else { detect_file(path, meta.len()) }
+}
+
+fn found(format: Format, path: &Path) -> Result<Detected> {
+    Ok(Detected { format, path: path.to_owned() })
+}
+
+fn detect_folder(path: &Path) -> Result<Detected> {
+    let has = |name: &str| path.join(name).exists();
+    if path.file_name().is_some_and(|name| name == ".tacocat") && (has("COLLECTION.json") || has("level0.parquet")) {
+        return found(Format::Tacocat, path);
+    }
+    // As in the Python reader, the index wins over a dataset in the same folder.
+    if has(".tacocat/COLLECTION.json") {
+        return found(Format::Tacocat, &path.join(".tacocat"));
+    }
+    if has("METADATA/sample.parquet") {
+        return found(Format::Taco3, path);
+    }
+    if has("METADATA/level0.parquet") || (has("COLLECTION.json") && (has("DATA") || has("METADATA"))) {
+        return found(Format::Folder, path);
+    }
+    if has("__TACOCAT__") {
+        return found(Format::TacocatFile, &path.join("__TACOCAT__"));
+    }
+    Err(Error::format("this folder is not a TACO dataset: it has no COLLECTION.json with METADATA/ and DATA/")
+        .at_path(path)
+        .hint("to build a dataset from the files in it, use `taco-studio create`, or drop it into the window"))
+}
+
+fn detect_file(path: &Path, size: u64) -> Result<Detected> {
+    let mut head = Vec::with_capacity(256);
+    let file = File::open(path).io_at("open", path)?;
+    file.take(256).read_to_end(&mut head).io_at("read", path)?;
+    let u64_at = |at: usize| head.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+    if head.starts_with(b"PK\x03\x04") {
+        return match head.get(30..) {
+            Some(name) if name.starts_with(b"TACO_HEADER") => found(Format::Zip, path),
+            Some(name) if name.starts_with(b"__cozip__") => found(Format::Taco3, path),
+            _ => Err(Error::format("this is a ZIP, but not a TACO one: TACO_HEADER is not at its beginning")
+                .at_path(path)
+                .hint("unpack it and build a dataset from its files")),
+        };
+    }
+    if head.starts_with(b"TACOCAT\0") {
+        return found(Format::TacocatFile, path);
+    }
+    // Two bytes are little to go by: the footer that they announce has to lie inside the file.
+    if head.starts_with(b"#y") || head.starts_with(b"WX") {
+        let footer = u64_at(2).zip(u64_at(10)).and_then(|(offset, length)| offset.checked_add(length));
+        if footer.is_some_and(|end| end <= size) || path.extension().is_some_and(|e| e == "tortilla" || e == "taco") {
+            return found(if head[0] == b'#' { Format::Tortilla } else { Format::Taco }, path);
+        }
+    }
+    if head.first() == Some(&b'{') && path.file_name().is_some_and(|name| name == "TACOLLECTION.json") {
+        return found(Format::Tacollection, path);
+    }
+    if path.file_name().is_some_and(|name| name == "COLLECTION.json")
+        && let Some(folder) = path.parent()
+        && folder.join("METADATA").exists()
+    {
+        return detect_folder(folder);
+    }
+    let what = match path.file_name() {
+        Some(name) if name == "__TACOCAT__" => "this file is named __TACOCAT__, but does not begin with TACOCAT",
+        _ if size == 0 => "this file is empty",
+        _ => "this file is not a TACO dataset",
+    };
+    Err(Error::format(what).at_path(path).hint("a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_decides_not_the_name() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).expect("writes");
+            path
+        };
+        let mut zip = b"PK\x03\x04".to_vec();
+        zip.resize(30, 0);
+        zip.extend(b"TACO_HEADER");
+        assert_eq!(detect(&write("any.bin", &zip)).expect("is one").format, Format::Zip);
+        zip.truncate(30);
+        zip.extend(b"__cozip__");
+        assert_eq!(detect(&write("next.zip", &zip)).expect("is one").format, Format::Taco3);
+        zip.truncate(30);
+        assert!(detect(&write("plain.tacozip", &zip)).is_err());
+        assert!(detect(&write("empty.tacozip", b"")).is_err());
+        assert!(detect(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! The extent that the samples' metadata imply (§5.5.2, §7.1.1).
+
+use arrow::array::{AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, TimeUnit};
+use serde_json::{Value as Json, json};
+
+use crate::table::wkb_point;
+
+/// From the first level that has a centroid: the smallest box around them all, in degrees; west is greater than east where it
+/// crosses the antimeridian. Times are first and last `time_middle`, else `time_start`, else `time_end`.
+/// The whole world without times where no level says more.
+pub fn extent_of(levels: &[&RecordBatch]) -> Json {
+    for namespace in ["stac", "istac"] {
+        for batch in levels {
+            let Some(centroids) = batch.column_by_name(&format!("{namespace}:centroid")) else { continue };
+            let points = points(centroids);
+            if let Some(spatial) = bounding_box(&points) {
+                return json!({ "spatial": spatial, "temporal": times(batch, namespace) });
+            }
+        }
+    }
+    json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null })
+}
+
+fn points(array: &arrow::array::ArrayRef) -> Vec<(f64, f64)> {
+    let Ok(binary) = cast(array, &DataType::Binary) else { return Vec::new() };
+    binary.as_binary::<i32>().iter().flatten().filter_map(wkb_point).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
+}
+
+/// The smallest box: the widest gap between neighbouring longitudes is what it leaves out.
+fn bounding_box(points: &[(f64, f64)]) -> Option<[f64; 4]> {
+    let mut longitudes: Vec<f64> = points.iter().map(|point| point.0).collect();
+    longitudes.sort_by(f64::total_cmp);
+    let (first, last) = (*longitudes.first()?, *longitudes.last()?);
+    let outside = 360.0 - (last - first);
+    let inner = longitudes.windows(2).map(|pair| (pair[1] - pair[0], pair[1], pair[0])).max_by(|a, b| a.0.total_cmp(&b.0));
+    let (west, east) = match inner {
+        Some((gap, west, east)) if gap > outside => (west, east),
+        _ => (first, last),
+    };
+    let south = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let north = points.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+    let valid = west.abs() <= 180.0 && east.abs() <= 180.0 && south >= -90.0 && north <= 90.0;
+    valid.then_some([west, south, east, north])
+}
+
+fn times(batch: &RecordBatch, namespace: &str) -> Json {
+    for name in ["time_middle", "time_start", "time_end"] {
+        let Some(column) = batch.column_by_name(&format!("{namespace}:{name}")) else { continue };
+        let Ok(micros) = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, None)) else { continue };
+        let Ok(micros) = cast(&micros, &DataType::Int64) else { continue };
+        let values: Vec<i64> = micros.as_primitive::<Int64Type>().iter().flatten().collect();
+        if let (Some(first), Some(last)) = (values.iter().min(), values.iter().max())
+            && let (Some(first), Some(last)) = (iso(*first), iso(*last))
+        {
+            return json!([first, last]);
+        }
+    }
+    Json::Null
+}
+
+fn iso(micros: i64) -> Option<String> {
+    Some(chrono::DateTime::from_timestamp_micros(micros)?.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_cross_what_they_have_to() {
+        assert_eq!(bounding_box(&[(-10.0, 1.0), (20.0, -2.0)]), Some([-10.0, -2.0, 20.0, 1.0]));
+        assert_eq!(bounding_box(&[(179.0, 0.0), (-178.0, 1.0)]), Some([179.0, 0.0, -178.0, 1.0]));
+        assert_eq!(bounding_box(&[(5.0, 5.0)]), Some([5.0, 5.0, 5.0, 5.0]));
+        assert_eq!(bounding_box(&[]), None);
+        assert_eq!(bounding_box(&[(999.0, 0.0)]), None);
+    }
+
+    #[test]
+    fn microseconds_only_where_there_are_some() {
+        assert_eq!(iso(979_689_600_000_000).as_deref(), Some("2001-01-17T00:00:00Z"));
+        assert_eq!(iso(979_689_600_500_000).as_deref(), Some("2001-01-17T00:00:00.500Z"));
+    }
+}

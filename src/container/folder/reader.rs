@@ -1,0 +1,95 @@
+//! Opening a FOLDER. Paths come from the tree of ids, never from a column, so nothing leads outside DATA/.
+
+use std::path::{Path, PathBuf};
+
+use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding, Location, MAX_LEVELS, META_NAME, Rule, safe_relative};
+use crate::table::{LevelTable, TableHead};
+
+/// An opened FOLDER.
+pub struct FolderReader {
+    info: ContainerInfo,
+    collection: Collection,
+    levels: LevelSet,
+    notes: Vec<Finding>,
+}
+
+impl FolderReader {
+    /// Opens the folder: level tables until the first that is missing, as the Python reader does.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut heads = Vec::new();
+        for level in 0..=MAX_LEVELS {
+            let table = path.join(format!("METADATA/level{level}.parquet"));
+            if !table.exists() {
+                break;
+            }
+            let file = LocalFile::open(&table)?;
+            let head = file.parquet(0, file.size_bytes()).and_then(TableHead::read);
+            heads.push(head.map_err(|e| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(e).at_path(path))?);
+        }
+        if heads.is_empty() {
+            return Err(Error::format("the folder has no METADATA/level0.parquet").at_path(path));
+        }
+        let file = path.join("COLLECTION.json");
+        let mut notes = Vec::new();
+        let read = std::fs::read(&file).io_at("read COLLECTION.json", &file).and_then(|bytes| parse_collection(&bytes));
+        let collection = read.unwrap_or_else(|error| {
+            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), format!("{error}.")));
+            Collection::default()
+        });
+        let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
+        Ok(Self { info, collection, levels: LevelSet::new(heads), notes })
+    }
+
+    /// Where the sample in `row` of `level` lies; for a FOLDER its `__meta__`. Ids that would lead outside are refused.
+    pub fn file_of(&self, level: usize, row: u32) -> Result<PathBuf> {
+        let tree = self.levels.skeleton(&JobContext::default())?;
+        let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
+        let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
+        let ids = tree.path(level, row);
+        let path = ids.to_archive();
+        if !safe_relative(&path) || ids.0.len() != level + 1 {
+            return Err(Error::format("the ids of this sample lead outside the dataset").at(path.escape_default()));
+        }
+        let file = self.info.path.join("DATA").join(path);
+        Ok(if table.folder[row as usize] { file.join(META_NAME) } else { file })
+    }
+}
+
+impl ContainerReader for FolderReader {
+    fn info(&self) -> &ContainerInfo {
+        &self.info
+    }
+
+    fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    fn levels(&self) -> &LevelSet {
+        &self.levels
+    }
+
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
+        let file = LocalFile::open(&self.file_of(level, row)?)?;
+        TableHead::read(file.parquet(0, file.size_bytes())?)?.decode(&JobContext::default())
+    }
+
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+        let file = self.file_of(level, row)?;
+        let meta = std::fs::metadata(&file).io_at("read the sample", &file)?;
+        if !meta.is_file() {
+            return Err(Error::format("the sample is not a file").at_path(&file));
+        }
+        Ok((AssetPath::file(file), meta.len()))
+    }
+
+    fn notes(&self) -> &[Finding] {
+        &self.notes
+    }
+
+    fn physical(&self) -> Physical<'_> {
+        Physical::Folder(self)
+    }
+}

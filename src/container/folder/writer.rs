@@ -1,0 +1,109 @@
+//! Writing a FOLDER into a temporary folder beside the target, which then takes its name.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::container::output::{PartialFolder, check_space};
+use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
+use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// Names that would be taken for parts of a dataset (as in the Python tools).
+const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
+
+/// Writes the folder. On any error nothing is left behind.
+pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    if options.target.file_name().is_some_and(|name| REFUSED.iter().any(|refused| name == *refused)) {
+        return Err(Error::usage("a dataset can't have this name: it means a part of one").at_path(&options.target));
+    }
+    ctx.stage("Planning", None);
+    let plan = BuildPlan::new(assembly, options.format, 0)?;
+    check_space(&options.target, plan.data_end)?;
+    let output = PartialFolder::new(&options.target, options.overwrite)?;
+    let root = output.path();
+    make_folders(root, &plan)?;
+    ctx.stage("Writing", Some(plan.files.len() as u64));
+    let sources = Sources::default();
+    (0..plan.files.len()).into_par_iter().try_for_each(|index| {
+        ctx.check()?;
+        let file = &plan.files[index];
+        let source = plan.source(assembly, file);
+        copy(source, &root.join(&*file.name), &sources, ctx).map_err(|error| name_sample(error, assembly, &plan, index))?;
+        ctx.step(1);
+        Ok::<(), Error>(())
+    })?;
+    ctx.stage("Writing the metadata", Some(plan.folders.len() as u64));
+    let local: u64 = plan
+        .folders
+        .par_iter()
+        .map(|folder| {
+            ctx.check()?;
+            let bytes = plan.local_meta(assembly, &plan.positions, folder, options)?;
+            put(&root.join(&*folder.name), &bytes)?;
+            ctx.step(1);
+            Ok::<u64, Error>(bytes.len() as u64)
+        })
+        .try_reduce(|| 0, |a, b| Ok(a + b))?;
+    std::fs::create_dir(root.join("METADATA")).io_at("make a folder of the output", root)?;
+    let mut bytes = plan.data_end + local;
+    for (name, content) in plan.consolidated(assembly, &plan.positions, options, ctx)? {
+        bytes += content.len() as u64;
+        put(&root.join(name), &content)?;
+    }
+    ctx.check()?;
+    ctx.stage("Bringing it to the disk", None);
+    output.finish()?;
+    let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
+    Ok(Built { path: options.target.clone(), format: options.format, samples, files, bytes })
+}
+
+fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
+    let data = root.join("DATA");
+    std::fs::create_dir(&data).io_at("make a folder of the output", &data)?;
+    let mut made = HashSet::new();
+    for folder in &plan.folders {
+        if let Some(parent) = Path::new(&*folder.name).parent()
+            && made.insert(parent)
+        {
+            std::fs::create_dir_all(root.join(parent)).io_at("make a folder of the output", root.join(parent))?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
+    match source {
+        RowSource::Asset { path: AssetPath::File(from), size } => {
+            let copied = std::fs::copy(from, target).io_at("copy the sample", &**from)?;
+            if copied != *size {
+                return Err(Error::new(
+                    crate::error::Kind::Io,
+                    format!("the file changed while the dataset was being written: it had {size} bytes and has {copied}"),
+                )
+                .at_path(from));
+            }
+            ctx.bytes(copied);
+            Ok(())
+        }
+        small if small.size_bytes() <= WHOLE_MAX => {
+            let (bytes, _) = sources.whole(small)?;
+            ctx.bytes(bytes.len() as u64);
+            put(target, &bytes)
+        }
+        large => {
+            let mut file = File::create_new(target).io_at("write the output", target)?;
+            sources.stream(large, ctx, &mut |chunk| file.write_all(chunk).io_at("write the output", target))?;
+            Ok(())
+        }
+    }
+}
+
+fn put(target: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(target, bytes).io_at("write the output", target)
+}

@@ -1,0 +1,93 @@
+//! The on-disk formats: what a path is ([`detect`]), reading ([`ContainerReader`]), laying out ([`BuildPlan`]) and writing.
+//! Nothing else writes a dataset. Must not judge a dataset: readers hand over facts, and only note what they had to work round.
+
+mod assembly;
+mod collection_file;
+mod detect;
+mod extent;
+mod folder;
+mod levels;
+mod output;
+mod plan;
+mod source;
+mod transfer;
+mod zip;
+
+pub use assembly::{Assembly, AssemblyLevel, RowSource};
+pub use collection_file::{field_schema_of, parse_collection, write_collection};
+pub use detect::{Detected, Format, detect};
+pub use extent::extent_of;
+pub use folder::FolderReader;
+pub use levels::{LevelSet, Positions};
+pub use plan::{BuildOptions, BuildPlan, Built};
+pub use source::{LocalFile, copy_asset, read_asset};
+pub use zip::{Directory, Entry, HeaderEntry, TacoHeader, ZipReader};
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding};
+use crate::table::LevelTable;
+
+/// What was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerInfo {
+    /// The container's kind.
+    pub format: Format,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Bytes of the file; for a FOLDER, nobody counted.
+    pub size_bytes: Option<u64>,
+}
+
+/// A readable dataset. All calls are blocking and may be made from several threads.
+pub trait ContainerReader: Send + Sync {
+    /// What it is and where.
+    fn info(&self) -> &ContainerInfo;
+    /// COLLECTION.json; empty when it could not be read (then [`ContainerReader::notes`] says why).
+    fn collection(&self) -> &Collection;
+    /// The level tables.
+    fn levels(&self) -> &LevelSet;
+    /// The `__meta__` of the FOLDER in `row` of `level`.
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable>;
+    /// The bytes of the sample in `row` of `level`: the data of a FILE, the `__meta__` of a FOLDER. Always the sample's own
+    /// bytes, also where the level table points elsewhere.
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
+    /// What was worked round while opening.
+    fn notes(&self) -> &[Finding];
+    /// The format behind the trait, for checks that need its details.
+    fn physical(&self) -> Physical<'_>;
+}
+
+/// A reader as its own type.
+#[derive(Clone, Copy)]
+pub enum Physical<'a> {
+    /// §6.3.
+    Zip(&'a ZipReader),
+    /// §6.4.
+    Folder(&'a FolderReader),
+}
+
+/// Opens the dataset at `path`, whatever it is. Errors say what the path is when it can't be opened.
+pub fn open(path: &Path, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
+    ctx.stage("Opening", None);
+    let detected = detect(path)?;
+    match detected.format {
+        Format::Zip => Ok(Arc::new(ZipReader::open(&detected.path)?)),
+        Format::Folder => Ok(Arc::new(FolderReader::open(&detected.path)?)),
+        other => Err(Error::unsupported(format!("this is {}, which this version recognises but can't open", other.described()))
+            .at_path(path)
+            .hint(other.advice())),
+    }
+}
+
+/// Lays out and writes a dataset, by the options' format. The target appears complete or not at all.
+pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    match options.format {
+        Format::Zip => zip::write(assembly, options, ctx),
+        Format::Folder => folder::write(assembly, options, ctx),
+        other => Err(Error::unsupported(format!("this version can't write {}", other.described())).hint("write a ZIP or a FOLDER")),
+    }
+}

@@ -1,0 +1,280 @@
+//! The layout of a dataset before a byte is written: names, order, offsets; then the metadata that carries them.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use super::zip::local_header_len;
+use super::{Assembly, Format, RowSource, extent_of, write_collection};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{META_NAME, SamplePath};
+use crate::table::{ParquetOptions, write_parquet};
+
+/// What to write, and where.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BuildOptions {
+    /// The file or folder to make.
+    pub target: PathBuf,
+    /// ZIP or FOLDER.
+    pub format: Format,
+    /// How the level tables are written.
+    #[serde(default)]
+    pub parquet: ParquetOptions,
+    /// Replace what is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Built {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// ZIP or FOLDER.
+    pub format: Format,
+    /// Samples on all levels.
+    pub samples: u64,
+    /// FILEs written.
+    pub files: u64,
+    /// Bytes of the whole output.
+    pub bytes: u64,
+}
+
+/// One FILE in the order of writing.
+#[derive(Clone, Debug)]
+pub struct PlannedFile {
+    /// `DATA/…`.
+    pub name: Box<str>,
+    /// Its level.
+    pub level: u8,
+    /// Its row in the assembly's level.
+    pub row: u32,
+    /// First byte of its local header; 0 in a FOLDER.
+    pub local: u64,
+    /// Bytes of data.
+    pub size: u64,
+}
+
+/// One FOLDER, for its `__meta__`.
+#[derive(Clone, Debug)]
+pub struct PlannedFolder {
+    /// `DATA/…/__meta__`.
+    pub name: Box<str>,
+    /// Its level.
+    pub level: usize,
+    /// Its row in the assembly's level.
+    pub row: u32,
+}
+
+/// `internal:offset` and `internal:size` by level and row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RowPositions {
+    /// First byte of the data; 0 in a FOLDER.
+    pub offsets: Vec<Vec<i64>>,
+    /// Bytes of the data.
+    pub sizes: Vec<Vec<i64>>,
+}
+
+/// Names, order and offsets of everything whose size is known beforehand.
+#[derive(Clone, Debug)]
+pub struct BuildPlan {
+    /// FILEs depth first, in sample order.
+    pub files: Vec<PlannedFile>,
+    /// FOLDERs deepest first, inside a level by path.
+    pub folders: Vec<PlannedFolder>,
+    /// First byte after the last FILE; in a FOLDER the sum of the data.
+    pub data_end: u64,
+    /// Where the data of every row goes; FOLDERs get theirs while the metadata is made.
+    pub(super) positions: RowPositions,
+    /// Paths below DATA/, without a slash at the end.
+    paths: Vec<StringArray>,
+}
+
+impl BuildPlan {
+    /// Lays out the data of a ZIP from byte `start`, or of a FOLDER. Two siblings with one id are an error.
+    pub fn new(assembly: &Assembly, format: Format, start: u64) -> Result<Self> {
+        let tree = &assembly.tree;
+        let zeros = || tree.levels.iter().map(|level| vec![0; level.len()]).collect();
+        let mut plan = Self {
+            files: Vec::with_capacity(assembly.files()),
+            folders: Vec::new(),
+            data_end: start,
+            positions: RowPositions { offsets: zeros(), sizes: zeros() },
+            paths: relative_paths(assembly),
+        };
+        let roots: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
+        check_siblings(assembly, 0, &roots, || SamplePath::default())?;
+        // Depth first without recursion: the rest of each level's rows, deepest on top.
+        let mut stack: Vec<(usize, u32)> = roots.iter().rev().map(|&row| (0, row)).collect();
+        while let Some((depth, row)) = stack.pop() {
+            let level = &tree.levels[depth];
+            let path = plan.paths[depth].value(row as usize);
+            if level.folder[row as usize] {
+                let children = level.children(row);
+                check_siblings(assembly, depth + 1, children, || tree.path(depth, row))?;
+                stack.extend(children.iter().rev().map(|&child| (depth + 1, child)));
+                let name = format!("DATA/{path}/{META_NAME}").into();
+                plan.folders.push(PlannedFolder { name, level: depth, row });
+                continue;
+            }
+            let name: Box<str> = format!("DATA/{path}").into();
+            if name.len() > 0xFFFF {
+                return Err(Error::invalid("the path is longer than a ZIP can hold").at(tree.path(depth, row)));
+            }
+            let size = assembly.levels[depth].sources[row as usize].size_bytes();
+            let local = plan.data_end;
+            if format == Format::Zip {
+                let data = local + local_header_len(name.len(), size);
+                plan.positions.offsets[depth][row as usize] = data as i64;
+                plan.data_end = data + size;
+            } else {
+                plan.data_end += size;
+            }
+            plan.positions.sizes[depth][row as usize] = size as i64;
+            plan.files.push(PlannedFile { name, level: depth as u8, row, local, size });
+        }
+        plan.folders.sort_by(|a, b| b.level.cmp(&a.level).then_with(|| a.name.cmp(&b.name)));
+        Ok(plan)
+    }
+
+    /// The rows of a FOLDER's `__meta__`; with positions in a ZIP.
+    pub(super) fn local_meta(
+        &self,
+        assembly: &Assembly,
+        positions: &RowPositions,
+        folder: &PlannedFolder,
+        options: &BuildOptions,
+    ) -> Result<Vec<u8>> {
+        let depth = folder.level + 1;
+        let children = assembly.tree.levels[folder.level].children(folder.row);
+        let (Some(&first), length) = (children.first(), children.len()) else {
+            return Err(Error::invalid("this FOLDER has no children").at(assembly.tree.path(folder.level, folder.row)));
+        };
+        let level = &assembly.levels[depth];
+        let rows = level.batch.slice(first as usize, length);
+        let chosen: Vec<usize> = match level.meta_columns.get(&folder.row) {
+            Some(columns) => columns.to_vec(),
+            None => (0..rows.num_columns()).collect(),
+        };
+        let schema = level.batch.schema();
+        let mut fields: Vec<Field> = chosen.iter().map(|&column| schema.field(column).clone()).collect();
+        let mut columns: Vec<ArrayRef> = chosen.iter().map(|&column| rows.column(column).clone()).collect();
+        if options.format == Format::Zip {
+            let range = first as usize..first as usize + length;
+            add_integers(&mut fields, &mut columns, "internal:offset", positions.offsets[depth][range.clone()].to_vec());
+            add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth][range].to_vec());
+        }
+        let (schema, batch) = joined(fields, columns)?;
+        write_parquet(&schema, &[batch], &ParquetOptions::local())
+    }
+
+    /// One level table with its `internal:*` columns, as Parquet; and its schema, for `taco:field_schema`.
+    fn level_table(
+        &self,
+        assembly: &Assembly,
+        positions: &RowPositions,
+        depth: usize,
+        options: &BuildOptions,
+    ) -> Result<(Schema, Vec<u8>)> {
+        let level = &assembly.levels[depth];
+        let rows = level.batch.num_rows() as i64;
+        let mut fields: Vec<Field> = level.batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let mut columns = level.batch.columns().to_vec();
+        add_integers(&mut fields, &mut columns, "internal:current_id", (0..rows).collect());
+        let parents = assembly.tree.levels[depth].parents.iter().map(|&parent| i64::from(parent)).collect();
+        add_integers(&mut fields, &mut columns, "internal:parent_id", parents);
+        if options.format == Format::Zip {
+            add_integers(&mut fields, &mut columns, "internal:offset", positions.offsets[depth].clone());
+            add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth].clone());
+        }
+        if depth > 0 {
+            let mut paths = StringBuilder::new();
+            for (path, &folder) in self.paths[depth].iter().zip(&assembly.tree.levels[depth].folder) {
+                let path = path.unwrap_or_default();
+                if folder { paths.append_value(format!("{path}/")) } else { paths.append_value(path) }
+            }
+            fields.push(Field::new("internal:relative_path", DataType::Utf8, true));
+            columns.push(Arc::new(paths.finish()));
+        }
+        let (schema, batch) = joined(fields, columns)?;
+        let bytes = write_parquet(&schema, &[batch], &options.parquet)?;
+        Ok((schema, bytes))
+    }
+
+    /// Every level table, then COLLECTION.json, each with its path in the container.
+    pub(super) fn consolidated(
+        &self,
+        assembly: &Assembly,
+        positions: &RowPositions,
+        options: &BuildOptions,
+        ctx: &JobContext,
+    ) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut members = Vec::with_capacity(assembly.levels.len() + 1);
+        let mut schemas = Vec::with_capacity(assembly.levels.len());
+        for depth in 0..assembly.levels.len() {
+            ctx.check()?;
+            let (schema, bytes) = self.level_table(assembly, positions, depth, options)?;
+            schemas.push(schema);
+            members.push((format!("METADATA/level{depth}.parquet"), bytes));
+        }
+        let mut collection = assembly.collection.clone();
+        if collection.get("extent").is_none() {
+            let batches: Vec<&RecordBatch> = assembly.levels.iter().map(|level| &level.batch).collect();
+            collection.set("extent", Some(extent_of(&batches)));
+        }
+        let bytes = write_collection(&collection, &assembly.pit_schema()?, &assembly.field_schema(&schemas))?;
+        members.push(("COLLECTION.json".into(), bytes));
+        Ok(members)
+    }
+
+    /// The source of a planned file.
+    pub(super) fn source<'a>(&self, assembly: &'a Assembly, file: &PlannedFile) -> &'a RowSource {
+        &assembly.levels[file.level as usize].sources[file.row as usize]
+    }
+}
+
+fn joined(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Result<(Schema, RecordBatch)> {
+    let schema = Schema::new(fields);
+    let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns)
+        .map_err(|error| Error::internal("a table does not fit its columns").because(error))?;
+    Ok((schema, batch))
+}
+
+fn add_integers(fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>, name: &str, values: Vec<i64>) {
+    fields.push(Field::new(name, DataType::Int64, true));
+    columns.push(Arc::new(Int64Array::from(values)));
+}
+
+fn relative_paths(assembly: &Assembly) -> Vec<StringArray> {
+    let mut paths: Vec<StringArray> = Vec::with_capacity(assembly.tree.levels.len());
+    for (depth, level) in assembly.tree.levels.iter().enumerate() {
+        let mut builder = StringBuilder::with_capacity(level.len(), level.len() * 16);
+        let mut path = String::new();
+        for row in 0..level.len() as u32 {
+            path.clear();
+            if depth > 0 {
+                path.push_str(paths[depth - 1].value(level.parents[row as usize] as usize));
+                path.push('/');
+            }
+            path.push_str(level.id(row));
+            builder.append_value(&path);
+        }
+        paths.push(builder.finish());
+    }
+    paths
+}
+
+fn check_siblings(assembly: &Assembly, depth: usize, rows: &[u32], parent: impl Fn() -> SamplePath) -> Result<()> {
+    let Some(level) = assembly.tree.levels.get(depth) else { return Ok(()) };
+    let mut seen = HashSet::with_capacity(rows.len());
+    match rows.iter().find(|&&row| !seen.insert(level.id(row))) {
+        Some(&row) => Err(Error::invalid(format!("two samples have the id {}", level.id(row)))
+            .at(if depth == 0 { "level 0".to_owned() } else { parent().to_string() })
+            .hint("rename one of them")),
+        None => Ok(()),
+    }
+}

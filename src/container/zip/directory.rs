@@ -1,0 +1,189 @@
+//! Reading the central directory of an archive that anybody may have made or damaged. Every number is checked against the
+//! file before it is used.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::container::LocalFile;
+use crate::error::{Error, Result};
+
+/// The longest comment, and the end record itself.
+const TAIL: u64 = 0xFFFF + 22;
+/// The smallest entry of the directory.
+const ENTRY_MIN: usize = 46;
+
+/// One member, as the central directory describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The path, in UTF-8; bytes that are not are replaced.
+    pub name: Box<str>,
+    /// Compression method; 0 is STORE.
+    pub method: u16,
+    /// General purpose flags: bit 0 encryption, bit 3 data descriptor.
+    pub flags: u16,
+    /// CRC-32 of the data.
+    pub crc: u32,
+    /// Bytes in the archive.
+    pub stored: u64,
+    /// Bytes once unpacked.
+    pub size: u64,
+    /// First byte of the local header.
+    pub local: u64,
+}
+
+/// What a member's local header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalHeader {
+    /// The path.
+    pub name: Box<str>,
+    /// First byte of the data.
+    pub data: u64,
+    /// Compression method.
+    pub method: u16,
+    /// Flags.
+    pub flags: u16,
+    /// CRC-32 of the data.
+    pub crc: u32,
+    /// Bytes of the data; all ones when the ZIP64 field has it, which only the directory reads.
+    pub size: u32,
+}
+
+/// All members.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// In directory order.
+    pub entries: Vec<Entry>,
+    /// First byte of the directory.
+    pub offset: u64,
+    by_name: OnceLock<HashMap<Box<str>, u32>>,
+}
+
+impl Directory {
+    /// Finds and reads the directory.
+    pub fn read(file: &LocalFile) -> Result<Self> {
+        let tail_size = file.size_bytes().min(TAIL);
+        let tail_start = file.size_bytes() - tail_size;
+        let tail = file.read(tail_start, tail_size)?;
+        let bad = |what: &str| Error::format(format!("the central directory {what}")).at_path(file.path());
+        let end = (0..=tail.len().saturating_sub(22))
+            .rev()
+            .find(|&at| tail[at..].starts_with(b"PK\x05\x06") && at + 22 + usize::from(u16_at(&tail, at + 20)) <= tail.len())
+            .ok_or_else(|| bad("is missing").hint("the file is cut short, or a download did not finish: fetch it again"))?;
+        let mut count = u64::from(u16_at(&tail, end + 10));
+        let mut size = u64::from(u32_at(&tail, end + 12));
+        let mut offset = u64::from(u32_at(&tail, end + 16));
+        if end >= 20 && tail[end - 20..].starts_with(b"PK\x06\x07") {
+            let end64 = u64_at(&tail, end - 20 + 8);
+            let record = file.read(end64, 56).map_err(|error| bad("has a ZIP64 record outside the file").because(error))?;
+            if !record.starts_with(b"PK\x06\x06") {
+                return Err(bad("has a ZIP64 locator that points at something else"));
+            }
+            count = u64_at(&record, 32);
+            size = u64_at(&record, 40);
+            offset = u64_at(&record, 48);
+        }
+        let bytes = file.read(offset, size).map_err(|error| bad("lies outside the file").because(error))?;
+        if count > (bytes.len() / ENTRY_MIN) as u64 {
+            return Err(bad(&format!("claims {count} members, but has room for {}", bytes.len() / ENTRY_MIN)));
+        }
+        let mut entries = Vec::with_capacity(count as usize);
+        let mut at = 0;
+        while at < bytes.len() {
+            let Some((entry, length)) = parse_entry(&bytes[at..]) else {
+                return Err(bad(&format!("is damaged at its byte {at}")));
+            };
+            entries.push(entry);
+            at += length;
+        }
+        if entries.len() as u64 != count {
+            return Err(bad(&format!("claims {count} members and holds {}", entries.len())));
+        }
+        Ok(Self { entries, offset, by_name: OnceLock::new() })
+    }
+
+    /// The member called `name`; the first one where several have the name.
+    pub fn find(&self, name: &str) -> Option<&Entry> {
+        let index = self.by_name.get_or_init(|| {
+            let mut map = HashMap::with_capacity(self.entries.len());
+            for (index, entry) in self.entries.iter().enumerate() {
+                map.entry(entry.name.clone()).or_insert(index as u32);
+            }
+            map
+        });
+        index.get(name).and_then(|&index| self.entries.get(index as usize))
+    }
+}
+
+impl LocalHeader {
+    /// Reads the local header at `offset`.
+    pub fn read(file: &LocalFile, offset: u64) -> Result<Self> {
+        let fixed = file.read(offset, 30)?;
+        if !fixed.starts_with(b"PK\x03\x04") {
+            return Err(Error::format(format!("there is no local header at byte {offset}")).at_path(file.path()));
+        }
+        let name_len = u64::from(u16_at(&fixed, 26));
+        let extra_len = u64::from(u16_at(&fixed, 28));
+        let name = file.read(offset + 30, name_len)?;
+        Ok(Self {
+            name: String::from_utf8_lossy(&name).into(),
+            data: offset + 30 + name_len + extra_len,
+            method: u16_at(&fixed, 8),
+            flags: u16_at(&fixed, 6),
+            crc: u32_at(&fixed, 14),
+            size: u32_at(&fixed, 22),
+        })
+    }
+}
+
+fn parse_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
+    if bytes.len() < ENTRY_MIN || !bytes.starts_with(b"PK\x01\x02") {
+        return None;
+    }
+    let (name_len, extra_len, comment_len) =
+        (usize::from(u16_at(bytes, 28)), usize::from(u16_at(bytes, 30)), usize::from(u16_at(bytes, 32)));
+    let length = ENTRY_MIN + name_len + extra_len + comment_len;
+    let name = bytes.get(ENTRY_MIN..ENTRY_MIN + name_len)?;
+    let extra = bytes.get(ENTRY_MIN + name_len..ENTRY_MIN + name_len + extra_len)?;
+    bytes.get(..length)?;
+    let mut entry = Entry {
+        name: String::from_utf8_lossy(name).into(),
+        method: u16_at(bytes, 10),
+        flags: u16_at(bytes, 8),
+        crc: u32_at(bytes, 16),
+        stored: u64::from(u32_at(bytes, 20)),
+        size: u64::from(u32_at(bytes, 24)),
+        local: u64::from(u32_at(bytes, 42)),
+    };
+    let full = u64::from(u32::MAX);
+    let mut wide = zip64_field(extra).unwrap_or_default().chunks_exact(8).map(|part| u64_at(part, 0));
+    for field in [&mut entry.size, &mut entry.stored, &mut entry.local] {
+        if *field == full {
+            *field = wide.next().unwrap_or(full);
+        }
+    }
+    Some((entry, length))
+}
+
+fn zip64_field(mut extra: &[u8]) -> Option<&[u8]> {
+    while extra.len() >= 4 {
+        let (id, size) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let data = extra.get(4..4 + size)?;
+        if id == 1 {
+            return Some(data);
+        }
+        extra = &extra[4 + size..];
+    }
+    None
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+}

@@ -1,0 +1,13 @@
+//! The ZIP container (§6.3): STORE only, TACO_HEADER at byte 0, levels and COLLECTION.json found through it.
+
+mod directory;
+mod header;
+mod reader;
+mod records;
+mod writer;
+
+pub use directory::{Directory, Entry};
+pub use header::{HeaderEntry, TacoHeader};
+pub use reader::ZipReader;
+pub(super) use records::local_header_len;
+pub(super) use writer::write;

@@ -1,0 +1,183 @@
+//! Opening a TACO ZIP: the header, the Parquet footers and COLLECTION.json; nothing else is touched before it is asked for.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::directory::{Directory, LocalHeader};
+use super::header::{HEADER_END, HeaderEntry, TacoHeader};
+use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule};
+use crate::table::{LevelTable, TableHead};
+
+/// A COLLECTION.json larger than this is refused before it is read.
+const COLLECTION_MAX: u64 = 256 << 20;
+
+/// An opened TACO ZIP.
+pub struct ZipReader {
+    info: ContainerInfo,
+    file: LocalFile,
+    header: Option<TacoHeader>,
+    collection: Collection,
+    levels: LevelSet,
+    notes: Vec<Finding>,
+    directory: OnceLock<Result<Directory, String>>,
+}
+
+impl ZipReader {
+    /// Opens the archive. Where TACO_HEADER is of no use the central directory stands in, with a note.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = LocalFile::open(path)?;
+        let start = file.read(0, HEADER_END.min(file.size_bytes()))?;
+        let mut notes = Vec::new();
+        let in_file = |entry: &HeaderEntry| entry.size > 0 && file.contains(entry.offset, entry.size);
+        let header = match TacoHeader::parse(&start) {
+            Ok(header) if header.entries.iter().all(in_file) => Some(header),
+            Ok(_) => {
+                let message = format!("TACO_HEADER points outside the file, which has {} bytes.", file.size_bytes());
+                notes.push(Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), message));
+                None
+            }
+            Err(error) => {
+                notes.push(Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), format!("{}.", error.summary())));
+                None
+            }
+        };
+        let directory = OnceLock::new();
+        let (level_entries, collection_entry) = match &header {
+            Some(header) => (header.levels().to_vec(), Some(header.collection())),
+            None => {
+                let found = Directory::read(&file)?;
+                let entries = by_name(&file, &found);
+                let _ = directory.set(Ok(found));
+                entries
+            }
+        };
+        if level_entries.is_empty() {
+            return Err(Error::format("the archive has no METADATA/level0.parquet").at_path(path));
+        }
+        let heads = level_entries.iter().enumerate().map(|(level, entry)| {
+            let head = file.parquet(entry.offset, entry.size).and_then(TableHead::read);
+            head.map_err(|error| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error).at_path(path))
+        });
+        let levels = LevelSet::new(heads.collect::<Result<_>>()?);
+        let collection = match read_collection(&file, collection_entry) {
+            Ok(collection) => collection,
+            Err(error) => {
+                notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), format!("{error}.")));
+                Collection::default()
+            }
+        };
+        let info = ContainerInfo { format: Format::Zip, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
+        Ok(Self { info, file, header, collection, levels, notes, directory })
+    }
+
+    /// The archive's bytes.
+    pub fn file(&self) -> &LocalFile {
+        &self.file
+    }
+
+    /// The header, when it was of use.
+    pub fn header(&self) -> Option<&TacoHeader> {
+        self.header.as_ref()
+    }
+
+    /// The central directory, read once.
+    pub fn directory(&self) -> Result<&Directory> {
+        let outcome = self.directory.get_or_init(|| Directory::read(&self.file).map_err(|error| error.to_string()));
+        outcome.as_ref().map_err(|text| Error::format(text.clone()))
+    }
+
+    /// The path in the archive of the sample in `row` of `level`; for a FOLDER that of its `__meta__`.
+    pub fn member_name(&self, level: usize, row: u32) -> Result<String> {
+        let tree = self.levels.skeleton(&JobContext::default())?;
+        let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
+        let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
+        let path = tree.path(level, row).to_archive();
+        Ok(if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") })
+    }
+
+    /// True when `size` bytes at `offset` are the data of the member called `name`: its local header ends just before.
+    pub fn is_data_of(&self, name: &str, offset: u64, size: u64) -> bool {
+        // Without an extra field, and with the ZIP64 one of members larger than 4 GiB.
+        [0u64, 20].iter().any(|&extra| {
+            let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else { return false };
+            let Ok(header) = LocalHeader::read(&self.file, local) else { return false };
+            header.data == offset && &*header.name == name && (header.size == u32::MAX || u64::from(header.size) == size)
+        })
+    }
+
+    /// Offset and size of the member called `name`, by the central directory.
+    pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
+        let missing = || Error::format("the sample is not in the archive").at(name);
+        let entry = self.directory()?.find(name).ok_or_else(missing)?;
+        let header = LocalHeader::read(&self.file, entry.local)?;
+        if entry.method != 0 || entry.flags & 1 != 0 {
+            return Err(Error::format("the member is compressed or encrypted; TACO archives only store").at(name));
+        }
+        if !self.file.contains(header.data, entry.size) {
+            return Err(Error::format("the member runs past the end of the file").at(name));
+        }
+        Ok((header.data, entry.size))
+    }
+}
+
+impl ContainerReader for ZipReader {
+    fn info(&self) -> &ContainerInfo {
+        &self.info
+    }
+
+    fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    fn levels(&self) -> &LevelSet {
+        &self.levels
+    }
+
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
+        let (asset, _) = self.asset(level, row)?;
+        let AssetPath::Range { offset, size, .. } = asset else { return Err(Error::internal("an archive gave no range")) };
+        TableHead::read(self.file.parquet(offset, size)?)?.decode(&JobContext::default())
+    }
+
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+        let name = self.member_name(level, row)?;
+        let stated = self.levels.positions(level, &JobContext::default())?.range(row);
+        let trusted = stated.filter(|&(offset, size)| self.file.contains(offset, size) && self.is_data_of(&name, offset, size));
+        // Archives in the wild have positions of other samples below level 0: the member's own name decides.
+        let (offset, size) = match trusted {
+            Some(range) => range,
+            None => self.member_range(&name)?,
+        };
+        Ok((AssetPath::Range { container: Arc::from(self.info.path.as_path()), offset, size }, size))
+    }
+
+    fn notes(&self) -> &[Finding] {
+        &self.notes
+    }
+
+    fn physical(&self) -> Physical<'_> {
+        Physical::Zip(self)
+    }
+}
+
+/// Level tables and collection by their names, for archives whose header is of no use.
+fn by_name(file: &LocalFile, directory: &Directory) -> (Vec<HeaderEntry>, Option<HeaderEntry>) {
+    let entry = |name: &str| {
+        let entry = directory.find(name)?;
+        let header = LocalHeader::read(file, entry.local).ok()?;
+        file.contains(header.data, entry.size).then_some(HeaderEntry { offset: header.data, size: entry.size })
+    };
+    let levels = (0..).map_while(|level| entry(&format!("METADATA/level{level}.parquet"))).collect();
+    (levels, entry("COLLECTION.json"))
+}
+
+fn read_collection(file: &LocalFile, entry: Option<HeaderEntry>) -> Result<Collection> {
+    let entry = entry.ok_or_else(|| Error::format("COLLECTION.json is missing"))?;
+    if entry.size > COLLECTION_MAX {
+        return Err(Error::format(format!("COLLECTION.json claims {} bytes", entry.size)));
+    }
+    parse_collection(&file.read(entry.offset, entry.size)?)
+}

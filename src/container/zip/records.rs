@@ -1,0 +1,226 @@
+//! The ZIP records that we write (APPNOTE 4.3): local headers, central directory, end records. ZIP64 only where needed.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::{DateTime, Datelike, Timelike};
+
+/// A field of 32 bits that holds this has its number in the ZIP64 extra field.
+const FULL32: u64 = 0xFFFF_FFFF;
+/// Made on UNIX by version 6.3 of the format.
+const MADE_BY: u16 = 0x033F;
+/// Version needed: plain storing.
+const NEED_PLAIN: u16 = 10;
+/// Version needed: ZIP64.
+const NEED_ZIP64: u16 = 45;
+/// The name is UTF-8 (bit 11).
+const FLAG_UTF8: u16 = 0x0800;
+/// A regular file that everyone reads and the owner writes.
+const ATTRIBUTES: u32 = 0x81A4_0000;
+/// The same for TACO_HEADER, which is no file of anybody's.
+const HEADER_ATTRIBUTES: u32 = 0x01A4_0000;
+
+/// A member as the archive's records describe it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Path in the archive.
+    pub name: Box<str>,
+    /// First byte of the local header.
+    pub local: u64,
+    /// Length of the data.
+    pub size: u64,
+    /// CRC-32 of the data.
+    pub crc: u32,
+    /// Date and time, DOS coded.
+    pub time: DosTime,
+}
+
+/// Date (high half) and time (low half) as ZIP stores them, in steps of two seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DosTime(pub u32);
+
+impl DosTime {
+    /// 1980-01-01: for members that the writer makes, so that the same input gives the same bytes.
+    pub const EPOCH: DosTime = DosTime(0x0021_0000);
+
+    /// A file's modification time, in UTC.
+    pub fn of(time: SystemTime) -> Self {
+        let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let Some(date) = i64::try_from(seconds).ok().and_then(|s| DateTime::from_timestamp(s, 0)) else { return Self::EPOCH };
+        let year = date.year();
+        if !(1980..=2107).contains(&year) {
+            return Self::EPOCH;
+        }
+        let day = ((year - 1980) as u32) << 9 | date.month() << 5 | date.day();
+        let clock = date.hour() << 11 | date.minute() << 5 | date.second() / 2;
+        DosTime(day << 16 | clock)
+    }
+}
+
+/// Bytes of a member's local header: 30, the name, and 20 more when the data is larger than 4 GiB.
+pub fn local_header_len(name_len: usize, size: u64) -> u64 {
+    30 + name_len as u64 + if size > FULL32 { 20 } else { 0 }
+}
+
+impl Member {
+    /// First byte of the data.
+    pub fn data(&self) -> u64 {
+        self.local + local_header_len(self.name.len(), self.size)
+    }
+
+    fn flags(&self) -> u16 {
+        if self.name.is_ascii() { 0 } else { FLAG_UTF8 }
+    }
+
+    /// Appends the local header.
+    pub fn put_local(&self, out: &mut Vec<u8>) {
+        let large = self.size > FULL32;
+        out.extend(b"PK\x03\x04");
+        put16(out, if large { NEED_ZIP64 } else { NEED_PLAIN });
+        put16(out, self.flags());
+        put16(out, 0);
+        put32(out, self.time.0);
+        put32(out, self.crc);
+        let size = self.size.min(FULL32) as u32;
+        put32(out, size);
+        put32(out, size);
+        put16(out, self.name.len() as u16);
+        put16(out, if large { 20 } else { 0 });
+        out.extend(self.name.as_bytes());
+        if large {
+            put16(out, 1);
+            put16(out, 16);
+            put64(out, self.size);
+            put64(out, self.size);
+        }
+    }
+
+    /// Appends the entry of the central directory.
+    pub fn put_central(&self, out: &mut Vec<u8>) {
+        let large = self.size > FULL32;
+        let far = self.local > FULL32;
+        let mut extra = Vec::new();
+        if large {
+            put64(&mut extra, self.size);
+            put64(&mut extra, self.size);
+        }
+        if far {
+            put64(&mut extra, self.local);
+        }
+        out.extend(b"PK\x01\x02");
+        put16(out, MADE_BY);
+        put16(out, if large || far { NEED_ZIP64 } else { NEED_PLAIN });
+        put16(out, self.flags());
+        put16(out, 0);
+        put32(out, self.time.0);
+        put32(out, self.crc);
+        let size = self.size.min(FULL32) as u32;
+        put32(out, size);
+        put32(out, size);
+        put16(out, self.name.len() as u16);
+        put16(out, if extra.is_empty() { 0 } else { 4 + extra.len() as u16 });
+        put16(out, 0);
+        put16(out, 0);
+        put16(out, 0);
+        put32(out, if &*self.name == super::header::HEADER_NAME { HEADER_ATTRIBUTES } else { ATTRIBUTES });
+        put32(out, self.local.min(FULL32) as u32);
+        out.extend(self.name.as_bytes());
+        if !extra.is_empty() {
+            put16(out, 1);
+            put16(out, extra.len() as u16);
+            out.extend(extra);
+        }
+    }
+}
+
+/// Appends the end of the central directory, with the ZIP64 records when there are more than 65 535 members or the directory
+/// begins past 4 GiB.
+pub fn put_end(out: &mut Vec<u8>, members: u64, directory: u64, directory_size: u64) {
+    if members > 0xFFFF || directory > FULL32 || directory_size > FULL32 {
+        let end64 = directory + directory_size;
+        out.extend(b"PK\x06\x06");
+        put64(out, 44);
+        put16(out, MADE_BY);
+        put16(out, NEED_ZIP64);
+        put32(out, 0);
+        put32(out, 0);
+        put64(out, members);
+        put64(out, members);
+        put64(out, directory_size);
+        put64(out, directory);
+        out.extend(b"PK\x06\x07");
+        put32(out, 0);
+        put64(out, end64);
+        put32(out, 1);
+    }
+    out.extend(b"PK\x05\x06");
+    put16(out, 0);
+    put16(out, 0);
+    let count = members.min(0xFFFF) as u16;
+    put16(out, count);
+    put16(out, count);
+    put32(out, directory_size.min(FULL32) as u32);
+    put32(out, directory.min(FULL32) as u32);
+    put16(out, 0);
+}
+
+fn put16(out: &mut Vec<u8>, number: u16) {
+    out.extend(number.to_le_bytes());
+}
+
+fn put32(out: &mut Vec<u8>, number: u32) {
+    out.extend(number.to_le_bytes());
+}
+
+fn put64(out: &mut Vec<u8>, number: u64) {
+    out.extend(number.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn member(size: u64, local: u64) -> Member {
+        Member { name: "DATA/a.tif".into(), local, size, crc: 7, time: DosTime::EPOCH }
+    }
+
+    #[test]
+    fn zip64_exactly_where_needed() {
+        let records = |member: &Member| {
+            let (mut local, mut central) = (Vec::new(), Vec::new());
+            member.put_local(&mut local);
+            member.put_central(&mut central);
+            (local, central)
+        };
+        let (local, central) = records(&member(FULL32, FULL32));
+        assert_eq!((local.len(), central.len()), (40, 56));
+        assert_eq!(local[4..6], [10, 0]);
+        let (local, central) = records(&member(FULL32 + 1, 0));
+        assert_eq!((local.len(), central.len()), (60, 76));
+        assert_eq!(local[18..26], [0xFF; 8]);
+        let (local, central) = records(&member(1, FULL32 + 1));
+        assert_eq!((local.len(), central.len()), (40, 68));
+        assert_eq!(local_header_len(10, FULL32 + 1), 60);
+        let end = |members, directory| {
+            let mut out = Vec::new();
+            put_end(&mut out, members, directory, 100);
+            out.len()
+        };
+        assert_eq!((end(65_535, FULL32), end(65_536, 0), end(1, FULL32 + 1)), (22, 98, 98));
+    }
+
+    #[test]
+    fn names_outside_ascii_carry_the_flag() {
+        let mut out = Vec::new();
+        Member { name: "DATA/γ.tif".into(), ..member(1, 0) }.put_local(&mut out);
+        assert_eq!(out[6..8], [0, 8]);
+    }
+
+    #[test]
+    fn times_are_in_utc_and_never_fail() {
+        assert_eq!(DosTime::of(UNIX_EPOCH), DosTime::EPOCH);
+        let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000); // 2023-11-14 22:13:20
+        assert_eq!(DosTime::of(time).0 >> 16, 43 << 9 | 11 << 5 | 14);
+        assert_eq!(DosTime::of(time).0 & 0xFFFF, 22 << 11 | 13 << 5 | 10);
+    }
+}

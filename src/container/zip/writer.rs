@@ -1,0 +1,225 @@
+//! Writing a TACO ZIP: data streams into a temporary file while the metadata is being encoded, the header is patched last.
+
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+
+use rayon::prelude::*;
+use tempfile::SpooledTempFile;
+
+use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeader};
+use super::records::{DosTime, Member, local_header_len, put_end};
+use crate::container::output::{PartialFile, check_space};
+use crate::container::transfer::{Piece, Sources, for_each_piece, name_sample};
+use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::{JobContext, panic_error};
+
+/// Encoded metadata up to this size stays in memory; more goes to a temporary file.
+const METADATA_IN_MEMORY: usize = 32 << 20;
+/// `__meta__` tables encoded at a time.
+const META_BATCH: usize = 1024;
+/// Bytes gathered before they go to the file.
+const BUFFER: usize = 1 << 20;
+
+/// Writes the archive. On any error nothing is left behind.
+pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    ctx.stage("Planning", None);
+    let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
+    check_space(&options.target, plan.data_end)?;
+    let output = PartialFile::new(&options.target, options.overwrite)?;
+    ctx.stage("Writing", Some(plan.files.len() as u64));
+    // The positions of the metadata follow from the plan, so it is encoded while the data is being copied. Not with
+    // `rayon::join`: the copying waits for its reader, and would hold a worker that the reader needs.
+    let (data, tail) = std::thread::scope(|scope| {
+        let encoder = scope.spawn(|| encode_metadata(assembly, &plan, options, ctx));
+        let data = copy_data(assembly, &plan, options, &output, ctx);
+        let tail = encoder.join().unwrap_or_else(|panic| Err(panic_error("encoding the metadata", panic.as_ref())));
+        (data, tail)
+    });
+    let (mut members, tail) = (data?, tail?);
+    let mut out = BufWriter::with_capacity(BUFFER, output.file());
+    let failed = |error| Error::io("write the archive", &options.target, error);
+    out.seek(SeekFrom::Start(plan.data_end)).map_err(failed)?;
+    ctx.stage("Writing the metadata", None);
+    let header = write_tail(&mut out, tail, plan.data_end, &mut members, ctx).map_err(failed)?;
+    let directory = members.last().map_or(plan.data_end, |member| member.data() + member.size);
+    let (first, directory_size) = write_directory(&mut out, &header, &members, directory).map_err(failed)?;
+    out.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let mut bytes = Vec::with_capacity(HEADER_END as usize);
+    first.put_local(&mut bytes);
+    bytes.extend(header.to_bytes());
+    out.write_all(&bytes).map_err(failed)?;
+    out.flush().map_err(failed)?;
+    drop(out);
+    ctx.check()?;
+    ctx.stage("Bringing it to the disk", None);
+    let size = output.file().metadata().io_at("read the archive", &options.target)?.len();
+    debug_assert!(size > directory + directory_size);
+    output.finish()?;
+    let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
+    Ok(Built { path: options.target.clone(), format: options.format, samples, files, bytes: size })
+}
+
+/// Copies every FILE to its planned place; gives the members with their CRC.
+fn copy_data(
+    assembly: &Assembly,
+    plan: &BuildPlan,
+    options: &BuildOptions,
+    output: &PartialFile,
+    ctx: &JobContext,
+) -> Result<Vec<Member>> {
+    let failed = |error| Error::io("write the archive", &options.target, error);
+    let mut out = BufWriter::with_capacity(BUFFER, output.file());
+    out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
+    let sources = Sources::default();
+    let mut members: Vec<Member> = Vec::with_capacity(plan.files.len());
+    let mut header = Vec::new();
+    for_each_piece(plan, assembly, &sources, ctx, |piece| {
+        match piece {
+            Piece::Batch(batch) => {
+                for whole in batch {
+                    let member = planned_member(plan, whole.index, whole.crc, whole.modified.map_or(DosTime::EPOCH, DosTime::of));
+                    header.clear();
+                    member.put_local(&mut header);
+                    out.write_all(&header).map_err(failed)?;
+                    out.write_all(&whole.bytes).map_err(failed)?;
+                    ctx.bytes(whole.bytes.len() as u64);
+                    members.push(member);
+                    ctx.step(1);
+                }
+            }
+            Piece::Large(index) => {
+                let member = stream_large(assembly, plan, &sources, index, &mut out, ctx, &failed)?;
+                members.push(member);
+                ctx.step(1);
+            }
+        }
+        Ok(())
+    })?;
+    out.flush().map_err(failed)?;
+    Ok(members)
+}
+
+fn planned_member(plan: &BuildPlan, index: usize, crc: u32, time: DosTime) -> Member {
+    let file = &plan.files[index];
+    Member { name: file.name.clone(), local: file.local, size: file.size, crc, time }
+}
+
+/// A file too large to hold: its CRC is known only after its bytes, so the local header is written again.
+fn stream_large(
+    assembly: &Assembly,
+    plan: &BuildPlan,
+    sources: &Sources,
+    index: usize,
+    out: &mut BufWriter<&std::fs::File>,
+    ctx: &JobContext,
+    failed: &dyn Fn(std::io::Error) -> Error,
+) -> Result<Member> {
+    let file = &plan.files[index];
+    let header_len = local_header_len(file.name.len(), file.size);
+    out.write_all(&vec![0; header_len as usize]).map_err(failed)?;
+    let mut crc = crc32fast::Hasher::new();
+    let streamed = sources.stream(plan.source(assembly, file), ctx, &mut |chunk| {
+        crc.update(chunk);
+        out.write_all(chunk).map_err(failed)
+    });
+    let modified = streamed.map_err(|error| name_sample(error, assembly, plan, index))?;
+    let member = planned_member(plan, index, crc.finalize(), modified.map_or(DosTime::EPOCH, DosTime::of));
+    let mut header = Vec::with_capacity(header_len as usize);
+    member.put_local(&mut header);
+    out.seek(SeekFrom::Start(file.local)).map_err(failed)?;
+    out.write_all(&header).map_err(failed)?;
+    out.seek(SeekFrom::Start(file.local + header_len + file.size)).map_err(failed)?;
+    Ok(member)
+}
+
+/// Encoded metadata members, one after another.
+struct Tail {
+    bytes: SpooledTempFile,
+    /// Name, length and CRC.
+    members: Vec<(Box<str>, u64, u32)>,
+}
+
+impl Tail {
+    fn push(&mut self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        self.bytes.write_all(bytes)?;
+        self.members.push((name.into(), bytes.len() as u64, crc32fast::hash(bytes)));
+        Ok(())
+    }
+}
+
+/// All `__meta__`, deepest first, because each carries the positions of those below it; then the levels and the collection.
+fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, ctx: &JobContext) -> Result<Tail> {
+    let failed = |error| Error::io("keep the metadata until it is written", &options.target, error);
+    let mut tail = Tail { bytes: SpooledTempFile::new(METADATA_IN_MEMORY), members: Vec::new() };
+    let mut positions = plan.positions.clone();
+    let mut next = plan.data_end;
+    for same_level in plan.folders.chunk_by(|a, b| a.level == b.level) {
+        for batch in same_level.chunks(META_BATCH) {
+            ctx.check()?;
+            let encoded: Vec<Vec<u8>> =
+                batch.par_iter().map(|folder| plan.local_meta(assembly, &positions, folder, options)).collect::<Result<_>>()?;
+            for (folder, bytes) in batch.iter().zip(encoded) {
+                let size = bytes.len() as u64;
+                let data = next + local_header_len(folder.name.len(), size);
+                positions.offsets[folder.level][folder.row as usize] = data as i64;
+                positions.sizes[folder.level][folder.row as usize] = size as i64;
+                next = data + size;
+                tail.push(&folder.name, &bytes).map_err(failed)?;
+            }
+        }
+    }
+    for (name, bytes) in plan.consolidated(assembly, &positions, options, ctx)? {
+        tail.push(&name, &bytes).map_err(failed)?;
+    }
+    Ok(tail)
+}
+
+fn write_tail(
+    out: &mut BufWriter<&std::fs::File>,
+    mut tail: Tail,
+    start: u64,
+    members: &mut Vec<Member>,
+    ctx: &JobContext,
+) -> std::io::Result<TacoHeader> {
+    tail.bytes.seek(SeekFrom::Start(0))?;
+    let mut position = start;
+    let mut entries = Vec::new();
+    let mut header = Vec::new();
+    for (name, size, crc) in std::mem::take(&mut tail.members) {
+        let member = Member { name, local: position, size, crc, time: DosTime::EPOCH };
+        header.clear();
+        member.put_local(&mut header);
+        out.write_all(&header)?;
+        std::io::copy(&mut std::io::Read::take(&mut tail.bytes, size), out)?;
+        ctx.bytes(size);
+        if !member.name.starts_with("DATA/") {
+            entries.push(HeaderEntry { offset: member.data(), size });
+        }
+        position = member.data() + size;
+        members.push(member);
+    }
+    Ok(TacoHeader { entries, clean: true })
+}
+
+/// The central directory at `start`, TACO_HEADER's entry first; gives that member and the directory's length.
+fn write_directory(
+    out: &mut BufWriter<&std::fs::File>,
+    header: &TacoHeader,
+    members: &[Member],
+    start: u64,
+) -> std::io::Result<(Member, u64)> {
+    let crc = crc32fast::hash(&header.to_bytes());
+    let first = Member { name: HEADER_NAME.into(), local: 0, size: HEADER_SIZE as u64, crc, time: DosTime::EPOCH };
+    let mut record = Vec::new();
+    let mut size = 0;
+    for member in std::iter::once(&first).chain(members) {
+        record.clear();
+        member.put_central(&mut record);
+        out.write_all(&record)?;
+        size += record.len() as u64;
+    }
+    record.clear();
+    put_end(&mut record, members.len() as u64 + 1, start, size);
+    out.write_all(&record)?;
+    Ok((first, size))
+}

@@ -1,0 +1,173 @@
+//! Commands and events: plain data, so that they can be logged, replayed from a file and tested.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::container::{BuildOptions, Built};
+use crate::draft::Edit;
+use crate::error::Error;
+use crate::jobs::JobId;
+use crate::model::NodePath;
+use crate::query::QueryResult;
+use crate::raster::{PreviewImage, PreviewRequest};
+
+/// Everything that can be asked of the studio.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// An empty draft.
+    New,
+    /// Opens a dataset for reading.
+    Open {
+        /// File or folder.
+        path: PathBuf,
+    },
+    /// Closes what is open.
+    Close,
+    /// Turns the opened dataset into a draft; samples stay where they are.
+    Fork,
+    /// Adds files and folders to the draft, or begins one: folders become tortillas, files samples.
+    Import {
+        /// What to add.
+        paths: Vec<PathBuf>,
+        /// The FOLDER to add to; empty for the root.
+        #[serde(default)]
+        into: NodePath,
+        /// A CSV or Parquet table to join by relative path.
+        #[serde(default)]
+        metadata: Option<PathBuf>,
+    },
+    /// Replaces the collection by that of a COLLECTION.json.
+    ImportCollection {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Changes the draft.
+    Edit {
+        /// How.
+        #[serde(flatten)]
+        edit: Edit,
+    },
+    /// Takes back the last edit.
+    Undo,
+    /// Does the last undone edit again.
+    Redo,
+    /// Decodes the table of a level of the opened dataset.
+    LoadLevel {
+        /// The level.
+        level: usize,
+    },
+    /// Checks the document.
+    Validate {
+        /// Read every member and compare its CRC.
+        #[serde(default)]
+        deep: bool,
+    },
+    /// Runs SQL over the opened dataset.
+    Query {
+        /// The statement; tables `data`, `level0`, `l0`, …
+        sql: String,
+        /// Rows returned at the most; all of them when absent.
+        #[serde(default)]
+        limit: Option<usize>,
+    },
+    /// Renders a raster.
+    Preview {
+        /// What of which file.
+        request: PreviewRequest,
+    },
+    /// Checks the draft and writes it.
+    Write {
+        /// Where and how.
+        options: BuildOptions,
+    },
+    /// Writes the dataset at `input` in another container.
+    Convert {
+        /// What to read.
+        input: PathBuf,
+        /// Where and how.
+        options: BuildOptions,
+    },
+    /// Copies the bytes of one sample into a file.
+    SaveAsset {
+        /// Its level.
+        level: usize,
+        /// Its row.
+        row: u32,
+        /// The file to make.
+        target: PathBuf,
+    },
+    /// Stops a job.
+    Cancel {
+        /// Which.
+        job: JobId,
+    },
+}
+
+/// What became of a command at once.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is done; this came of it.
+    Done(Event),
+    /// It goes on as a job.
+    Started(JobId),
+}
+
+/// What an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Imported {
+    /// FILEs added.
+    pub files: u64,
+    /// FOLDERs added.
+    pub folders: u64,
+    /// Bytes of the FILEs.
+    pub bytes: u64,
+    /// What was left out, and why.
+    pub skipped: Vec<String>,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// Nothing that anybody has to react to.
+    None,
+    /// Another document is open, or none.
+    DocumentChanged,
+    /// The draft changed.
+    Edited {
+        /// What was done, undone or redone.
+        label: String,
+        /// The draft's revision now.
+        revision: u64,
+    },
+    /// Files were added to the draft.
+    Imported(Imported),
+    /// A level's table can be read without waiting.
+    LevelReady(usize),
+    /// There are new findings: [`super::Studio::report`].
+    Validated,
+    /// A query's rows.
+    Queried(Arc<QueryResult>),
+    /// A picture, with the request that it answers.
+    Previewed(Arc<(PreviewRequest, PreviewImage)>),
+    /// A dataset was written.
+    Written(Built),
+    /// A sample was copied to a file.
+    Saved(PathBuf),
+    /// A job failed.
+    Failed {
+        /// The job.
+        job: JobId,
+        /// What it did.
+        label: String,
+        /// Why.
+        error: Arc<Error>,
+    },
+    /// A job was stopped.
+    Cancelled {
+        /// The job.
+        job: JobId,
+        /// What it did.
+        label: String,
+    },
+}

@@ -1,0 +1,283 @@
+//! What is open: a draft, or a dataset opened for reading. One view of both for panels: levels, rows, cells, the tree.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use arrow::datatypes::DataType;
+
+use crate::container::{ContainerReader, Format};
+use crate::draft::Draft;
+use crate::error::{Error, Result};
+use crate::model::{
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
+};
+use crate::table::{inferred, value_text};
+
+/// A sample by level and row: how panels name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct RowRef {
+    /// Level, from 0.
+    pub level: usize,
+    /// Row in the level, in tree order.
+    pub row: u32,
+}
+
+/// A dataset opened for reading.
+pub struct OpenDataset {
+    /// The container.
+    pub reader: Arc<dyn ContainerReader>,
+    /// The bare tree.
+    pub tree: Arc<Skeleton>,
+}
+
+/// What is open.
+pub enum Document {
+    /// A dataset being built.
+    Draft(Box<DraftDocument>),
+    /// A dataset opened for reading.
+    Opened(OpenDataset),
+}
+
+/// A draft with what panels need of it, computed once for each revision.
+pub struct DraftDocument {
+    /// The draft.
+    pub draft: Draft,
+    derived: OnceLock<Derived>,
+}
+
+struct Derived {
+    tree: Arc<Skeleton>,
+    /// The fields of each level: the union over its tortillas.
+    fields: Vec<Vec<FieldSpec>>,
+}
+
+impl DraftDocument {
+    /// A draft as a document.
+    pub fn new(draft: Draft) -> Self {
+        Self { draft, derived: OnceLock::new() }
+    }
+
+    /// The draft, to change it: everything computed from it is made again when asked for.
+    pub fn draft_mut(&mut self) -> &mut Draft {
+        self.derived = OnceLock::new();
+        &mut self.draft
+    }
+
+    fn derived(&self) -> &Derived {
+        self.derived.get_or_init(|| {
+            let dataset = self.draft.dataset();
+            let tree = Arc::new(Skeleton::of(dataset));
+            let fields = level_fields(dataset, tree.levels.len());
+            Derived { tree, fields }
+        })
+    }
+}
+
+fn level_fields(dataset: &Dataset, levels: usize) -> Vec<Vec<FieldSpec>> {
+    let mut all = Vec::with_capacity(levels);
+    let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
+    for _ in 0..levels {
+        let mut fields: Vec<FieldSpec> = Vec::new();
+        let mut last: Option<&crate::model::Schema> = None;
+        for tortilla in &tortillas {
+            // Siblings mostly share one schema by reference: looked at once.
+            if last.is_some_and(|last| Arc::ptr_eq(last, &tortilla.schema)) {
+                continue;
+            }
+            last = Some(&tortilla.schema);
+            for field in tortilla.schema.iter() {
+                if !fields.iter().any(|known| known.name == field.name) {
+                    fields.push(field.clone());
+                }
+            }
+        }
+        all.push(fields);
+        tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
+    }
+    all
+}
+
+impl Document {
+    /// COLLECTION.json.
+    pub fn collection(&self) -> &Collection {
+        match self {
+            Document::Draft(document) => &document.draft.dataset().collection,
+            Document::Opened(open) => open.reader.collection(),
+        }
+    }
+
+    /// The dataset's id, or what stands in for one.
+    pub fn title(&self) -> Cow<'_, str> {
+        let id = self.collection().id();
+        match self {
+            _ if !id.is_empty() => id.into(),
+            Document::Draft(_) => "Untitled dataset".into(),
+            Document::Opened(open) => open.reader.info().path.file_name().map_or("dataset".into(), |name| name.to_string_lossy()),
+        }
+    }
+
+    /// The draft, when it is one.
+    pub fn draft(&self) -> Option<&Draft> {
+        match self {
+            Document::Draft(document) => Some(&document.draft),
+            Document::Opened(_) => None,
+        }
+    }
+
+    /// The opened dataset, when it is one.
+    pub fn opened(&self) -> Option<&OpenDataset> {
+        match self {
+            Document::Opened(open) => Some(open),
+            Document::Draft(_) => None,
+        }
+    }
+
+    /// The container's kind; none for a draft.
+    pub fn format(&self) -> Option<Format> {
+        self.opened().map(|open| open.reader.info().format)
+    }
+
+    /// The bare tree.
+    pub fn tree(&self) -> &Arc<Skeleton> {
+        match self {
+            Document::Draft(document) => &document.derived().tree,
+            Document::Opened(open) => &open.tree,
+        }
+    }
+
+    /// Number of samples of a level.
+    pub fn rows(&self, level: usize) -> usize {
+        self.tree().levels.get(level).map_or(0, |level| level.len())
+    }
+
+    /// The metadata fields of a level, without `id`, `type` and `internal:*`.
+    pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
+        match self {
+            Document::Draft(document) => document.derived().fields.get(level).cloned().unwrap_or_default(),
+            Document::Opened(open) => {
+                let fields = open.reader.levels().fields(level).into_iter();
+                fields.filter(|field| !matches!(field.name.as_str(), "id" | "type") && !field.name.starts_with("internal:")).collect()
+            }
+        }
+    }
+
+    /// The table of this level can be read without waiting; else [`super::Command::LoadLevel`] makes it so.
+    pub fn level_ready(&self, level: usize) -> bool {
+        match self {
+            Document::Draft(_) => true,
+            Document::Opened(open) => open.reader.levels().decoded(level).is_some(),
+        }
+    }
+
+    /// One metadata value and its type. Null where the level is not ready, or has no such field.
+    pub fn value(&self, at: RowRef, field: &str) -> (Value, DataType) {
+        let none = (Value::Null, DataType::Null);
+        match self {
+            Document::Draft(_) => {
+                let Some((tortilla, sample)) = self.sample_with_tortilla(at) else { return none };
+                match tortilla.field(field) {
+                    Some(index) => (sample.value(index).clone(), tortilla.schema[index].dtype.clone()),
+                    None => none,
+                }
+            }
+            Document::Opened(open) => {
+                let Some(table) = open.reader.levels().decoded(at.level) else { return none };
+                match table.column_index(field) {
+                    Some(column) => (table.value(at.row as usize, column), table.schema().field(column).data_type().clone()),
+                    None => none,
+                }
+            }
+        }
+    }
+
+    /// One cell as people read it; empty for null.
+    pub fn text(&self, at: RowRef, field: &str) -> String {
+        let (value, dtype) = self.value(at, field);
+        let dtype = if dtype == DataType::Null { inferred(&value) } else { dtype };
+        value_text(&value, &dtype)
+    }
+
+    /// The id of a sample.
+    pub fn id(&self, at: RowRef) -> Option<&str> {
+        let level = self.tree().levels.get(at.level)?;
+        ((at.row as usize) < level.len()).then(|| level.id(at.row))
+    }
+
+    /// FILE or FOLDER.
+    pub fn kind(&self, at: RowRef) -> Option<SampleKind> {
+        let level = self.tree().levels.get(at.level)?;
+        ((at.row as usize) < level.len()).then(|| level.kind(at.row))
+    }
+
+    /// The ids from the root.
+    pub fn path(&self, at: RowRef) -> Option<SamplePath> {
+        self.id(at).map(|_| self.tree().path(at.level, at.row))
+    }
+
+    /// Bytes of data of a sample, where they are known without reading.
+    pub fn size_bytes(&self, at: RowRef) -> Option<u64> {
+        match self {
+            Document::Draft(_) => self.sample_with_tortilla(at).map(|(_, sample)| sample.size_bytes()),
+            Document::Opened(open) => {
+                let table = open.reader.levels().decoded(at.level)?;
+                match table.value(at.row as usize, table.column_index("internal:size")?) {
+                    Value::Int(size) if self.kind(at) == Some(SampleKind::File) => u64::try_from(size).ok(),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// The address that edits use.
+    pub fn node(&self, at: RowRef) -> Option<NodePath> {
+        let tree = self.tree();
+        let mut positions = Vec::with_capacity(at.level + 1);
+        let mut row = at.row;
+        for depth in (0..=at.level).rev() {
+            let level = tree.levels.get(depth).filter(|level| (row as usize) < level.len())?;
+            if depth == 0 {
+                positions.push(row);
+                break;
+            }
+            let parent = level.parents[row as usize];
+            let position = tree.levels[depth - 1].children(parent).binary_search(&row).ok()?;
+            positions.push(position as u32);
+            row = parent;
+        }
+        positions.reverse();
+        Some(NodePath(positions))
+    }
+
+    /// The row of the sample at an address.
+    pub fn row_of(&self, node: &NodePath) -> Option<RowRef> {
+        let tree = self.tree();
+        let (&first, rest) = node.0.split_first()?;
+        let mut at = RowRef { level: 0, row: first };
+        self.id(at)?;
+        for &position in rest {
+            let row = *tree.levels.get(at.level)?.children(at.row).get(position as usize)?;
+            at = RowRef { level: at.level + 1, row };
+        }
+        Some(at)
+    }
+
+    /// Where the bytes of a FILE are. May read a few bytes of the container: call it in a job for remote data.
+    pub fn asset(&self, at: RowRef) -> Result<(AssetPath, u64)> {
+        match self {
+            Document::Opened(open) => open.reader.asset(at.level, at.row),
+            Document::Draft(_) => match self.sample_with_tortilla(at).map(|(_, sample)| &sample.payload) {
+                Some(Payload::Asset { path, size }) => Ok((path.clone(), *size)),
+                Some(Payload::Bytes(_)) => Err(Error::usage("this sample holds bytes in memory, not a file")),
+                Some(Payload::Folder(_)) => Err(Error::usage("a FOLDER has no bytes of its own")),
+                None => Err(Error::usage("there is no such sample")),
+            },
+        }
+    }
+
+    fn sample_with_tortilla(&self, at: RowRef) -> Option<(&Tortilla, &Sample)> {
+        let dataset = self.draft()?.dataset();
+        let (parent, position) = self.node(at)?.parent()?;
+        let tortilla = dataset.tortilla(&parent)?;
+        Some((tortilla, tortilla.samples.get(position as usize)?))
+    }
+}

@@ -1,0 +1,240 @@
+//! Files and folders become samples and tortillas; tables beside them become metadata fields.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+
+use super::command::Imported;
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, FieldSpec, MAX_LEVELS, META_NAME, Payload, Sample, Schema, Tortilla, Value, check_field_name};
+use crate::table::LevelTable;
+
+/// Columns of a metadata table that hold the sample's path, best first.
+const PATH_COLUMNS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+
+/// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs. Siblings are in byte order of
+/// their names. Hidden files, `__meta__` and GDAL's `.aux.xml` are left out and listed; links to folders above are not followed.
+pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+    ctx.stage("Looking at the files", None);
+    let mut report = Imported::default();
+    let mut samples = Vec::with_capacity(paths.len());
+    for path in paths {
+        let meta = std::fs::metadata(path).io_at("read", path)?;
+        let name = path.file_name().or_else(|| path.parent()?.file_name());
+        let name = name.ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
+        let Some(id) = text_name(name, path, &mut report) else { continue };
+        match scan(path, &id, &meta, 0, &mut report, ctx)? {
+            Some(sample) => samples.push(sample),
+            None => continue,
+        }
+    }
+    Ok((samples, report))
+}
+
+/// Everything inside `folder` as the samples of a root tortilla.
+pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+    ctx.stage("Looking at the files", None);
+    let mut report = Imported::default();
+    let samples = children(folder, 0, &mut report, ctx)?;
+    Ok((samples, report))
+}
+
+fn scan(
+    path: &Path,
+    id: &str,
+    meta: &std::fs::Metadata,
+    depth: usize,
+    report: &mut Imported,
+    ctx: &JobContext,
+) -> Result<Option<Sample>> {
+    ctx.check()?;
+    if meta.is_file() {
+        report.files += 1;
+        report.bytes += meta.len();
+        ctx.step(1);
+        return Ok(Some(Sample::file(id, path, meta.len())));
+    }
+    if !meta.is_dir() {
+        report.skipped.push(format!("{}: neither a file nor a folder", path.display()));
+        return Ok(None);
+    }
+    if depth >= MAX_LEVELS - 1 {
+        return Err(Error::usage(format!("folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"))
+            .at_path(path));
+    }
+    let samples = children(path, depth + 1, report, ctx)?;
+    if samples.is_empty() {
+        report.skipped.push(format!("{}: an empty folder", path.display()));
+        return Ok(None);
+    }
+    report.folders += 1;
+    Ok(Some(Sample::folder(id, Tortilla::new(samples))))
+}
+
+fn children(folder: &Path, depth: usize, report: &mut Imported, ctx: &JobContext) -> Result<Vec<Sample>> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+        let entry = entry.io_at("read the folder", folder)?;
+        entries.push(entry);
+    }
+    entries.sort_by_cached_key(std::fs::DirEntry::file_name);
+    let mut samples = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let path = entry.path();
+        let Some(id) = text_name(&entry.file_name(), &path, report) else { continue };
+        // Follows links, so that a folder of links to scenes works; the level limit ends loops.
+        let meta = std::fs::metadata(&path).io_at("read", &path)?;
+        samples.extend(scan(&path, &id, &meta, depth, report, ctx)?);
+    }
+    Ok(samples)
+}
+
+fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Option<String> {
+    let Some(text) = name.to_str() else {
+        report.skipped.push(format!("{}: its name is not Unicode", path.display()));
+        return None;
+    };
+    let lower = text.to_lowercase();
+    let junk = text.starts_with('.') || text == META_NAME || lower.ends_with(".aux.xml") || lower == "thumbs.db" || lower == "desktop.ini";
+    if junk {
+        report.skipped.push(format!("{}: not data", path.display()));
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+/// Joins a table to a dataset by relative path (`roi_0007/s2/t02.tif`; FOLDERs with or without a slash at the end). Each level
+/// gets the columns that say something about it. Gives a warning for rows that match nothing and samples that no row names.
+pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext) -> Result<()> {
+    ctx.stage("Joining the metadata", None);
+    let key = PATH_COLUMNS.iter().find(|name| table.column_index(name).is_some());
+    let key = key.ok_or_else(|| {
+        let found: Vec<_> = table.fields().into_iter().map(|field| field.name).collect();
+        Error::usage(format!("the metadata table has no column that names the samples; it has {}", found.join(", ")))
+            .hint("add a column `path` with each sample's path below the source folder")
+    })?;
+    let paths = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
+    let mut rows: HashMap<&str, usize> = HashMap::with_capacity(paths.len());
+    for (row, path) in paths.iter().enumerate() {
+        let path = path.unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
+        if rows.insert(path, row).is_some() {
+            return Err(Error::usage(format!("the metadata table names {path} twice")).hint("keep one row for each sample"));
+        }
+    }
+    let mut columns = Vec::new();
+    for (index, field) in table.fields().into_iter().enumerate() {
+        if field.name == *key || matches!(field.name.as_str(), "id" | "type") {
+            continue;
+        }
+        check_field_name(&field.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", field.name)))?;
+        columns.push((index, field));
+    }
+    let mut matched = vec![Vec::new(); MAX_LEVELS];
+    let root = Arc::make_mut(&mut dataset.root);
+    collect_rows(root, "", 0, &rows, &mut matched);
+    let found: HashSet<usize> = matched.iter().flatten().flatten().copied().collect();
+    if found.is_empty() && !rows.is_empty() {
+        let example = paths.iter().flatten().next().unwrap_or_default();
+        return Err(Error::usage(format!("no row of the metadata table matches a sample; its first path is {example}"))
+            .hint("paths are relative to the source folder, with / between steps"));
+    }
+    if found.len() < rows.len() {
+        ctx.warn(format!("{} rows of the metadata table match no sample", rows.len() - found.len()));
+    }
+    let mut schemas: Vec<(Schema, Vec<usize>)> = Vec::with_capacity(MAX_LEVELS);
+    for rows in &matched {
+        ctx.check()?;
+        let hit: Vec<usize> = rows.iter().flatten().copied().collect();
+        let useful = |column: usize| hit.iter().any(|&row| !table.value(row, column).is_null());
+        let chosen: Vec<&(usize, FieldSpec)> =
+            columns.iter().filter(|(column, field)| !hit.is_empty() && field.dtype != DataType::Null && useful(*column)).collect();
+        schemas.push((chosen.iter().map(|(_, field)| field.clone()).collect(), chosen.iter().map(|(column, _)| *column).collect()));
+        let missing = rows.iter().filter(|row| row.is_none()).count();
+        if !hit.is_empty() && missing > 0 {
+            ctx.warn(format!("{missing} samples are in no row of the metadata table; their values are null"));
+        }
+    }
+    let mut next: Vec<std::vec::IntoIter<Option<usize>>> = matched.into_iter().map(Vec::into_iter).collect();
+    fill(root, 0, table, &schemas, &mut next);
+    Ok(())
+}
+
+fn collect_rows(tortilla: &Tortilla, prefix: &str, depth: usize, rows: &HashMap<&str, usize>, matched: &mut [Vec<Option<usize>>]) {
+    if depth >= matched.len() {
+        return;
+    }
+    let mut path = String::from(prefix);
+    for sample in &tortilla.samples {
+        path.truncate(prefix.len());
+        path.push_str(&sample.id);
+        matched[depth].push(rows.get(path.as_str()).copied());
+        if let Some(children) = sample.children() {
+            path.push('/');
+            collect_rows(children, &path, depth + 1, rows, matched);
+        }
+    }
+}
+
+fn fill(
+    tortilla: &mut Tortilla,
+    depth: usize,
+    table: &LevelTable,
+    schemas: &[(Schema, Vec<usize>)],
+    next: &mut [std::vec::IntoIter<Option<usize>>],
+) {
+    let Some((schema, columns)) = schemas.get(depth) else { return };
+    tortilla.schema = schema.clone();
+    for sample in &mut tortilla.samples {
+        if let Some(row) = next[depth].next().flatten() {
+            sample.values = columns.iter().map(|&column| table.value(row, column)).collect::<Vec<Value>>().into();
+        }
+        if let Payload::Folder(children) = &mut sample.payload {
+            fill(Arc::make_mut(children), depth + 1, table, schemas, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::read_sidecar;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        for path in ["b/after.tif", "b/before.tif", "a/after.tif", "a/before.tif", "a/.hidden"] {
+            let path = folder.path().join("scenes").join(path);
+            std::fs::create_dir_all(path.parent().expect("has a parent")).expect("makes a folder");
+            std::fs::write(path, b"data").expect("writes");
+        }
+        folder
+    }
+
+    #[test]
+    fn folders_become_tortillas_in_name_order() {
+        let folder = folder();
+        let (samples, report) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
+        assert_eq!(ids, ["a", "b"]);
+        assert_eq!((report.files, report.folders, report.bytes, report.skipped.len()), (4, 2, 16, 1));
+    }
+
+    #[test]
+    fn metadata_joins_by_path_at_its_level() {
+        let folder = folder();
+        let (samples, _) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let csv = folder.path().join("meta.csv");
+        std::fs::write(&csv, "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n").expect("writes");
+        let table = read_sidecar(&csv, &JobContext::default()).expect("reads");
+        join_metadata(&mut dataset, &table, &JobContext::default()).expect("joins");
+        let names = |tortilla: &Tortilla| tortilla.schema.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&dataset.root), ["split"]);
+        assert_eq!(dataset.root.samples[1].value(0), &Value::text("test"));
+        let b = dataset.root.samples[1].children().expect("is a FOLDER");
+        assert_eq!(names(b), ["cloud"]);
+        assert_eq!((b.samples[0].value(0), b.samples[1].value(0)), (&Value::Int(3), &Value::Null));
+    }
+}

@@ -1,0 +1,261 @@
+//! The headless application: commands in, events out. The window, the command line and the tests all drive this, and nothing
+//! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
+
+mod command;
+mod document;
+mod import;
+mod replay;
+mod sample_data;
+mod verbs;
+
+pub use command::{Command, Event, Imported, Outcome};
+pub use document::{Document, OpenDataset, RowRef};
+pub use import::{import_folder, import_paths, join_metadata};
+pub use replay::{ReplayLine, replay};
+pub use sample_data::make_sample_dataset;
+pub use verbs::{checked_build, command_for, convert, export_asset};
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::error::{Error, Result};
+use crate::jobs::{Job, JobId, Jobs, Latest, Progress};
+use crate::model::Report;
+
+/// Lines of the log that are kept.
+const LOG_KEPT: usize = 2000;
+
+/// What a job hands over when it is done: applied to the studio on the thread that polls.
+pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Event + Send>;
+
+/// One line of the log.
+#[derive(Clone, Debug)]
+pub struct LogLine {
+    /// When.
+    pub time: SystemTime,
+    /// True when something failed.
+    pub error: bool,
+    /// What happened.
+    pub text: String,
+}
+
+/// A running job, as panels show it.
+#[derive(Clone, Debug)]
+pub struct JobView {
+    /// Its name for [`Command::Cancel`].
+    pub id: JobId,
+    /// What it does.
+    pub label: String,
+    /// How far it is.
+    pub progress: Progress,
+    /// Time since it began.
+    pub elapsed: Duration,
+}
+
+/// The application's state: one document, its findings, the running jobs, the log.
+pub struct Studio {
+    jobs: Jobs,
+    running: Vec<Job<Finish>>,
+    document: Option<Document>,
+    report: Arc<Report>,
+    /// The draft revision that `report` was made from.
+    report_revision: u64,
+    live_check: Latest<(u64, Report)>,
+    check_draft_after_edits: bool,
+    log: VecDeque<LogLine>,
+    pending: Vec<Event>,
+}
+
+impl Studio {
+    /// An empty studio on these jobs. Drafts are checked after every edit.
+    pub fn new(jobs: Jobs) -> Self {
+        Self {
+            jobs,
+            running: Vec::new(),
+            document: None,
+            report: Arc::default(),
+            report_revision: 0,
+            live_check: Latest::new(),
+            check_draft_after_edits: true,
+            log: VecDeque::new(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Runs a command: at once, or as a job whose end is an [`Event`].
+    pub fn run(&mut self, command: Command) -> Result<Outcome> {
+        tracing::debug!(?command, "run");
+        let outcome = self.dispatch(command);
+        if let Err(error) = &outcome {
+            self.log(true, error.report());
+        }
+        outcome
+    }
+
+    fn dispatch(&mut self, command: Command) -> Result<Outcome> {
+        match command {
+            Command::New => self.new_draft(),
+            Command::Open { path } => self.open(path),
+            Command::Close => self.close(),
+            Command::Fork => self.fork(),
+            Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
+            Command::ImportCollection { path } => self.import_collection(path),
+            Command::Edit { edit } => self.edit(edit),
+            Command::Undo => self.undo(),
+            Command::Redo => self.redo(),
+            Command::LoadLevel { level } => self.load_level(level),
+            Command::Validate { deep } => self.validate(deep),
+            Command::Query { sql, limit } => self.query(sql, limit),
+            Command::Preview { request } => self.preview(request),
+            Command::Write { options } => self.write(options),
+            Command::Convert { input, options } => self.convert_job(input, options),
+            Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
+            Command::Cancel { job } => self.cancel(job),
+        }
+    }
+
+    /// Takes the results of jobs that have ended. Never blocks.
+    pub fn poll(&mut self) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.pending);
+        let mut index = 0;
+        while index < self.running.len() {
+            match self.running[index].try_take() {
+                None => index += 1,
+                Some(outcome) => {
+                    let job = self.running.remove(index);
+                    events.push(self.finish(&job, outcome));
+                }
+            }
+        }
+        if let Some(outcome) = self.live_check.try_take() {
+            events.extend(self.finish_live_check(outcome));
+        }
+        events
+    }
+
+    /// Waits for one job; other jobs' events come with the next [`Studio::poll`]. The job's failure is the error.
+    pub fn wait(&mut self, id: JobId, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
+        loop {
+            let Some(index) = self.running.iter().position(|job| job.id() == id) else {
+                return Err(Error::usage(format!("there is no {id}")));
+            };
+            match self.running[index].wait_for(Duration::from_millis(100)) {
+                None => on_progress(&self.running[index].progress()),
+                Some(outcome) => {
+                    let job = self.running.remove(index);
+                    on_progress(&job.progress());
+                    for warning in job.progress().warnings {
+                        self.log(false, warning);
+                    }
+                    return Ok(outcome?(self));
+                }
+            }
+        }
+    }
+
+    /// Runs a command and waits for its end: what the command line and the tests do.
+    pub fn run_to_end(&mut self, command: Command, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
+        match self.run(command)? {
+            Outcome::Done(event) => Ok(event),
+            Outcome::Started(id) => self.wait(id, on_progress),
+        }
+    }
+
+    fn finish(&mut self, job: &Job<Finish>, outcome: Result<Finish>) -> Event {
+        for warning in job.progress().warnings {
+            self.log(false, format!("{}: {warning}", job.label()));
+        }
+        match outcome {
+            Ok(finish) => {
+                self.log(false, format!("{} took {:.1} s", job.label(), job.elapsed().as_secs_f32()));
+                finish(self)
+            }
+            Err(error) if error.is_cancelled() => {
+                self.log(false, format!("{} was cancelled; nothing was changed", job.label()));
+                Event::Cancelled { job: job.id(), label: job.label().to_owned() }
+            }
+            Err(error) => {
+                self.log(true, error.report());
+                Event::Failed { job: job.id(), label: job.label().to_owned(), error: Arc::new(error) }
+            }
+        }
+    }
+
+    fn finish_live_check(&mut self, outcome: Result<(u64, Report)>) -> Option<Event> {
+        match outcome {
+            Ok((revision, report)) => {
+                self.report = Arc::new(report);
+                self.report_revision = revision;
+                Some(Event::Validated)
+            }
+            Err(error) if error.is_cancelled() => None,
+            Err(error) => {
+                self.log(true, error.report());
+                None
+            }
+        }
+    }
+
+    fn start(&mut self, label: &str, work: impl FnOnce(&crate::jobs::JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
+        let job = self.jobs.start(label, work);
+        let id = job.id();
+        self.running.push(job);
+        Outcome::Started(id)
+    }
+
+    fn cancel(&mut self, id: JobId) -> Result<Outcome> {
+        let job = self.running.iter().find(|job| job.id() == id).ok_or_else(|| Error::usage(format!("there is no {id}")))?;
+        job.cancel();
+        Ok(Outcome::Done(Event::None))
+    }
+
+    /// What is open.
+    pub fn document(&self) -> Option<&Document> {
+        self.document.as_ref()
+    }
+
+    /// The findings of the last check.
+    pub fn report(&self) -> &Arc<Report> {
+        &self.report
+    }
+
+    /// True while the findings are older than the draft.
+    pub fn is_checking(&self) -> bool {
+        self.live_check.is_running()
+    }
+
+    /// The running jobs, oldest first.
+    pub fn jobs(&self) -> Vec<JobView> {
+        let view = |job: &Job<Finish>| JobView {
+            id: job.id(),
+            label: job.label().to_owned(),
+            progress: job.progress(),
+            elapsed: job.elapsed(),
+        };
+        self.running.iter().map(view).collect()
+    }
+
+    /// True while any job runs, the live check among them.
+    pub fn is_busy(&self) -> bool {
+        !self.running.is_empty() || self.live_check.is_running()
+    }
+
+    /// The log, oldest first.
+    pub fn log_lines(&self) -> &VecDeque<LogLine> {
+        &self.log
+    }
+
+    /// Adds a line to the log.
+    pub fn log(&mut self, error: bool, text: impl Into<String>) {
+        if self.log.len() == LOG_KEPT {
+            self.log.pop_front();
+        }
+        self.log.push_back(LogLine { time: SystemTime::now(), error, text: text.into() });
+    }
+
+    /// Whether drafts are checked after every edit; command files turn it off and check when they ask.
+    pub fn set_live_check(&mut self, on: bool) {
+        self.check_draft_after_edits = on;
+    }
+}

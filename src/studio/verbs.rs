@@ -1,0 +1,348 @@
+//! What each command does. Quick ones at once, the rest as jobs on cheap clones; a job's result is applied when it is polled.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::document::{Document, DraftDocument, OpenDataset, RowRef};
+use super::import::{import_paths, join_metadata};
+use super::{Command, Event, Finish, Outcome, Studio};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, parse_collection};
+use crate::draft::{Draft, Edit};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Report, Sample, Severity, Tortilla};
+use crate::query;
+use crate::raster::{self, PreviewRequest};
+use crate::table::{read_sidecar, value_at};
+use crate::validate;
+
+impl Studio {
+    pub(super) fn new_draft(&mut self) -> Result<Outcome> {
+        self.show(Document::Draft(Box::new(DraftDocument::new(Draft::new()))));
+        Ok(Outcome::Done(Event::DocumentChanged))
+    }
+
+    pub(super) fn close(&mut self) -> Result<Outcome> {
+        self.document = None;
+        self.report = Arc::default();
+        self.live_check.cancel();
+        Ok(Outcome::Done(Event::DocumentChanged))
+    }
+
+    pub(super) fn open(&mut self, path: PathBuf) -> Result<Outcome> {
+        let label = format!("Open {}", path.display());
+        Ok(self.start(&label, move |ctx| {
+            let open = open_dataset(&path, ctx)?;
+            // The first level is what everybody looks at first.
+            open.reader.levels().table(0, ctx)?;
+            let notes = Report { findings: open.reader.notes().to_vec() };
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.show(Document::Opened(open));
+                studio.report = Arc::new(notes);
+                Event::DocumentChanged
+            }) as Finish)
+        }))
+    }
+
+    pub(super) fn fork(&mut self) -> Result<Outcome> {
+        let reader = self.need_opened()?.reader.clone();
+        Ok(self.start("Make a draft of the dataset", move |ctx| {
+            let dataset = dataset_of(reader.as_ref(), ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
+                studio.check_live();
+                Event::DocumentChanged
+            }) as Finish)
+        }))
+    }
+
+    pub(super) fn import(&mut self, paths: Vec<PathBuf>, into: NodePath, metadata: Option<PathBuf>) -> Result<Outcome> {
+        if self.document.is_none() {
+            self.new_draft()?;
+        }
+        self.need_draft()?;
+        Ok(self.start(&format!("Add {} paths", paths.len()), move |ctx| {
+            let (samples, report) = import_paths(&paths, ctx)?;
+            let table = metadata.map(|path| read_sidecar(&path, ctx)).transpose()?;
+            let mut incoming = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+            if let Some(table) = table {
+                join_metadata(&mut incoming, &table, ctx)?;
+            }
+            Ok(Box::new(move |studio: &mut Studio| match studio.insert_imported(incoming, into) {
+                Ok(()) => Event::Imported(report),
+                Err(error) => {
+                    studio.log(true, error.report());
+                    Event::None
+                }
+            }) as Finish)
+        }))
+    }
+
+    fn insert_imported(&mut self, incoming: Dataset, into: NodePath) -> Result<()> {
+        let draft = self.need_draft()?;
+        let tortilla = draft.dataset().tortilla(&into).ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
+        let mut merged = tortilla.as_ref().clone();
+        let label = match incoming.root.samples.as_slice() {
+            [one] => format!("Add {}", one.id),
+            many => format!("Add {} samples", many.len()),
+        };
+        let old_width = merged.schema.len();
+        let mut schema = merged.schema.to_vec();
+        schema.extend(incoming.root.schema.iter().filter(|field| merged.field(&field.name).is_none()).cloned());
+        merged.schema = schema.into();
+        for sample in &incoming.root.samples {
+            let mut values = vec![crate::model::Value::Null; merged.schema.len()];
+            for (field, value) in incoming.root.schema.iter().zip(sample.values.iter()) {
+                if let Some(index) = merged.field(&field.name) {
+                    values[index] = value.clone();
+                }
+            }
+            let values = if merged.schema.is_empty() || (old_width == 0 && incoming.root.schema.is_empty()) {
+                sample.values.clone()
+            } else {
+                values.into()
+            };
+            merged.samples.push(Sample { id: sample.id.clone(), payload: sample.payload.clone(), values });
+        }
+        let edit = Edit::ReplaceTortilla { tortilla: into, with: merged.into() };
+        self.edit(Edit::Batch { label, edits: vec![edit] }).map(|_| ())
+    }
+
+    pub(super) fn import_collection(&mut self, path: PathBuf) -> Result<Outcome> {
+        let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
+        let mut collection = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
+        collection.fields = collection.descriptive();
+        if self.document.is_none() {
+            self.new_draft()?;
+        }
+        self.edit(Edit::ReplaceCollection { collection })
+    }
+
+    pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
+        self.change(|draft| draft.apply(edit))
+    }
+
+    pub(super) fn undo(&mut self) -> Result<Outcome> {
+        self.change(Draft::undo)
+    }
+
+    pub(super) fn redo(&mut self) -> Result<Outcome> {
+        self.change(Draft::redo)
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<String>) -> Result<Outcome> {
+        let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
+        let draft = document.draft_mut();
+        let label = change(draft)?;
+        let revision = draft.revision();
+        self.check_live();
+        Ok(Outcome::Done(Event::Edited { label, revision }))
+    }
+
+    /// Starts the check of the draft as it is now; an older one that still runs is stopped.
+    fn check_live(&mut self) {
+        let Some(Document::Draft(document)) = &self.document else { return };
+        if !self.check_draft_after_edits {
+            return;
+        }
+        let (dataset, revision) = (document.draft.dataset().clone(), document.draft.revision());
+        self.live_check.start(&self.jobs, "Check the draft", move |ctx| Ok((revision, validate::dataset(&dataset, ctx)?)));
+    }
+
+    pub(super) fn load_level(&mut self, level: usize) -> Result<Outcome> {
+        let reader = self.need_opened()?.reader.clone();
+        Ok(self.start(&format!("Read level {level}"), move |ctx| {
+            reader.levels().table(level, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Event::LevelReady(level)) as Finish)
+        }))
+    }
+
+    pub(super) fn validate(&mut self, deep: bool) -> Result<Outcome> {
+        let label = if deep { "Check every byte" } else { "Check the dataset" };
+        match &self.document {
+            None => Err(Error::usage("nothing is open").hint("open a dataset first")),
+            Some(Document::Draft(document)) => {
+                let dataset = document.draft.dataset().clone();
+                Ok(self.start(label, move |ctx| Ok(show_report(validate::dataset(&dataset, ctx)?))))
+            }
+            Some(Document::Opened(open)) => {
+                let reader = open.reader.clone();
+                Ok(self.start(label, move |ctx| Ok(show_report(validate::container(reader.as_ref(), deep, ctx)?))))
+            }
+        }
+    }
+
+    pub(super) fn query(&mut self, sql: String, limit: Option<usize>) -> Result<Outcome> {
+        let reader = self.need_opened()?.reader.clone();
+        Ok(self.start("Run the query", move |ctx| {
+            let result = Arc::new(query::over(reader.as_ref(), &sql, limit, ctx)?);
+            Ok(Box::new(move |_: &mut Studio| Event::Queried(result)) as Finish)
+        }))
+    }
+
+    pub(super) fn preview(&mut self, request: PreviewRequest) -> Result<Outcome> {
+        Ok(self.start("Read the raster", move |ctx| {
+            let image = raster::preview(&request, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Event::Previewed(Arc::new((request, image)))) as Finish)
+        }))
+    }
+
+    pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {
+        let draft = self.need_draft()?;
+        let (dataset, revision) = (draft.dataset().clone(), draft.revision());
+        Ok(self.start(&format!("Write {}", options.target.display()), move |ctx| {
+            let built = checked_build(&dataset, &options, ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                if let Some(Document::Draft(document)) = &mut studio.document
+                    && document.draft.revision() == revision
+                {
+                    document.draft.mark_saved();
+                }
+                Event::Written(built)
+            }) as Finish)
+        }))
+    }
+
+    pub(super) fn convert_job(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
+        Ok(self.start(&format!("Convert {}", input.display()), move |ctx| {
+            let built = convert(&input, &options, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Event::Written(built)) as Finish)
+        }))
+    }
+
+    pub(super) fn save_asset(&mut self, level: usize, row: u32, target: PathBuf) -> Result<Outcome> {
+        let document = self.document.as_ref().ok_or_else(|| Error::usage("nothing is open"))?;
+        // Looking the sample up may read the container, so that is the job's work; a draft knows it at once.
+        let at = RowRef { level, row };
+        let known = match document {
+            Document::Draft(_) => Some(document.asset(at)?),
+            Document::Opened(_) => None,
+        };
+        let reader = document.opened().map(|open| open.reader.clone());
+        Ok(self.start(&format!("Save {}", target.display()), move |ctx| {
+            let (asset, _) = match (known, reader) {
+                (Some(known), _) => known,
+                (None, Some(reader)) => reader.asset(level, row)?,
+                (None, None) => return Err(Error::usage("nothing is open")),
+            };
+            export_asset(&asset, &target, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Event::Saved(target)) as Finish)
+        }))
+    }
+
+    fn show(&mut self, document: Document) {
+        self.live_check.cancel();
+        self.document = Some(document);
+        self.report = Arc::default();
+        self.check_live();
+    }
+
+    fn need_draft(&self) -> Result<&Draft> {
+        self.document.as_ref().and_then(Document::draft).ok_or_else(not_a_draft)
+    }
+
+    fn need_opened(&self) -> Result<&OpenDataset> {
+        let opened = self.document.as_ref().and_then(Document::opened);
+        opened.ok_or_else(|| Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER"))
+    }
+}
+
+fn not_a_draft() -> Error {
+    Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
+}
+
+fn show_report(report: Report) -> Finish {
+    Box::new(move |studio: &mut Studio| {
+        studio.report = Arc::new(report);
+        Event::Validated
+    })
+}
+
+fn open_dataset(path: &Path, ctx: &JobContext) -> Result<OpenDataset> {
+    let reader = container::open(path, ctx)?;
+    let tree = reader.levels().skeleton(ctx)?;
+    Ok(OpenDataset { reader, tree })
+}
+
+/// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
+pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    ctx.stage("Checking", None);
+    let report = validate::dataset(dataset, ctx)?;
+    if !report.is_valid() {
+        let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+        let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
+        for finding in errors.iter().take(5) {
+            error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
+        }
+        return Err(error);
+    }
+    let assembly = Assembly::of_dataset(dataset, ctx)?;
+    container::write(&assembly, options, ctx)
+}
+
+/// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
+pub fn convert(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let reader = container::open(input, ctx)?;
+    let assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    container::write(&assembly, options, ctx)
+}
+
+/// Copies a sample's bytes into a new file.
+pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<u64> {
+    container::copy_asset(asset, target, ctx)
+}
+
+/// The draft of an opened dataset: samples point at the ranges where they are.
+fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset> {
+    let assembly = Assembly::of_reader(reader, ctx)?;
+    let mut below: Vec<Vec<Sample>> = Vec::new();
+    let mut schema_below: crate::model::Schema = Arc::from([]);
+    for depth in (0..assembly.levels.len()).rev() {
+        ctx.check()?;
+        let level = &assembly.levels[depth];
+        let tree = &assembly.tree.levels[depth];
+        let schema = level.batch.schema();
+        let fields: crate::model::Schema =
+            schema.fields().iter().skip(2).map(|f| crate::model::FieldSpec::new(f.name(), f.data_type().clone())).collect();
+        let mut groups: Vec<Vec<Sample>> = Vec::new();
+        let mut children = std::mem::take(&mut below).into_iter();
+        let mut last = None;
+        for row in 0..tree.len() {
+            let payload = match &level.sources[row] {
+                container::RowSource::Folder => {
+                    let samples = children.next().unwrap_or_default();
+                    Payload::Folder(Arc::new(Tortilla { schema: schema_below.clone(), samples }))
+                }
+                container::RowSource::Bytes(bytes) => Payload::Bytes(bytes.to_vec().into()),
+                container::RowSource::Asset { path, size } => Payload::Asset { path: path.clone(), size: *size },
+            };
+            let values = level.batch.columns().iter().skip(2).map(|column| value_at(column, row)).collect();
+            let parent = if depth == 0 { 0 } else { tree.parents[row] };
+            if last != Some(parent) {
+                groups.push(Vec::new());
+                last = Some(parent);
+            }
+            if let Some(group) = groups.last_mut() {
+                group.push(Sample { id: tree.id(row as u32).into(), payload, values });
+            }
+        }
+        below = groups;
+        schema_below = fields;
+    }
+    let samples = below.into_iter().next().unwrap_or_default();
+    let collection = Collection { fields: reader.collection().descriptive() };
+    Ok(Dataset { collection, root: Arc::new(Tortilla { schema: schema_below, samples }) })
+}
+
+/// The command that pasted or dropped paths mean: a dataset alone opens, a COLLECTION.json fills the form, the rest is added.
+pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
+    if let [path] = paths.as_slice() {
+        if container::detect(path).is_ok() {
+            return Command::Open { path: path.clone() };
+        }
+        if path.file_name().is_some_and(|name| name == "COLLECTION.json") {
+            return Command::ImportCollection { path: path.clone() };
+        }
+    }
+    Command::Import { paths, into, metadata: None }
+}

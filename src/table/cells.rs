@@ -1,0 +1,155 @@
+//! Cells as people read them, and as JSON.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType, TimeUnit};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use chrono::DateTime;
+use serde_json::{Value as Json, json};
+
+use super::value_at;
+use crate::model::Value;
+
+/// Bytes of a binary cell that are shown.
+const BYTES_SHOWN: usize = 24;
+
+/// The cell in `row` of `array` as text; empty for null. WKB points read as `POINT (x y)`.
+pub fn cell_text(array: &ArrayRef, row: usize) -> String {
+    if row >= array.len() || array.is_null(row) {
+        return String::new();
+    }
+    let value = value_at(array, row);
+    match &value {
+        Value::Other(one) => {
+            let options = FormatOptions::default();
+            ArrayFormatter::try_new(one.as_ref(), &options).map_or(String::new(), |text| text.value(0).to_string())
+        }
+        plain => value_text(plain, array.data_type()),
+    }
+}
+
+/// A value of type `dtype` as text; empty for null.
+pub fn value_text(value: &Value, dtype: &DataType) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => match dtype {
+            DataType::Timestamp(unit, _) => timestamp_text(*value, unit),
+            DataType::Date32 => date_text(*value),
+            _ => value.to_string(),
+        },
+        Value::UInt(value) => value.to_string(),
+        Value::Float(value) => number_text(*value, dtype),
+        Value::Text(text) => text.to_string(),
+        Value::Bytes(bytes) => bytes_text(bytes),
+        Value::List(items) => {
+            let inner = match dtype {
+                DataType::List(item) => item.data_type().clone(),
+                _ => DataType::Null,
+            };
+            let items: Vec<String> =
+                items.iter().map(|item| if item.is_null() { "null".into() } else { value_text(item, &inner) }).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Other(array) => cell_text(array, 0),
+    }
+}
+
+fn number_text(value: f64, dtype: &DataType) -> String {
+    match dtype {
+        // The shortest text that reads back as the same 32-bit number.
+        DataType::Float32 => (value as f32).to_string(),
+        _ => value.to_string(),
+    }
+}
+
+fn instant(value: i64, unit: &TimeUnit) -> Option<DateTime<chrono::Utc>> {
+    match unit {
+        TimeUnit::Second => DateTime::from_timestamp(value, 0),
+        TimeUnit::Millisecond => DateTime::from_timestamp_millis(value),
+        TimeUnit::Microsecond => DateTime::from_timestamp_micros(value),
+        TimeUnit::Nanosecond => Some(DateTime::from_timestamp_nanos(value)),
+    }
+}
+
+fn timestamp_text(value: i64, unit: &TimeUnit) -> String {
+    instant(value, unit).map_or_else(|| value.to_string(), |time| time.format("%Y-%m-%dT%H:%M:%S%.f").to_string())
+}
+
+fn date_text(days: i64) -> String {
+    let seconds = days.checked_mul(86_400);
+    seconds
+        .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
+        .map_or_else(|| days.to_string(), |time| time.format("%Y-%m-%d").to_string())
+}
+
+fn bytes_text(bytes: &[u8]) -> String {
+    if let Some((x, y)) = wkb_point(bytes) {
+        return format!("POINT ({x} {y})");
+    }
+    let shown: String = bytes.iter().take(BYTES_SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    if bytes.len() > BYTES_SHOWN { format!("{shown}… {} bytes", bytes.len()) } else { shown }
+}
+
+/// The coordinates of a WKB point, of either byte order.
+pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
+    let bytes: &[u8; 21] = bytes.try_into().ok()?;
+    let little = match bytes[0] {
+        1 => true,
+        0 => false,
+        _ => return None,
+    };
+    let kind: [u8; 4] = bytes[1..5].try_into().ok()?;
+    let kind = if little { u32::from_le_bytes(kind) } else { u32::from_be_bytes(kind) };
+    let number = |part: &[u8]| -> Option<f64> {
+        let part: [u8; 8] = part.try_into().ok()?;
+        Some(if little { f64::from_le_bytes(part) } else { f64::from_be_bytes(part) })
+    };
+    (kind == 1).then_some((number(&bytes[5..13])?, number(&bytes[13..21])?))
+}
+
+/// The cell as JSON: numbers and lists as they are, times as ISO 8601, bytes as hexadecimal.
+pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
+    if row >= array.len() || array.is_null(row) {
+        return Json::Null;
+    }
+    fn plain(value: &Value, dtype: &DataType) -> Json {
+        match value {
+            Value::Null => Json::Null,
+            Value::Bool(value) => json!(value),
+            Value::Int(value) if !matches!(dtype, DataType::Timestamp(..) | DataType::Date32) => json!(value),
+            Value::UInt(value) => json!(value),
+            Value::Float(value) if dtype == &DataType::Float32 => {
+                // Through text, so that 0.1 stays 0.1 and does not become 0.10000000149.
+                (*value as f32).to_string().parse::<f64>().map_or(Json::Null, |value| json!(value))
+            }
+            Value::Float(value) => json!(value),
+            Value::Bytes(bytes) => json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+            Value::List(items) => {
+                let inner = match dtype {
+                    DataType::List(item) => item.data_type(),
+                    _ => &DataType::Null,
+                };
+                Json::Array(items.iter().map(|item| plain(item, inner)).collect())
+            }
+            other => json!(value_text(other, dtype)),
+        }
+    }
+    plain(&value_at(array, row), array.data_type())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_points_read_as_people_write_them() {
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+        assert_eq!(value_text(&Value::Int(978_393_600_000_000), &micros), "2001-01-02T00:00:00");
+        assert_eq!(value_text(&Value::Int(i64::MAX), &micros), i64::MAX.to_string());
+        let mut wkb = vec![1, 1, 0, 0, 0];
+        wkb.extend(1.5f64.to_le_bytes());
+        wkb.extend((-2.0f64).to_le_bytes());
+        assert_eq!(value_text(&Value::Bytes(wkb.into()), &DataType::Binary), "POINT (1.5 -2)");
+        assert_eq!(value_text(&Value::Float(f64::from(0.1f32)), &DataType::Float32), "0.1");
+    }
+}

@@ -1,0 +1,132 @@
+//! Parquet bytes ⇄ level tables. Knows columns and values, not containers: what `internal:*` columns mean is theirs.
+
+mod cells;
+mod columns;
+mod parquet_io;
+mod sidecar;
+
+pub use cells::{cell_json, cell_text, value_text, wkb_point};
+pub use columns::{array_of, inferred, value_at};
+pub use parquet_io::{ParquetOptions, ParquetSlice, TableHead, written_field, written_schema, write_parquet};
+pub use sidecar::read_sidecar;
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, SchemaRef};
+
+use crate::error::{Error, Result};
+use crate::model::{FieldSpec, Value, dtype_name};
+
+/// A decoded table: one level of a dataset, or the `__meta__` of one FOLDER.
+#[derive(Clone, Debug)]
+pub struct LevelTable {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    /// First row of each batch.
+    starts: Vec<usize>,
+    rows: usize,
+}
+
+impl LevelTable {
+    /// A table of batches that share a schema.
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        let mut starts = Vec::with_capacity(batches.len());
+        let mut rows = 0;
+        for batch in &batches {
+            starts.push(rows);
+            rows += batch.num_rows();
+        }
+        Self { schema, batches, starts, rows }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The columns, in file order, `internal:*` included.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The batches as decoded, in row order.
+    pub fn batches(&self) -> &[RecordBatch] {
+        &self.batches
+    }
+
+    /// Name, type and place of every column.
+    pub fn fields(&self) -> Vec<FieldSpec> {
+        self.schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+    }
+
+    /// The number of the column called `name`.
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.schema.fields().iter().position(|field| field.name() == name)
+    }
+
+    /// The array and the row in it that hold `row` of `column`.
+    pub fn locate(&self, row: usize, column: usize) -> Option<(&ArrayRef, usize)> {
+        if row >= self.rows || column >= self.schema.fields().len() {
+            return None;
+        }
+        let batch = self.starts.partition_point(|&start| start <= row) - 1;
+        Some((self.batches[batch].column(column), row - self.starts[batch]))
+    }
+
+    /// One value; null outside the table.
+    pub fn value(&self, row: usize, column: usize) -> Value {
+        self.locate(row, column).map_or(Value::Null, |(array, row)| value_at(array, row))
+    }
+
+    /// One cell as people read it; empty for null.
+    pub fn text(&self, row: usize, column: usize) -> String {
+        self.locate(row, column).map_or(String::new(), |(array, row)| cell_text(array, row))
+    }
+
+    /// A whole column as one array.
+    pub fn column(&self, column: usize) -> Result<ArrayRef> {
+        let parts: Vec<&dyn Array> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+        match parts.as_slice() {
+            [] => Ok(arrow::array::new_empty_array(self.schema.field(column).data_type())),
+            [_] => Ok(self.batches[0].column(column).clone()),
+            _ => arrow::compute::concat(&parts).map_err(|e| Error::format("the column can't be joined").because(e)),
+        }
+    }
+
+    /// A text column, whatever string type the file uses. `None` when there is no such column.
+    pub fn strings(&self, name: &str) -> Result<Option<arrow::array::StringArray>> {
+        let Some(index) = self.column_index(name) else { return Ok(None) };
+        let array = self.column(index)?;
+        let plain = self.cast_column(&array, name, &DataType::Utf8)?;
+        Ok(Some(plain.as_string::<i32>().clone()))
+    }
+
+    /// An integer column, whatever integer type the file uses; a null or a number outside `i64` becomes `None`.
+    pub fn integers(&self, name: &str) -> Result<Option<arrow::array::Int64Array>> {
+        let Some(index) = self.column_index(name) else { return Ok(None) };
+        let array = self.column(index)?;
+        let plain = self.cast_column(&array, name, &DataType::Int64)?;
+        Ok(Some(plain.as_primitive::<Int64Type>().clone()))
+    }
+
+    fn cast_column(&self, array: &ArrayRef, name: &str, to: &DataType) -> Result<ArrayRef> {
+        if array.data_type() == to {
+            return Ok(Arc::clone(array));
+        }
+        cast(array, to).map_err(|error| {
+            let (found, wanted) = (dtype_name(array.data_type()), dtype_name(to));
+            Error::format(format!("column {name} is {found}; it has to be {wanted}")).because(error)
+        })
+    }
+
+    /// All rows as one batch.
+    pub fn to_batch(&self) -> Result<RecordBatch> {
+        match self.batches.as_slice() {
+            [batch] => Ok(batch.clone()),
+            batches => arrow::compute::concat_batches(&self.schema, batches)
+                .map_err(|error| Error::format("the table can't be joined into one").because(error)),
+        }
+    }
+}

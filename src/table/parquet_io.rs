@@ -1,0 +1,333 @@
+//! Reading and writing Parquet. A footer is read without the pages; a broken file gives an error, never a panic.
+
+use std::io::Read;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, make_array};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::LevelTable;
+use crate::error::{Error, Result};
+use crate::jobs::{JobContext, panic_error};
+
+/// More rows than this are refused: row numbers are 32-bit in the tree, and a broken footer may claim anything.
+const ROWS_MAX: i64 = u32::MAX as i64 - 1;
+/// Rows decoded at a time: the writer's row group.
+const BATCH_ROWS: usize = 65_536;
+
+/// A function that reads `length` bytes from `offset` of a Parquet file.
+type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
+
+/// A Parquet file that lies anywhere: in memory, or as a range of a container. Cheap to clone.
+#[derive(Clone)]
+pub struct ParquetSlice {
+    size: u64,
+    read: Arc<RangeRead>,
+}
+
+impl ParquetSlice {
+    /// A file of `size` bytes that `read` gives ranges of.
+    pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
+        Self { size, read: Arc::new(read) }
+    }
+
+    /// A file in memory.
+    pub fn from_bytes(bytes: Bytes) -> Self {
+        let size = bytes.len() as u64;
+        Self::new(size, move |offset, length| {
+            let start = usize::try_from(offset).ok().filter(|start| start + length <= bytes.len());
+            let start = start.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
+            Ok(bytes.slice(start..start + length))
+        })
+    }
+
+    /// Length in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.size
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> std::io::Result<Bytes> {
+        (self.read)(0, self.size as usize)
+    }
+
+    fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let inside = start.checked_add(length as u64).is_some_and(|end| end <= self.size);
+        if !inside {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie outside the {} bytes of the file", self.size)));
+        }
+        (self.read)(start, length).map_err(|error| ParquetError::External(Box::new(error)))
+    }
+}
+
+impl Length for ParquetSlice {
+    fn len(&self) -> u64 {
+        self.size
+    }
+}
+
+impl ChunkReader for ParquetSlice {
+    type T = SliceReader;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<SliceReader> {
+        Ok(SliceReader { slice: self.clone(), position: start })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        self.range(start, length)
+    }
+}
+
+/// Sequential reading of a [`ParquetSlice`].
+pub struct SliceReader {
+    slice: ParquetSlice,
+    position: u64,
+}
+
+impl Read for SliceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.slice.size.saturating_sub(self.position);
+        let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        if length == 0 {
+            return Ok(0);
+        }
+        let bytes = (self.slice.read)(self.position, length)?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        self.position += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}
+
+/// A Parquet file of which only the footer was read.
+#[derive(Clone)]
+pub struct TableHead {
+    slice: ParquetSlice,
+    metadata: ArrowReaderMetadata,
+}
+
+impl TableHead {
+    /// Reads the footer.
+    pub fn read(slice: ParquetSlice) -> Result<Self> {
+        let metadata = guarded("reading the Parquet footer", || {
+            ArrowReaderMetadata::load(&slice, ArrowReaderOptions::new()).map_err(|error| damaged(&error))
+        })?;
+        let rows = metadata.metadata().file_metadata().num_rows();
+        if !(0..=ROWS_MAX).contains(&rows) {
+            return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
+        }
+        Ok(Self { slice, metadata })
+    }
+
+    /// Number of rows that the footer states.
+    pub fn rows(&self) -> usize {
+        self.metadata.metadata().file_metadata().num_rows() as usize
+    }
+
+    /// The columns.
+    pub fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// The file's bytes.
+    pub fn slice(&self) -> &ParquetSlice {
+        &self.slice
+    }
+
+    /// Decodes every row.
+    pub fn decode(&self, ctx: &JobContext) -> Result<LevelTable> {
+        self.decode_columns(None, ctx)
+    }
+
+    /// Decodes the named columns only, in file order; names that the file lacks are left out.
+    pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
+        guarded("reading the Parquet pages", || {
+            let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), self.metadata.clone());
+            if let Some(columns) = columns {
+                let wanted = |(index, field): (usize, &FieldRef)| columns.contains(&field.name().as_str()).then_some(index);
+                let roots: Vec<usize> = self.schema().fields().iter().enumerate().filter_map(wanted).collect();
+                let mask = parquet::arrow::ProjectionMask::roots(builder.parquet_schema(), roots);
+                builder = builder.with_projection(mask);
+            }
+            let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
+            let schema = arrow::array::RecordBatchReader::schema(&reader);
+            let mut batches = Vec::new();
+            let mut rows = 0;
+            for batch in reader {
+                ctx.check()?;
+                let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
+                rows += batch.num_rows();
+                ctx.step(batch.num_rows() as u64);
+                batches.push(batch);
+            }
+            if rows != self.rows() {
+                return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
+            }
+            Ok(LevelTable::new(schema, batches))
+        })
+    }
+}
+
+/// Damaged files reach corners of the decoder that panic; that is a damaged file, not the end of the program.
+fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    match std::panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(Error::format("the Parquet data is damaged").because(panic_error(what, panic.as_ref()))),
+    }
+}
+
+fn damaged(error: &ParquetError) -> Error {
+    Error::format("this is not readable as Parquet").because(error.to_string())
+}
+
+/// How level tables are written.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct ParquetOptions {
+    /// zstd level, 1 to 22. The Python tools write level tables with 13.
+    pub zstd_level: i32,
+    /// Rows in a row group.
+    pub row_group_rows: usize,
+    /// Cut pages at content-defined borders, so that a changed table shares most of its bytes with the one before (§6.4).
+    pub content_defined_chunking: bool,
+}
+
+impl Default for ParquetOptions {
+    fn default() -> Self {
+        Self { zstd_level: 13, row_group_rows: 65_536, content_defined_chunking: true }
+    }
+}
+
+impl ParquetOptions {
+    /// For the `__meta__` of a FOLDER: small, many, written once.
+    pub fn local() -> Self {
+        Self { zstd_level: 1, content_defined_chunking: false, ..Self::default() }
+    }
+}
+
+/// The field as Parquet holds it: nullable, list elements called `element`, seconds widened to milliseconds.
+pub fn written_field(field: &Field) -> Field {
+    Field::new(field.name(), written_type(field.data_type()), true)
+}
+
+/// [`written_field`] for every column.
+pub fn written_schema(schema: &Schema) -> Schema {
+    Schema::new(schema.fields().iter().map(|field| written_field(field)).collect::<Vec<_>>())
+}
+
+fn written_type(dtype: &DataType) -> DataType {
+    use arrow::datatypes::TimeUnit;
+    let element = |item: &FieldRef| Arc::new(Field::new("element", written_type(item.data_type()), item.is_nullable()));
+    match dtype {
+        DataType::List(item) => DataType::List(element(item)),
+        DataType::LargeList(item) => DataType::LargeList(element(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(element(item), *size),
+        DataType::Struct(fields) => {
+            let written = |f: &FieldRef| Field::new(f.name(), written_type(f.data_type()), f.is_nullable());
+            DataType::Struct(fields.iter().map(written).collect())
+        }
+        DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
+        DataType::Date64 => DataType::Date32,
+        other => other.clone(),
+    }
+}
+
+/// Writes batches of one schema as a Parquet file in memory.
+pub fn write_parquet(schema: &Schema, batches: &[RecordBatch], options: &ParquetOptions) -> Result<Vec<u8>> {
+    let failed = |error: ParquetError| Error::internal("the table could not be written as Parquet").because(error);
+    let target = Arc::new(written_schema(schema));
+    let level = ZstdLevel::try_new(options.zstd_level)
+        .map_err(|_| Error::usage(format!("zstd has no level {}", options.zstd_level)).hint("choose 1 to 22"))?;
+    let properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(options.row_group_rows.max(1)))
+        .set_content_defined_chunking(options.content_defined_chunking.then(CdcOptions::default))
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), target.clone(), Some(properties)).map_err(failed)?;
+    for batch in batches {
+        let columns: Vec<ArrayRef> =
+            batch.columns().iter().zip(target.fields()).map(|(array, field)| as_written(array, field)).collect::<Result<_>>()?;
+        let renamed = RecordBatch::try_new(target.clone(), columns)
+            .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
+        writer.write(&renamed).map_err(failed)?;
+    }
+    writer.into_inner().map_err(failed)
+}
+
+fn as_written(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
+    if array.data_type() == field.data_type() {
+        return Ok(array.clone());
+    }
+    // Only names of nested fields differ in most cases: the same buffers under the other type.
+    if array.data_type().equals_datatype(field.data_type()) {
+        return Ok(make_array(rename(&array.to_data(), field.data_type())?));
+    }
+    arrow::compute::cast(array, field.data_type())
+        .map_err(|error| Error::internal(format!("column {} can't be written", field.name())).because(error))
+}
+
+fn rename(data: &arrow::array::ArrayData, dtype: &DataType) -> Result<arrow::array::ArrayData> {
+    let inner: Vec<&DataType> = match dtype {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => vec![item.data_type()],
+        DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+        _ => Vec::new(),
+    };
+    let mut builder = data.clone().into_builder().data_type(dtype.clone());
+    if inner.len() == data.child_data().len() {
+        let children = data.child_data().iter().zip(inner).map(|(child, dtype)| rename(child, dtype)).collect::<Result<_>>()?;
+        builder = builder.child_data(children);
+    }
+    builder.build().map_err(|error| Error::internal("a nested column could not be renamed").because(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Float64Array, Int64Array, ListArray, StringArray};
+    use arrow::datatypes::Float64Type;
+
+    fn sample() -> (Schema, RecordBatch) {
+        let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(1.0), None]), None]);
+        let batch = RecordBatch::try_from_iter_with_nullable([
+            ("id", Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef, true),
+            ("stac:geotransform", Arc::new(lists), true),
+            ("cloud_cover", Arc::new(Float64Array::from(vec![Some(0.5), None])), true),
+            ("internal:current_id", Arc::new(Int64Array::from(vec![0, 1])), true),
+        ])
+        .expect("is a batch");
+        (batch.schema().as_ref().clone(), batch)
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let (schema, batch) = sample();
+        let bytes = write_parquet(&schema, std::slice::from_ref(&batch), &ParquetOptions::default()).expect("writes");
+        let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer");
+        assert_eq!(head.rows(), 2);
+        let table = head.decode(&JobContext::default()).expect("decodes");
+        assert_eq!(crate::model::dtype_name(&table.fields()[1].dtype), "list<element: double>");
+        assert_eq!(table.text(0, 0), "a");
+        assert!(table.value(1, 1).is_null());
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let (schema, batch) = sample();
+        let bytes = write_parquet(&schema, &[batch], &ParquetOptions::local()).expect("writes");
+        for cut in [0, 3, 8, bytes.len() / 2, bytes.len() - 1] {
+            let head = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(&bytes[..cut])));
+            assert!(head.is_err(), "{cut} bytes read as a table");
+        }
+    }
+}
