@@ -5,3 +5,4 @@ pub mod model;
 pub mod table;
 pub mod container;
 pub mod draft;
+pub mod raster;
