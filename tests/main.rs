@@ -1,1 +1,9 @@
+//! Every test that drives the studio from outside, as one program: the command line, the files it reads and writes, the rules
+//! of the source itself. Tests of one function live beside it in `src`.
 
+mod broken;
+mod golden;
+mod interop;
+mod roundtrip;
+mod support;
+mod tidy;

@@ -1,0 +1,111 @@
+//! Damaged input, one fault each: always an answer with a reason, quickly, and never a panic. `TACO_STUDIO_BROKEN` names another
+//! folder of damaged datasets to go through instead.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::support::{Ran, Workspace, entries, fixtures};
+
+/// The paths of one case to give together: its parts, a folder dataset, or the folder itself when it has a table of parts.
+fn inputs(case: &Path) -> Vec<PathBuf> {
+    let mut inputs = entries(case);
+    let parts_table = |path: &PathBuf| [".tacocat", "__TACOCAT__", "TACOLLECTION.json"].iter().any(|name| path.ends_with(name));
+    if let Some(table) = inputs.iter().find(|path| parts_table(path)) {
+        return vec![if table.ends_with(".tacocat") { case.to_path_buf() } else { table.clone() }];
+    }
+    inputs.sort();
+    inputs
+}
+
+#[track_caller]
+fn expect_answer(ran: Ran, codes: &[i32]) -> Ran {
+    let ran = ran.expect_no_panic();
+    assert!(codes.contains(&ran.code()), "expected one of the exit codes {codes:?}: {ran}");
+    assert!(ran.elapsed < Duration::from_secs(1), "it took {:?}: {ran}", ran.elapsed);
+    if ran.code() == 2 {
+        assert!(ran.stderr.trim().len() > 10, "exit code 2 without a reason: {ran}");
+    }
+    ran
+}
+
+#[test]
+fn validate_finds_the_fault_or_says_why_not() {
+    let workspace = Workspace::new();
+    for case in fixtures("broken", "TACO_STUDIO_BROKEN") {
+        let mut arguments = vec!["validate".into()];
+        arguments.extend(inputs(&case).into_iter().map(PathBuf::into_os_string));
+        arguments.extend(["--deep".into(), "--json".into()]);
+        let ran = expect_answer(workspace.studio(arguments), &[1, 2]);
+        if ran.code() == 1 {
+            let report = ran.json();
+            let reports = report.as_array().cloned().unwrap_or_else(|| vec![report]);
+            let findings = reports.iter().flat_map(|report| report["findings"].as_array().expect("findings"));
+            let named = findings
+                .filter(|finding| finding["severity"] == "error" && finding["rule"].as_str().is_some_and(|rule| !rule.is_empty()));
+            assert!(named.count() > 0, "exit code 1 without an error finding: {ran}");
+            assert!(reports.iter().any(|report| report["valid"] == false), "exit code 1 and nothing invalid: {ran}");
+        }
+    }
+}
+
+#[test]
+fn inspect_and_read_never_crash() {
+    let workspace = Workspace::new();
+    for case in fixtures("broken", "TACO_STUDIO_BROKEN") {
+        for input in inputs(&case) {
+            expect_answer(workspace.studio(["inspect".as_ref(), input.as_os_str(), "--json".as_ref()]), &[0, 1, 2]);
+            expect_answer(workspace.studio(["read".as_ref(), input.as_os_str(), "no/such/sample".as_ref()]), &[2]);
+        }
+    }
+}
+
+#[test]
+fn cut_anywhere_a_dataset_still_gets_an_answer() {
+    let workspace = Workspace::new();
+    let whole =
+        std::fs::read(crate::support::tests_folder().join("fixtures/golden/11_columns_zip/cols.tacozip")).expect("a fixture");
+    let step = whole.len() / 24;
+    for length in (0..whole.len()).step_by(step) {
+        let path = workspace.write("cut.tacozip", &whole[..length]);
+        expect_answer(workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]), &[1, 2]);
+        expect_answer(workspace.studio(["inspect".as_ref(), path.as_os_str()]), &[0, 1, 2]);
+    }
+}
+
+#[test]
+fn formats_that_are_only_recognised_are_named() {
+    let workspace = Workspace::new();
+    let legacy = |magic: &[u8]| {
+        let mut bytes = magic.to_vec();
+        bytes.resize(400, 0);
+        bytes
+    };
+    let mut third = b"PK\x03\x04\x0a\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\x04\0\0\0\x09\0\0\0__cozip__".to_vec();
+    third.resize(400, 0);
+    workspace.write("parts/.tacocat/COLLECTION.json", "{}");
+    let cases = [
+        (workspace.write("old.bin", legacy(b"#y")), "tortilla"),
+        (workspace.write("older.zip", legacy(b"WX")), "taco"),
+        (workspace.write("__TACOCAT__", legacy(b"TACOCAT\0")), "tacocat"),
+        (workspace.write("next.zip", third), "taco"),
+        (workspace.path("parts"), "tacocat"),
+    ];
+    for (path, name) in cases {
+        let ran = workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_no_panic();
+        let said = format!("{}{}", ran.stdout, ran.stderr).to_lowercase();
+        assert!(said.contains(name), "{} is not named {name}: {ran}", path.display());
+    }
+}
+
+#[test]
+fn what_is_no_dataset_at_all_is_refused_with_the_path() {
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path("empty")).expect("a folder");
+    for path in [workspace.path("missing.tacozip"), workspace.path("empty"), workspace.write("text.tacozip", "not a dataset")] {
+        for verb in ["inspect", "validate"] {
+            let ran = expect_answer(workspace.studio([verb.as_ref(), path.as_os_str()]), &[2]);
+            let name = path.file_name().expect("a name").to_string_lossy();
+            assert!(ran.stderr.contains(&*name), "the message does not say which path: {ran}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Datasets written by the official tools: what the program says of them and the bytes it gives must be those that an independent
+//! reader wrote down in `expected.json`. `TACO_STUDIO_GOLDEN` names another folder of such datasets to go through instead.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Workspace, fixtures, sha256_of};
+
+/// Calls `check(dataset, expected, fixture name)` for every ZIP and FOLDER dataset that has an expectation.
+fn each_dataset(mut check: impl FnMut(&Path, &Value, &str)) {
+    let mut seen = 0;
+    for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
+        let Ok(text) = fs::read_to_string(folder.join("expected.json")) else { continue };
+        let expected: Value = serde_json::from_str(&text).expect("expected.json");
+        for (name, expected) in expected.as_object().expect("an object of datasets") {
+            if matches!(expected["kind"].as_str(), Some("zip" | "folder")) {
+                let fixture = format!("{}/{name}", folder.file_name().expect("a name").to_string_lossy());
+                check(&folder.join(name), expected, &fixture);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 10, "only {seen} datasets with an expectation");
+}
+
+#[test]
+fn inspect_says_what_an_independent_reader_saw() {
+    let workspace = Workspace::new();
+    each_dataset(|dataset, expected, fixture| {
+        let seen = workspace.studio(["inspect".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        assert_eq!(seen["format"], expected["kind"], "{fixture}: format");
+        let id = expected.get("id").unwrap_or(&expected["collection"]["id"]);
+        assert_eq!(&seen["id"], id, "{fixture}: id");
+        let levels = seen["levels"].as_array().expect("levels");
+        let wanted = expected["levels"].as_array().expect("levels");
+        assert_eq!(levels.len(), wanted.len(), "{fixture}: number of levels");
+        for (depth, (level, wanted)) in levels.iter().zip(wanted).enumerate() {
+            assert_eq!(level["level"], depth, "{fixture}: level number");
+            assert_eq!(level["rows"], wanted["rows"], "{fixture}: rows of level {depth}");
+            let columns = level["columns"].as_array().expect("columns");
+            let columns: Vec<Value> =
+                columns.iter().map(|column| Value::Array(vec![column["name"].clone(), column["type"].clone()])).collect();
+            assert_eq!(Value::Array(columns), wanted["columns"], "{fixture}: columns of level {depth}");
+        }
+    });
+}
+
+#[test]
+fn every_file_reads_to_its_bytes() {
+    let workspace = Workspace::new();
+    let out = workspace.path("bytes");
+    each_dataset(|dataset, expected, fixture| {
+        for (member, wanted) in expected["files"].as_object().expect("files") {
+            let id = member.strip_prefix("DATA/").expect("a file under DATA");
+            let arguments = ["read".as_ref(), dataset.as_os_str(), id.as_ref(), "--out".as_ref(), out.as_os_str()];
+            workspace.studio(arguments).expect_code(0);
+            assert_eq!(sha256_of(&out), wanted["sha256"], "{fixture}: bytes of {id}");
+            fs::remove_file(&out).expect("the file just written");
+        }
+    });
+}
+
+#[test]
+fn validate_names_wrong_offsets_and_only_those() {
+    let workspace = Workspace::new();
+    each_dataset(|dataset, expected, fixture| {
+        let ran = workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_no_panic();
+        let report = ran.json();
+        let findings = report["findings"].as_array().unwrap_or_else(|| panic!("no findings: {ran}"));
+        let wrong: Vec<&Value> = findings.iter().filter(|finding| is_about_offsets(finding)).collect();
+        let faults = expected["stored_offset_errors"].as_array().map_or(0, Vec::len);
+        assert_eq!(faults > 0, !wrong.is_empty(), "{fixture}: {faults} rows point at other bytes, found {wrong:?}\n{ran}");
+        let has_error = findings.iter().any(|finding| finding["severity"] == "error");
+        assert_eq!(report["valid"], Value::Bool(!has_error), "{fixture}: `valid` against the findings\n{ran}");
+        assert_eq!(ran.code(), i32::from(has_error), "{fixture}: exit code\n{ran}");
+    });
+}
+
+fn is_about_offsets(finding: &Value) -> bool {
+    let rule = finding["rule"].as_str().expect("a rule");
+    let message = finding["message"].as_str().expect("a message");
+    rule.starts_with("ZIP") && (message.contains("offset") || message.contains("point"))
+}

@@ -1,0 +1,162 @@
+"""Holds a dataset against its sources with the official reader, or two datasets against each other without it.
+
+    check.py reader DATASET SOURCES [--metadata TABLE.csv]   opens, walks, queries; every file equals its source
+    check.py same ONE OTHER                                  same collection, tables and bytes, whatever the container
+
+Prints one line for each difference and ends with 1 if there is any; prints `ok: …` and ends with 0 otherwise.
+"""
+
+import argparse
+import csv
+import hashlib
+import io
+import json
+import pathlib
+import sys
+import zipfile
+
+import pyarrow.parquet as pq
+
+problems = []
+
+
+def differs(what, got, wanted):
+    if got != wanted:
+        problems.append(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+# --- with the official reader -----------------------------------------------------------------------------------------
+
+
+def bytes_at(vsi):
+    """What GDAL would read there: a plain path, or `/vsisubfile/OFFSET_SIZE,FILE`."""
+    if not vsi.startswith("/vsisubfile/"):
+        return pathlib.Path(vsi).read_bytes()
+    span, path = vsi.removeprefix("/vsisubfile/").split(",", 1)
+    offset, size = map(int, span.split("_"))
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read(size)
+
+
+def walk(frame, prefix, found):
+    """Every FILE below a table of samples, by the reader's own navigation: path -> its GDAL path."""
+    ids, types = frame["id"].to_pylist(), frame["type"].to_pylist()
+    for position, (name, kind) in enumerate(zip(ids, types)):
+        by_position, by_name = frame.read(position), frame.read(name)
+        if kind == "FILE":
+            differs(f"{prefix}{name}: read by name and by position", by_name, by_position)
+            found[prefix + name] = by_position
+        else:
+            differs(f"{prefix}{name}: children by name and by position", by_name["id"].to_pylist(), by_position["id"].to_pylist())
+            walk(by_position, f"{prefix}{name}/", found)
+
+
+def check_reader(dataset, sources, metadata):
+    import rasterio
+    import tacoreader
+    from duckdb_extensions import import_extension
+
+    import_extension("spatial")
+    wanted = {path.relative_to(sources).as_posix(): sha256(path.read_bytes()) for path in sources.rglob("*") if path.is_file()}
+    taco = tacoreader.load(str(dataset))
+    root = taco.data
+    found = {}
+    walk(root, "", found)
+    differs("paths by navigation", sorted(found), sorted(wanted))
+    for path, vsi in found.items():
+        differs(f"{path}: bytes by navigation", sha256(bytes_at(vsi)), wanted.get(path))
+        if path.endswith(".tif") and path in wanted:
+            with rasterio.open(vsi) as one, rasterio.open(sources / path) as other:
+                differs(f"{path}: pixels", sha256(one.read().tobytes()), sha256(other.read().tobytes()))
+
+    # The same files by the consolidated tables: their rows must point at the same bytes.
+    depth = len(taco.collection["taco:pit_schema"]["hierarchy"])
+    by_table = []
+    for level in range(depth + 1):
+        rows = taco.sql(f'SELECT "internal:gdal_vsi" AS vsi FROM level{level} WHERE type = \'FILE\'').to_pydict()["vsi"]
+        by_table += [sha256(bytes_at(vsi)) for vsi in rows]
+    differs("bytes by level tables", sorted(by_table), sorted(wanted.values()))
+    flat = taco.flatten()
+    vsi = flat["gdal_vsi"].to_pylist()
+    names = [flat[f"l{level}:id"].to_pylist() for level in range(depth + 1)]
+    for parts in zip(*names, vsi):
+        path = "/".join(parts[:-1])
+        differs(f"{path}: bytes by flatten", sha256(bytes_at(parts[-1])), wanted.get(path))
+
+    if metadata:
+        rows = {row["path"].split("/")[0]: row for row in csv.DictReader(metadata.open(encoding="utf-8")) if row["path"].count("/") == 0}
+        differs("ids of the metadata table", sorted(root["id"].to_pylist()), sorted(rows))
+        for column in next(iter(rows.values())):
+            if column == "path":
+                continue
+            for name, value in zip(root["id"].to_pylist(), root[column].to_pylist()):
+                text = rows[name][column]
+                differs(f"{name}: {column}", value, type(value)(text) if value is not None else text)
+    return f"{len(found)} files, {depth + 1} levels"
+
+
+# --- without it -------------------------------------------------------------------------------------------------------
+
+
+def members(dataset):
+    """Name -> bytes of everything in a ZIP or a FOLDER dataset, but the ZIP's own header."""
+    if dataset.is_dir():
+        return {path.relative_to(dataset).as_posix(): path.read_bytes() for path in dataset.rglob("*") if path.is_file()}
+    with zipfile.ZipFile(dataset) as archive:
+        bad = archive.testzip()
+        if bad:
+            problems.append(f"{dataset.name}: {bad} fails its CRC")
+        return {name: archive.read(name) for name in archive.namelist() if name != "TACO_HEADER"}
+
+
+# Where a file lies is the container's own matter.
+PLACES = {"internal:offset", "internal:size", "internal:relative_path"}
+
+
+def check_same(one, other):
+    mine, theirs = members(one), members(other)
+    differs("members", sorted(mine), sorted(theirs))
+    for name in sorted(mine.keys() & theirs.keys()):
+        if name == "COLLECTION.json":
+            differs(name, json.loads(mine[name]), json.loads(theirs[name]))
+        elif name.endswith(("/__meta__", ".parquet")) and name.startswith(("DATA/", "METADATA/")):
+            tables = [pq.read_table(io.BytesIO(data)) for data in (mine[name], theirs[name])]
+            kept = [[column for column in table.column_names if column not in PLACES] for table in tables]
+            differs(f"{name}: columns", *kept)
+            if kept[0] != kept[1]:
+                continue
+            left, right = (table.select(kept[0]) for table in tables)
+            differs(f"{name}: types", [str(field.type) for field in left.schema], [str(field.type) for field in right.schema])
+            for column in kept[0]:
+                differs(f"{name}: {column}", left[column].to_pylist(), right[column].to_pylist())
+        else:
+            differs(f"{name}: bytes", sha256(mine[name]), sha256(theirs[name]))
+    return f"{len(mine)} members"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    reader = verbs.add_parser("reader")
+    reader.add_argument("dataset", type=pathlib.Path)
+    reader.add_argument("sources", type=pathlib.Path)
+    reader.add_argument("--metadata", type=pathlib.Path)
+    same = verbs.add_parser("same")
+    same.add_argument("one", type=pathlib.Path)
+    same.add_argument("other", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.verb == "reader":
+        seen = check_reader(arguments.dataset, arguments.sources, arguments.metadata)
+    else:
+        seen = check_same(arguments.one, arguments.other)
+    print("\n".join(problems) if problems else f"ok: {seen}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+//! What the tests lean on: a workspace with its own home, a runner for the program and for the readers' Python, small GeoTIFFs
+//! and checksums. Holds no test, and knows nothing of the library's inside.
+
+mod scenes;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+pub use scenes::{flat_scenes, nested_scenes};
+
+/// Longer than anything a test does; a program that is still running then hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A folder for one test, gone with it. `home/` inside is the program's home, so no test sees or touches the user's settings.
+pub struct Workspace {
+    folder: tempfile::TempDir,
+}
+
+impl Workspace {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("taco-studio-test-").tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("home")).expect("a home");
+        Self { folder }
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.folder.path().join(relative)
+    }
+
+    /// Writes a file and the folders above it.
+    pub fn write(&self, relative: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(&path, bytes).expect("a file");
+        path
+    }
+
+    /// Runs `taco-studio` in this workspace.
+    pub fn studio<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+        command.args(arguments);
+        self.run(command)
+    }
+
+    /// Runs a script of `tests/interop` with the Python that has the official readers.
+    pub fn python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = Command::new(python());
+        command.arg(tests_folder().join("interop").join(script)).args(arguments);
+        self.run(command)
+    }
+
+    fn run(&self, mut command: Command) -> Ran {
+        let home = self.path("home");
+        // Files, not pipes: a program that prints much can't block, and a killed one leaves what it said.
+        let outputs = tempfile::tempdir_in(self.folder.path()).expect("a folder for the output");
+        let (out, err) = (outputs.path().join("stdout"), outputs.path().join("stderr"));
+        command
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(&out).expect("stdout"))
+            .stderr(fs::File::create(&err).expect("stderr"))
+            .env("HOME", &home)
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env("XDG_CACHE_HOME", home.join(".cache"))
+            .env("XDG_DATA_HOME", home.join(".local/share"))
+            .env("XDG_STATE_HOME", home.join(".local/state"))
+            .env("NO_COLOR", "1")
+            .env("RUST_BACKTRACE", "1")
+            .env_remove("RUST_LOG")
+            .env_remove("TACO_STUDIO_CACHE_DIR");
+        let shown = format!("{command:?}");
+        let started = Instant::now();
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{shown} could not start: {error}"));
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("the state of the program") {
+                break status;
+            }
+            if started.elapsed() > LIMIT {
+                child.kill().expect("to end the program");
+                panic!("{shown} was still running after {LIMIT:?}:\n{}", fs::read_to_string(&err).unwrap_or_default());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let elapsed = started.elapsed();
+        let read = |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("output")).into_owned();
+        Ran { status, stdout: read(&out), stderr: read(&err), elapsed, shown }
+    }
+}
+
+/// How a program ended and what it said.
+pub struct Ran {
+    status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+    pub elapsed: Duration,
+    shown: String,
+}
+
+impl Ran {
+    /// The exit code; a program ended by a signal fails the test.
+    #[track_caller]
+    pub fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| panic!("ended by a signal: {self}"))
+    }
+
+    /// Fails unless it ended with `code` and without a panic.
+    #[track_caller]
+    pub fn expect_code(self, code: i32) -> Self {
+        assert!(self.code() == code, "expected exit code {code}: {self}");
+        self.expect_no_panic()
+    }
+
+    #[track_caller]
+    pub fn expect_no_panic(self) -> Self {
+        assert!(!self.stderr.contains("panicked at") && self.code() != 101, "it panicked: {self}");
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("standard output is not JSON ({error}): {self}"))
+    }
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { status, stdout, stderr, elapsed, shown } = self;
+        write!(f, "{shown}\n{status} after {elapsed:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
+    }
+}
+
+/// The Python with the official readers. Absent is a failure with advice, never a silent skip.
+fn python() -> PathBuf {
+    let named = std::env::var_os("TACO_STUDIO_PYTHON").map(PathBuf::from);
+    let path = named.unwrap_or_else(|| {
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+        cache.expect("HOME").join("taco-studio/venv/bin/python")
+    });
+    assert!(path.exists(), "{} is not there: run ./packaging/test, which makes it, or set TACO_STUDIO_PYTHON", path.display());
+    path
+}
+
+pub fn tests_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The folders under `tests/fixtures/<kind>`, or under the folder that the variable names, by name.
+pub fn fixtures(kind: &str, variable: &str) -> Vec<PathBuf> {
+    let root = std::env::var_os(variable).map_or_else(|| tests_folder().join("fixtures").join(kind), PathBuf::from);
+    let mut folders: Vec<PathBuf> = entries(&root).into_iter().filter(|path| path.is_dir()).collect();
+    folders.sort();
+    assert!(!folders.is_empty(), "no fixtures in {}", root.display());
+    folders
+}
+
+/// What a folder holds.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// Every file under a folder as its relative path with `/`, sorted.
+pub fn files_below(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_path_buf()];
+    while let Some(next) = waiting.pop() {
+        for path in entries(&next) {
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                let relative = path.strip_prefix(folder).expect("a path below");
+                found.push(relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Lower-case hexadecimal SHA-256.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn sha256_of(path: &Path) -> String {
+    sha256(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}

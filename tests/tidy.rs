@@ -1,0 +1,232 @@
+//! The rules of the source that no compiler keeps: which module may import which, a `//!` sentence at the head of every file,
+//! small files, nothing unfinished, nothing of one machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::files_below;
+
+/// The modules of the library, lowest first: each may import only those before it. `src/lib.rs` says what each owns.
+const MODULES: [&str; 14] = [
+    "error",
+    "model",
+    "jobs",
+    "table",
+    "raster",
+    "container",
+    "validate",
+    "query",
+    "extensions",
+    "export",
+    "draft",
+    "studio",
+    "cli",
+    "gui",
+];
+
+const LONGEST_FILE: usize = 600;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// `(path from the root, text)` of every Rust file of the project.
+fn rust_files() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "packaging"] {
+        let names = files_below(&root().join(folder)).into_iter().filter(|name| name.ends_with(".rs"));
+        files.extend(names.map(|name| format!("{folder}/{name}")));
+    }
+    assert!(files.len() > 10, "only {} Rust files found", files.len());
+    files.into_iter().map(|name| (name.clone(), fs::read_to_string(root().join(&name)).expect("a text file"))).collect()
+}
+
+#[track_caller]
+fn expect_none(what: &str, found: &[String]) {
+    assert!(found.is_empty(), "{what}:\n  {}", found.join("\n  "));
+}
+
+#[test]
+fn modules_import_only_what_stands_above_them() {
+    let rank = |module: &str| MODULES.iter().position(|known| *known == module);
+    let mut found = Vec::new();
+    for (name, text) in rust_files() {
+        let Some(below) = name.strip_prefix("src/") else { continue };
+        let own = below.split('/').next().unwrap_or(below).trim_end_matches(".rs");
+        if ["lib", "main"].contains(&own) {
+            continue;
+        }
+        let Some(own_rank) = rank(own) else {
+            found.push(format!("{name}: the module {own} is not in the table of tests/tidy.rs"));
+            continue;
+        };
+        for module in imported_modules(&text) {
+            match rank(&module) {
+                Some(rank) if rank <= own_rank => {}
+                Some(_) => found.push(format!("{name}: {own} imports {module}, which stands below it")),
+                None => {}
+            }
+        }
+    }
+    expect_none("imports against the table", &found);
+}
+
+/// The first path segment of every `crate::…`, also of `crate::{a::B, c}`.
+fn imported_modules(text: &str) -> Vec<String> {
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let mut modules = Vec::new();
+    for (at, start) in code.match_indices("crate::") {
+        let rest = &code[at + start.len()..];
+        let Some(group) = rest.strip_prefix('{') else {
+            modules.push(leading_name(rest));
+            continue;
+        };
+        let mut depth = 1;
+        let mut expecting = true;
+        for (index, character) in group.char_indices() {
+            match character {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 1 => expecting = true,
+                _ if expecting && !character.is_whitespace() => {
+                    modules.push(leading_name(&group[index..]));
+                    expecting = false;
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    modules
+}
+
+fn leading_name(text: &str) -> String {
+    text.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect()
+}
+
+#[test]
+fn the_import_rule_sees_every_way_to_write_it() {
+    let text = "use crate::{gui::Theme, error::{Error, Kind},\n draft};\nfn f() { crate::studio::run() } // crate::cli\n";
+    assert_eq!(imported_modules(text), ["gui", "error", "draft", "studio"]);
+}
+
+#[test]
+fn the_map_of_the_code_names_every_module() {
+    let text = fs::read_to_string(root().join("src/lib.rs")).expect("src/lib.rs");
+    let map: String = text.lines().filter(|line| line.starts_with("//!")).collect::<Vec<_>>().join("\n");
+    let declared = text.lines().filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
+    let mut found = Vec::new();
+    for module in declared {
+        if !MODULES.contains(&module) {
+            found.push(format!("{module} is not in the table of tests/tidy.rs"));
+        }
+        if !map.contains(&format!("`{module}")) {
+            found.push(format!("{module} is not in the text at the head of src/lib.rs"));
+        }
+    }
+    expect_none("modules without a place", &found);
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let found: Vec<String> = rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(name, _)| name).collect();
+    expect_none("files that do not start with a //! sentence", &found);
+}
+
+#[test]
+fn files_stay_small() {
+    let lengths = rust_files().into_iter().map(|(name, text)| (text.lines().count(), name));
+    let found: Vec<String> =
+        lengths.filter(|(lines, _)| *lines > LONGEST_FILE).map(|(lines, name)| format!("{name}: {lines} lines")).collect();
+    expect_none("files over 600 lines", &found);
+}
+
+#[test]
+fn nothing_unfinished_is_left() {
+    // Put together here, so that this file does not find itself.
+    let marks =
+        [concat!("to", "do!"), concat!("unimpl", "emented!"), concat!("db", "g!("), concat!("FIX", "ME"), concat!("TO", "DO")];
+    let mut found = Vec::new();
+    for (name, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            if marks.iter().any(|mark| line.contains(mark)) {
+                found.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    expect_none("unfinished code", &found);
+}
+
+#[test]
+fn no_code_is_commented_out() {
+    let mut found = Vec::new();
+    for (name, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            if line
+                .trim_start()
+                .strip_prefix("//")
+                .is_some_and(|comment| !comment.starts_with(['/', '!']) && is_code(comment.trim()))
+            {
+                found.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    expect_none("commented-out code", &found);
+}
+
+/// Whether the text of a comment reads like Rust rather than like a sentence.
+fn is_code(comment: &str) -> bool {
+    let opens = ["let ", "use ", "pub ", "fn ", "impl ", "struct ", "mod ", "#["];
+    let statement = comment.ends_with(';') && ['(', '=', ':'].iter().any(|sign| comment.contains(*sign));
+    let block = comment.ends_with('{') || comment == "}";
+    statement || block || (opens.iter().any(|word| comment.starts_with(word)) && comment.ends_with([';', '{', ')', ']']))
+}
+
+#[test]
+fn the_comment_rule_tells_code_from_sentences() {
+    assert!(is_code("let x = 1;") && is_code("}") && is_code("if a {") && is_code("call(now);"));
+    assert!(!is_code("Use the first one; the rest follows.") && !is_code("a list: one, two;three"));
+}
+
+#[test]
+fn nothing_names_one_machine_or_a_registry() {
+    let hosts = [
+        concat!("crates", ".io"),
+        concat!("pypi", ".org"),
+        concat!("pythonhosted", ".org"),
+        concat!("npmjs", ".org"),
+        concat!("npmjs", ".com"),
+        concat!("deb.debian", ".org"),
+        concat!("rust-lang", ".org"),
+        concat!("rustup", ".rs"),
+    ];
+    let folders = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!(".lib", "rary/"), concat!("/tmp/", "bash_jobs")];
+    let mut found = Vec::new();
+    for name in text_files() {
+        let Ok(text) = fs::read_to_string(root().join(&name)) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            if hosts.iter().any(|host| line.contains(host)) || folders.iter().any(|folder| begins_in(line, folder)) {
+                found.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    expect_none("paths of one machine, or hosts of a registry", &found);
+}
+
+/// Whether `line` has a path that begins in `folder`; the middle of a longer path does not count.
+fn begins_in(line: &str, folder: &str) -> bool {
+    line.match_indices(folder)
+        .any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || "_-}.".contains(before)))
+}
+
+fn text_files() -> Vec<String> {
+    let mut names: Vec<String> =
+        ["README.md", "Cargo.toml", ".cargo/config.toml", ".ci/run", ".gitignore"].map(str::to_owned).to_vec();
+    for folder in ["src", "tests", "packaging"] {
+        let below = files_below(&root().join(folder)).into_iter().map(|name| format!("{folder}/{name}"));
+        names.extend(below.filter(|name| !Path::new(name).starts_with("tests/fixtures")));
+    }
+    names
+}
