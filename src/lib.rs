@@ -1,8 +1,37 @@
-//! stub
-pub mod error;
-pub mod jobs;
-pub mod model;
-pub mod table;
+//! Taco Studio: build, check, write, open and explore TACO datasets, in a window and headless.
+//!
+//! One headless core is driven alike by the window, the command line and the tests: [`studio::Studio`] takes
+//! [`studio::Command`]s and gives [`studio::Event`]s. Each module may import only those above it in this table; a test in
+//! `tests/tidy.rs` keeps that true.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`error`] | the one error type: what happened, where, what to do |
+//! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
+//! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
+//! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
+//! | [`raster`] | everything that GDAL does |
+//! | [`container`] | on-disk formats: detect, read, plan, write |
+//! | [`validate`] | checks → reports of findings |
+//! | [`query`] | SQL over levels |
+//! | [`draft`] | edits with their inverses, history |
+//! | [`studio`] | commands, events, the document, the verbs |
+//! | [`cli`] | arguments → commands; text and JSON out |
+//! | [`gui`] | the window; the only module that names egui |
+//!
+//! Where to begin: to add a container, implement [`container::ContainerReader`] and name it in `container/detect.rs`; to add
+//! a rule, add a line to the table in `model/finding.rs` and the check in `validate`; to add a command, add a variant to
+//! [`studio::Command`] and its verb in `studio/verbs.rs`.
+
+pub mod cli;
 pub mod container;
 pub mod draft;
+pub mod error;
+pub mod gui;
+pub mod jobs;
+pub mod model;
+pub mod query;
 pub mod raster;
+pub mod studio;
+pub mod table;
+pub mod validate;

@@ -21,7 +21,7 @@ pub use folder::FolderReader;
 pub use levels::{LevelSet, Positions};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{LocalFile, copy_asset, read_asset};
-pub use zip::{Directory, Entry, HeaderEntry, TacoHeader, ZipReader};
+pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow::array::Array;
 use arrow::datatypes::DataType;
 
 use super::command::Imported;

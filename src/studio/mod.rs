@@ -6,6 +6,7 @@ mod document;
 mod import;
 mod replay;
 mod sample_data;
+mod tables;
 mod verbs;
 
 pub use command::{Command, Event, Imported, Outcome};
@@ -13,6 +14,7 @@ pub use document::{Document, OpenDataset, RowRef};
 pub use import::{import_folder, import_paths, join_metadata};
 pub use replay::{ReplayLine, replay};
 pub use sample_data::make_sample_dataset;
+pub use tables::tables_of;
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
 use std::collections::VecDeque;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::document::{Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_paths, join_metadata};
+use super::tables::tables_of;
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, parse_collection};
 use crate::draft::{Draft, Edit};
@@ -175,7 +176,7 @@ impl Studio {
     pub(super) fn query(&mut self, sql: String, limit: Option<usize>) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
         Ok(self.start("Run the query", move |ctx| {
-            let result = Arc::new(query::over(reader.as_ref(), &sql, limit, ctx)?);
+            let result = Arc::new(query::run_sql(&tables_of(reader.as_ref(), ctx)?, &sql, limit, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Event::Queried(result)) as Finish)
         }))
     }

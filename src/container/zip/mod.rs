@@ -6,7 +6,7 @@ mod reader;
 mod records;
 mod writer;
 
-pub use directory::{Directory, Entry};
+pub use directory::{Directory, Entry, LocalHeader};
 pub use header::{HeaderEntry, TacoHeader};
 pub use reader::ZipReader;
 pub(super) use records::local_header_len;

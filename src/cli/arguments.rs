@@ -1,0 +1,172 @@
+//! The arguments, as clap reads them.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::container::Format;
+
+/// Build, check, write, open and explore TACO datasets. Without a command the window opens on PATH….
+#[derive(Debug, Parser)]
+#[command(name = "taco-studio", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    /// What to do without a window.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    /// Datasets to open, or files and folders to build one from.
+    pub paths: Vec<PathBuf>,
+    /// Draw with glow, wgpu or software.
+    #[arg(long, value_name = "NAME")]
+    pub renderer: Option<String>,
+    /// Start with the dark or the light theme.
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// No progress on stderr.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// More log on stderr; twice for still more.
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// The containers that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// One file, stored without compression.
+    Zip,
+    /// A folder of loose files.
+    Folder,
+}
+
+impl OutputFormat {
+    /// As the containers name it.
+    pub fn format(self) -> Format {
+        match self {
+            OutputFormat::Zip => Format::Zip,
+            OutputFormat::Folder => Format::Folder,
+        }
+    }
+
+    /// Told from the output's name, as the Python tools do: `.zip` and `.tacozip` are a ZIP, the rest a FOLDER.
+    pub fn of_name(path: &std::path::Path) -> Self {
+        let zip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
+        if zip { OutputFormat::Zip } else { OutputFormat::Folder }
+    }
+}
+
+/// Arguments of `create`.
+#[derive(Debug, clap::Args)]
+pub struct CreateArguments {
+    /// The folder with the data: folders in it become tortillas, files samples.
+    pub source: PathBuf,
+    /// The file or folder to make.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// A JSON file with the collection's fields.
+    #[arg(long, value_name = "FILE.json")]
+    pub collection: PathBuf,
+    /// A CSV or Parquet table of metadata, joined by relative path.
+    #[arg(long, value_name = "TABLE")]
+    pub metadata: Option<PathBuf>,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// zstd level of the level tables.
+    #[arg(long, default_value_t = 13, value_parser = clap::value_parser!(i32).range(1..=22))]
+    pub zstd_level: i32,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Builds a dataset from a folder of files.
+    Create(CreateArguments),
+    /// Shows what a dataset is: format, levels, columns.
+    Inspect {
+        /// The dataset.
+        path: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Checks datasets; exit code 1 when one breaks a rule.
+    Validate {
+        /// The datasets.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Read every byte: CRC of every member, every value of every __meta__.
+        #[arg(long)]
+        deep: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shows a FOLDER's children or a FILE's GDAL path, or copies a FILE's bytes.
+    Read {
+        /// The dataset.
+        path: PathBuf,
+        /// The sample: ids from the root, as roi_0007/s2/t02. Without it, level 0.
+        sample: Option<String>,
+        /// Copy the bytes into this file; - for stdout.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.
+    Convert {
+        /// The dataset.
+        input: PathBuf,
+        /// The file or folder to make.
+        output: PathBuf,
+        /// The container; told from the output's name when absent.
+        #[arg(long)]
+        format: Option<OutputFormat>,
+        /// Replace the output if it exists.
+        #[arg(long)]
+        overwrite: bool,
+    },
+    /// Runs SQL over the levels: tables data, level0, level1, …, flat views l0, l1, ….
+    Query {
+        /// The dataset.
+        path: PathBuf,
+        /// The statement.
+        #[arg(long)]
+        sql: String,
+        /// Print JSON objects, one a line.
+        #[arg(long)]
+        json: bool,
+        /// Print CSV.
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
+        /// Rows at the most.
+        #[arg(long)]
+        limit: Option<usize>,
+    },
+    /// Runs a file of commands and checks what it expects.
+    Replay {
+        /// A JSON list of commands.
+        file: PathBuf,
+    },
+    /// Makes the sample dataset in a folder and prints its path.
+    Sample {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// Lists GDAL's drivers, and those that are missing.
+    Drivers {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Times opening a dataset up to its first row against reading its Parquet alone.
+    #[command(hide = true)]
+    BenchOpen {
+        /// The dataset.
+        path: PathBuf,
+    },
+}

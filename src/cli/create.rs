@@ -1,0 +1,70 @@
+//! `create`: a folder of files becomes a dataset.
+
+use serde_json::json;
+
+use super::Terminal;
+use super::arguments::{CreateArguments, OutputFormat};
+use super::output::print;
+use crate::container::{BuildOptions, Built, parse_collection};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::{JobContext, Jobs};
+use crate::model::{Collection, Dataset, Tortilla};
+use crate::studio::{checked_build, import_folder, join_metadata};
+use crate::table::{ParquetOptions, read_sidecar};
+
+pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
+    let json = arguments.json;
+    let mut job = Jobs::quiet().start("Create", move |ctx| build(&arguments, ctx));
+    let built = loop {
+        match job.wait_for(std::time::Duration::from_millis(100)) {
+            Some(outcome) => break outcome?,
+            None => terminal.progress(&job.progress()),
+        }
+    };
+    terminal.clear();
+    for warning in job.progress().warnings {
+        eprintln!("warning: {warning}");
+    }
+    print(&summary(&built, json));
+    Ok(0)
+}
+
+pub fn summary(built: &Built, json: bool) -> String {
+    if json {
+        let path = built.path.display().to_string();
+        return json!({ "path": path, "format": built.format, "samples": built.samples, "files": built.files, "bytes": built.bytes })
+            .to_string();
+    }
+    format!("{}: {} samples, {} files, {} bytes", built.path.display(), built.samples, built.files, built.bytes)
+}
+
+fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
+    let bytes = std::fs::read(&arguments.collection).io_at("read the collection", &arguments.collection)?;
+    let given = parse_collection(&bytes).map_err(|error| error.at_path(&arguments.collection))?;
+    let mut collection = Collection::template();
+    for (key, value) in given.descriptive() {
+        collection.set(&key, Some(value));
+    }
+    if !arguments.source.is_dir() {
+        return Err(Error::usage("the source is not a folder").at_path(&arguments.source));
+    }
+    let (samples, imported) = import_folder(&arguments.source, ctx)?;
+    for skipped in imported.skipped.iter().take(20) {
+        ctx.warn(format!("left out {skipped}"));
+    }
+    if imported.skipped.len() > 20 {
+        ctx.warn(format!("left out {} more paths", imported.skipped.len() - 20));
+    }
+    let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
+    if let Some(table) = &arguments.metadata {
+        join_metadata(&mut dataset, &read_sidecar(table, ctx)?, ctx)?;
+    }
+    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
+    let options = BuildOptions {
+        target: arguments.output.clone(),
+        format,
+        parquet: ParquetOptions { zstd_level: arguments.zstd_level, ..ParquetOptions::default() },
+        overwrite: arguments.overwrite,
+    };
+    checked_build(&dataset, &options, ctx)
+}

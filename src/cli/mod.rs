@@ -1,0 +1,65 @@
+//! The command line: arguments become commands of the studio; results go to stdout, logs and progress to stderr.
+//! Exit codes: 0 fine, 1 findings, 2 usage or input error. Must never open a window.
+
+mod arguments;
+mod create;
+mod inspect;
+mod output;
+mod read;
+mod verbs;
+
+pub use arguments::{Arguments, Verb};
+pub use output::Terminal;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::error::Result;
+
+/// What the arguments ask for.
+pub enum Invocation {
+    /// Open the window on these paths.
+    Window {
+        /// Datasets or files.
+        paths: Vec<PathBuf>,
+        /// `--renderer`.
+        renderer: Option<String>,
+        /// `--theme`.
+        theme: Option<String>,
+    },
+    /// The command has been run.
+    Done(ExitCode),
+}
+
+/// Parses the arguments, sets up logging, and runs the command if there is one.
+pub fn run(arguments: Arguments) -> Invocation {
+    output::set_up_logging(arguments.verbose);
+    let Some(verb) = arguments.verb else {
+        return Invocation::Window { paths: arguments.paths, renderer: arguments.renderer, theme: arguments.theme };
+    };
+    let terminal = Terminal::new(arguments.quiet);
+    let outcome = run_verb(verb, &terminal);
+    terminal.clear();
+    Invocation::Done(match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {}", error.report());
+            ExitCode::from(error.exit_code())
+        }
+    })
+}
+
+fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
+    match verb {
+        Verb::Create(arguments) => create::create(arguments, terminal),
+        Verb::Inspect { path, json } => inspect::inspect(&path, json),
+        Verb::Validate { paths, deep, json } => inspect::validate(&paths, deep, json, terminal),
+        Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
+        Verb::Convert { input, output, format, overwrite } => verbs::convert(input, output, format, overwrite, terminal),
+        Verb::Query { path, sql, json, csv, limit } => verbs::query(path, sql, json, csv, limit, terminal),
+        Verb::Replay { file } => verbs::replay(&file, terminal),
+        Verb::Sample { folder } => verbs::sample(&folder),
+        Verb::Drivers { json } => verbs::drivers(json),
+        Verb::BenchOpen { path } => verbs::bench_open(&path),
+    }
+}

@@ -1,0 +1,75 @@
+//! `read`: walk a dataset by ids.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::output::print;
+use crate::container::{self, ContainerReader, copy_asset, read_asset};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
+
+pub fn read(path: &Path, sample: Option<&str>, out: Option<&Path>) -> Result<u8> {
+    let ctx = JobContext::default();
+    let reader = container::open(path, &ctx)?;
+    let tree = reader.levels().skeleton(&ctx)?;
+    let wanted = SamplePath::parse(sample.unwrap_or_default());
+    if wanted.0.is_empty() {
+        let rows: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
+        print(&listing(&tree, 0, &rows));
+        return Ok(0);
+    }
+    let (level, row) = tree.find(&wanted).ok_or_else(|| not_found(&tree, &wanted))?;
+    match (tree.levels[level].kind(row), out) {
+        (SampleKind::Folder, None) => {
+            print(&listing(&tree, level + 1, tree.levels[level].children(row)));
+            Ok(0)
+        }
+        (SampleKind::Folder, Some(_)) => {
+            Err(Error::usage("this is a FOLDER; only a FILE has bytes to copy").at(wanted).hint("name one of its children"))
+        }
+        (SampleKind::File, out) => read_file(reader.as_ref(), level, row, out, &ctx),
+    }
+}
+
+fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: Option<&Path>, ctx: &JobContext) -> Result<u8> {
+    let (asset, _) = reader.asset(level, row)?;
+    match out {
+        None => print(&asset.to_vsi()),
+        Some(path) if path == Path::new("-") => {
+            let bytes = read_asset(&asset)?;
+            std::io::stdout().lock().write_all(&bytes).io_at("write to stdout", path)?;
+        }
+        Some(path) => {
+            copy_asset(&asset, path, ctx)?;
+        }
+    }
+    Ok(0)
+}
+
+/// Ids and types; padding is hidden, as in every reader's view.
+fn listing(tree: &Skeleton, level: usize, rows: &[u32]) -> String {
+    let Some(table) = tree.levels.get(level) else { return String::new() };
+    let mut text = String::new();
+    for &row in rows.iter().filter(|&&row| !is_padding(table.id(row))) {
+        text.push_str(&format!("{}\t{}\n", table.kind(row), table.id(row).escape_debug()));
+    }
+    text
+}
+
+fn not_found(tree: &Skeleton, wanted: &SamplePath) -> Error {
+    // The longest part of the path that exists says where it goes wrong.
+    let known = (0..wanted.0.len()).rev().find_map(|length| {
+        let part = SamplePath(wanted.0[..length].to_vec());
+        tree.find(&part).map(|(level, row)| (part, level, row))
+    });
+    let error = Error::usage("there is no such sample").at(wanted);
+    match known {
+        Some((part, level, row)) => {
+            let children = tree.levels[level].children(row);
+            let names: Vec<&str> = children.iter().take(8).map(|&child| tree.levels[level + 1].id(child)).collect();
+            error.hint(format!("{part} holds {}", if names.is_empty() { "nothing: it is a FILE".into() } else { names.join(", ") }))
+        }
+        None => error.hint("list level 0 with `taco-studio read PATH`"),
+    }
+}

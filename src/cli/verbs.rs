@@ -1,0 +1,116 @@
+//! The shorter commands, run through the studio.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::create::summary;
+use super::output::print;
+use crate::container::{self, BuildOptions};
+use crate::error::{Error, Result};
+use crate::jobs::{JobContext, Jobs};
+use crate::raster;
+use crate::studio::{Command, Event, Studio, make_sample_dataset, replay as replay_file};
+use crate::table::ParquetOptions;
+
+fn studio() -> Studio {
+    let mut studio = Studio::new(Jobs::quiet());
+    studio.set_live_check(false);
+    studio
+}
+
+pub fn convert(input: PathBuf, output: PathBuf, format: Option<OutputFormat>, overwrite: bool, terminal: &Terminal) -> Result<u8> {
+    let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
+    let options = BuildOptions { target: output, format, parquet: ParquetOptions::default(), overwrite };
+    match studio().run_to_end(Command::Convert { input, options }, &mut |progress| terminal.progress(progress))? {
+        Event::Written(built) => {
+            terminal.clear();
+            print(&summary(&built, false));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("converting ended with {other:?}"))),
+    }
+}
+
+pub fn query(path: PathBuf, sql: String, json: bool, csv: bool, limit: Option<usize>, terminal: &Terminal) -> Result<u8> {
+    let mut studio = studio();
+    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
+    let event = studio.run_to_end(Command::Query { sql, limit }, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
+    if json {
+        let lines: String = result.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect();
+        print(&lines);
+    } else if csv {
+        print(&result.csv());
+    } else {
+        print(&result.text(result.row_count));
+    }
+    Ok(0)
+}
+
+pub fn replay(file: &Path, terminal: &Terminal) -> Result<u8> {
+    let mut studio = studio();
+    let count = replay_file(file, &mut studio, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    print(&format!("{}: {count} commands did what they should", file.display()));
+    Ok(0)
+}
+
+pub fn sample(folder: &Path) -> Result<u8> {
+    let path = make_sample_dataset(folder, &JobContext::default())?;
+    print(&path.display().to_string());
+    Ok(0)
+}
+
+pub fn drivers(as_json: bool) -> Result<u8> {
+    let environment = raster::environment();
+    if as_json {
+        let names: Vec<_> = environment.drivers.iter().map(|driver| driver.name.as_str()).collect();
+        let out = json!({
+            "gdal": environment.gdal_version,
+            "proj": environment.proj_ok,
+            "drivers": names,
+            "missing": environment.missing,
+        });
+        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+        return Ok(0);
+    }
+    let mut text = format!("GDAL {}\n", environment.gdal_version);
+    for driver in &environment.drivers {
+        text.push_str(&format!("  {:16} {}\n", driver.name, driver.long_name));
+    }
+    if !environment.missing.is_empty() {
+        text.push_str(&format!("missing: {}\n", environment.missing.join(", ")));
+    }
+    print(&text);
+    Ok(0)
+}
+
+pub fn bench_open(path: &Path) -> Result<u8> {
+    let ctx = JobContext::default();
+    let start = Instant::now();
+    let mut studio = studio();
+    studio.run_to_end(Command::Open { path: path.to_owned() }, &mut |_| {})?;
+    let document = studio.document().ok_or_else(|| Error::internal("opening opened nothing"))?;
+    let at = crate::studio::RowRef { level: 0, row: 0 };
+    let first: Vec<String> = document.fields(0).iter().map(|field| document.text(at, &field.name)).collect();
+    let opened = start.elapsed();
+    drop(studio);
+    let reader = container::open(path, &ctx)?;
+    let start = Instant::now();
+    let table = reader.levels().table(0, &ctx)?;
+    let plain = start.elapsed();
+    let out = json!({
+        "rows": table.rows(),
+        "first_row_columns": first.len(),
+        "open_seconds": opened.as_secs_f64(),
+        "parquet_seconds": plain.as_secs_f64(),
+        "ratio": opened.as_secs_f64() / plain.as_secs_f64().max(1e-9),
+    });
+    print(&out.to_string());
+    Ok(0)
+}

@@ -1,0 +1,202 @@
+//! The sample dataset: invented valleys seen before and after a flood, drawn by a formula, so that it needs no download.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::import::{import_folder, join_metadata};
+use super::verbs::checked_build;
+use crate::container::{BuildOptions, Format};
+use crate::error::{IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{Collection, Dataset, Tortilla};
+use crate::raster::{NewRaster, Samples, write_geotiff};
+use crate::table::{ParquetOptions, read_sidecar};
+
+/// Scenes in the sample.
+const SCENES: usize = 24;
+/// Columns and rows of a scene.
+const SIZE: usize = 256;
+/// Metres of a pixel.
+const PIXEL: f64 = 10.0;
+
+/// Rivers by name, with the UTM zone of each and a place in it.
+const RIVERS: [(&str, u32, f64, f64); 6] = [
+    ("ebro", 32631, 303_792.0, 4_508_089.0),
+    ("po", 32633, 270_310.0, 4_980_120.0),
+    ("danube", 32635, 640_400.0, 5_010_500.0),
+    ("rhone", 32631, 640_210.0, 4_830_700.0),
+    ("minho", 32629, 530_100.0, 4_650_900.0),
+    ("vistula", 32634, 350_800.0, 6_010_300.0),
+];
+
+/// Writes the scenes below `folder/scenes`, the tables beside them and `folder/sample.tacozip`; gives the archive's path.
+/// What is there already is kept.
+pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
+    let target = folder.join("sample.tacozip");
+    if target.exists() {
+        return Ok(target);
+    }
+    let scenes = folder.join("scenes");
+    std::fs::create_dir_all(&scenes).io_at("make the folder of the sample", &scenes)?;
+    ctx.stage("Drawing the scenes", Some(SCENES as u64));
+    let rows: Vec<String> = (0..SCENES)
+        .into_par_iter()
+        .map(|index| {
+            ctx.check()?;
+            let row = draw_scene(&scenes, index)?;
+            ctx.step(1);
+            Ok(row)
+        })
+        .collect::<Result<_>>()?;
+    let table = folder.join("metadata.csv");
+    let csv = format!("path,split,river,cloud_cover,water_fraction,date\n{}", rows.concat());
+    std::fs::write(&table, csv).io_at("write the sample's table", &table)?;
+    let collection = collection();
+    let text = serde_json::to_string_pretty(&collection).unwrap_or_default();
+    let file = folder.join("collection.json");
+    std::fs::write(&file, text).io_at("write the sample's collection", &file)?;
+    let (samples, _) = import_folder(&scenes, ctx)?;
+    let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
+    join_metadata(&mut dataset, &read_sidecar(&table, ctx)?, ctx)?;
+    let options =
+        BuildOptions { target: target.clone(), format: Format::Zip, parquet: ParquetOptions::default(), overwrite: false };
+    checked_build(&dataset, &options, ctx)?;
+    Ok(target)
+}
+
+fn collection() -> Collection {
+    let mut collection = Collection::template();
+    for (key, value) in [
+        ("id", json!("river-floods-sample")),
+        ("dataset_version", json!("1.0.0")),
+        ("title", json!("Six rivers before and after a flood")),
+        ("description", json!("Invented four-band scenes of river valleys before and after a flood, with a water mask. Drawn by a formula; made to try Taco Studio with.")),
+        ("licenses", json!(["CC0-1.0"])),
+        ("providers", json!([{ "name": "Taco Studio", "roles": ["producer"], "url": null, "links": null }])),
+        ("tasks", json!(["semantic-segmentation"])),
+        ("keywords", json!(["flood", "river", "sample"])),
+    ] {
+        collection.set(key, Some(value));
+    }
+    collection
+}
+
+/// Smooth noise in 0..1 from a few octaves of hashed grid values.
+fn noise(seed: u32, x: f64, y: f64) -> f64 {
+    let corner = |ix: i64, iy: i64, octave: u32| {
+        let mut hash = seed
+            .wrapping_mul(0x9E37_79B9)
+            .wrapping_add((ix as u32).wrapping_mul(0x85EB_CA6B))
+            .wrapping_add((iy as u32).wrapping_mul(0xC2B2_AE35))
+            .wrapping_add(octave.wrapping_mul(0x27D4_EB2F));
+        hash ^= hash >> 15;
+        hash = hash.wrapping_mul(0x2C1B_3C6D);
+        hash ^= hash >> 12;
+        hash = hash.wrapping_mul(0x297A_2D39);
+        f64::from(hash ^ (hash >> 15)) / f64::from(u32::MAX)
+    };
+    let (mut sum, mut weight, mut scale) = (0.0, 0.5, 1.0);
+    for octave in 0..5 {
+        let (px, py) = (x * scale, y * scale);
+        let (ix, iy) = (px.floor() as i64, py.floor() as i64);
+        let smooth = |t: f64| t * t * (3.0 - 2.0 * t);
+        let (tx, ty) = (smooth(px - px.floor()), smooth(py - py.floor()));
+        let top = corner(ix, iy, octave) * (1.0 - tx) + corner(ix + 1, iy, octave) * tx;
+        let bottom = corner(ix, iy + 1, octave) * (1.0 - tx) + corner(ix + 1, iy + 1, octave) * tx;
+        sum += weight * (top * (1.0 - ty) + bottom * ty);
+        weight *= 0.5;
+        scale *= 2.0;
+    }
+    sum / 0.969
+}
+
+struct Pixel {
+    bands: [f64; 4],
+    water: bool,
+}
+
+/// Reflectance × 10 000 of blue, green, red and near infrared at one place.
+fn pixel(seed: u32, flooded: bool, column: usize, row: usize) -> Pixel {
+    let (x, y) = (column as f64 / SIZE as f64, row as f64 / SIZE as f64);
+    let bend = 0.22 * (noise(seed, 0.5, y * 2.4) - 0.5) + 0.16 * (y * 5.0 + f64::from(seed % 7)).sin();
+    let distance = (x - 0.5 - bend).abs();
+    let relief = noise(seed.wrapping_add(11), x * 5.0, y * 5.0);
+    let width = if flooded { 0.045 + 0.13 * (0.72 - relief).max(0.0) } else { 0.026 + 0.012 * relief };
+    let grain = noise(seed.wrapping_add(23), x * 48.0, y * 48.0);
+    if distance < width {
+        let silt = if flooded { 430.0 } else { 90.0 };
+        let depth = 1.0 - distance / width;
+        let bands = [620.0 + silt * 0.5, 700.0 + silt * 0.9, 480.0 + silt * 1.3, 260.0 + silt * 0.25];
+        return Pixel { bands: bands.map(|band| band - 140.0 * depth + 70.0 * grain), water: true };
+    }
+    // Fields: a jittered grid, each cell with a crop of its own; hills far from the river.
+    let cell = |v: f64, shift: f64| ((v + 0.03 * relief) * 15.0 + shift).floor();
+    let crop = noise(seed.wrapping_add(37), cell(x, 0.0) * 3.7 + 0.5, cell(y, x * 1.5) * 5.3 + 0.5);
+    let hill = ((distance - 0.27) * 5.0).clamp(0.0, 1.0) * (0.4 + relief);
+    let green = (0.25 + 0.75 * crop) * (1.0 - 0.55 * hill) * if flooded { 0.86 } else { 1.0 };
+    let bare = 1.0 - green;
+    let shade = 0.8 + 0.35 * relief + 0.12 * grain;
+    let bands = [410.0 + 620.0 * bare, 640.0 + 640.0 * bare + 190.0 * green, 420.0 + 1_250.0 * bare, 1_650.0 + 2_500.0 * green];
+    Pixel { bands: bands.map(|band| band * shade), water: false }
+}
+
+/// Draws one scene and gives its rows of the metadata table.
+fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
+    let (river, epsg, east, north) = RIVERS[index % RIVERS.len()];
+    let place = index / RIVERS.len();
+    let id = format!("{river}_{:04}", place + 1);
+    let folder = scenes.join(&id);
+    std::fs::create_dir_all(&folder).io_at("make a folder of the sample", &folder)?;
+    let seed = index as u32 * 101 + 7;
+    let origin = (east + place as f64 * 4_000.0, north - place as f64 * 3_000.0);
+    let geotransform = Some([origin.0, PIXEL, 0.0, origin.1, 0.0, -PIXEL]);
+    let mut mask = vec![0u8; SIZE * SIZE];
+    for (name, flooded) in [("before.tif", false), ("after.tif", true)] {
+        let mut bands = vec![Vec::with_capacity(SIZE * SIZE); 4];
+        for row in 0..SIZE {
+            for column in 0..SIZE {
+                let pixel = pixel(seed, flooded, column, row);
+                for (band, value) in bands.iter_mut().zip(pixel.bands) {
+                    band.push(value.clamp(1.0, 10_000.0) as u16);
+                }
+                let class = &mut mask[row * SIZE + column];
+                // Permanent water is 1; what the flood adds is 2.
+                match (pixel.water, flooded) {
+                    (true, false) => *class = 1,
+                    (true, true) if *class == 0 => *class = 2,
+                    _ => {}
+                }
+            }
+        }
+        let raster = NewRaster {
+            width: SIZE,
+            height: SIZE,
+            bands: bands.into_iter().map(Samples::U16).collect(),
+            names: vec!["B02 blue", "B03 green", "B04 red", "B08 near infrared"],
+            epsg: Some(epsg),
+            geotransform,
+            nodata: Some(0.0),
+            palette: None,
+            options: vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2"), ("TILED", "YES"), ("BLOCKXSIZE", "128"), ("BLOCKYSIZE", "128")],
+        };
+        write_geotiff(&folder.join(name), &raster)?;
+    }
+    let flooded = mask.iter().filter(|&&class| class == 2).count() as f64 / (SIZE * SIZE) as f64;
+    let raster = NewRaster {
+        width: SIZE,
+        height: SIZE,
+        bands: vec![Samples::U8(mask)],
+        names: vec!["water"],
+        epsg: Some(epsg),
+        geotransform,
+        nodata: None,
+        palette: Some(vec![[46, 50, 56, 255], [56, 122, 190, 255], [240, 136, 58, 255]]),
+        options: vec![("COMPRESS", "DEFLATE")],
+    };
+    write_geotiff(&folder.join("label.tif"), &raster)?;
+    let split = ["train", "train", "train", "validation", "train", "test"][index % 6];
+    let clouds = (noise(seed, 3.3, 1.7) * 20.0 * 10.0).round() / 10.0;
+    Ok(format!("{id},{split},{river},{clouds:.1},{flooded:.4},2023-0{}-1{}\n", 1 + index % 9, index % 10))
+}

@@ -1,0 +1,82 @@
+//! The levels of an opened dataset as query tables, with positions that are right.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+
+use crate::container::{ContainerReader, Format, Physical, ZipReader};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::query::{Tables, VsiBase};
+use crate::table::LevelTable;
+
+/// Rows of a level whose positions are compared with the archive before the level is trusted.
+const PROBES: usize = 64;
+
+/// Parquet as it lies in the container, where its positions hold; else rows with the true ones.
+pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
+    let path = std::path::absolute(&reader.info().path).unwrap_or_else(|_| reader.info().path.clone());
+    let mut tables = Tables::new(match reader.info().format {
+        Format::Zip => VsiBase::zip(&path),
+        _ => VsiBase::folder(&path),
+    });
+    for level in 0..reader.levels().count() {
+        ctx.check()?;
+        match reader.physical() {
+            Physical::Zip(zip) if level > 0 && !positions_hold(zip, level, ctx)? => {
+                tables.push_table(Arc::new(corrected(zip, level, ctx)?));
+            }
+            _ => {
+                let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+                tables.push_parquet(head.clone());
+            }
+        }
+    }
+    Ok(tables)
+}
+
+/// Archives in the wild have whole levels with the positions of other samples; a few rows show it.
+fn positions_hold(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<bool> {
+    let rows = zip.levels().rows(level);
+    let positions = zip.levels().positions(level, ctx)?;
+    let step = rows.div_ceil(PROBES).max(1);
+    for row in (0..rows).step_by(step) {
+        let name = zip.member_name(level, row as u32)?;
+        if !positions.range(row as u32).is_some_and(|(offset, size)| zip.is_data_of(&name, offset, size)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn corrected(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<LevelTable> {
+    let table = zip.levels().table(level, ctx)?;
+    let batch = table.to_batch()?;
+    let mut offsets = Vec::with_capacity(table.rows());
+    let mut sizes = Vec::with_capacity(table.rows());
+    for row in 0..table.rows() {
+        if row % 1024 == 0 {
+            ctx.check()?;
+        }
+        // A sample that is not in the archive has no position.
+        let range = zip.member_name(level, row as u32).and_then(|name| zip.member_range(&name)).ok();
+        offsets.push(range.map(|range| range.0 as i64));
+        sizes.push(range.map(|range| range.1 as i64));
+    }
+    let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+    let (mut offsets, mut sizes) = (Some(Int64Array::from(offsets)), Some(Int64Array::from(sizes)));
+    for (index, field) in batch.schema().fields().iter().enumerate() {
+        let replacement = match field.name().as_str() {
+            "internal:offset" => offsets.take(),
+            "internal:size" => sizes.take(),
+            _ => None,
+        };
+        if let Some(array) = replacement {
+            columns[index] = arrow::compute::cast(&array, field.data_type())
+                .map_err(|error| Error::internal("positions don't fit their column").because(error))?;
+        }
+    }
+    let batch = RecordBatch::try_new(batch.schema(), columns)
+        .map_err(|error| Error::internal("positions don't fit their table").because(error))?;
+    Ok(LevelTable::new(batch.schema(), vec![batch]))
+}

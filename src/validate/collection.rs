@@ -1,0 +1,262 @@
+//! COLLECTION.json (§5.5.2): required fields, types, contacts, licences, tasks, extent. Both shapes of contacts pass: the
+//! specification's (name, organization, email, role) and that of today's tools (name, roles, url, links).
+
+use serde_json::Value as Json;
+
+use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id};
+
+/// Longest title, in characters.
+pub const TITLE_MAX: usize = 250;
+
+fn at(field: impl Into<String>) -> Location {
+    Location::Collection(field.into())
+}
+
+/// Every check of the descriptive fields.
+pub fn check_collection(collection: &Collection, report: &mut Report) {
+    check_id(collection, report);
+    for key in ["dataset_version", "description", "taco_version"] {
+        check_text(collection, key, report);
+    }
+    for key in ["licenses", "tasks"] {
+        check_list(collection, key, true, report);
+    }
+    check_list(collection, "keywords", false, report);
+    check_contacts(collection, "providers", true, report);
+    check_contacts(collection, "curators", false, report);
+    check_known_words(collection, report);
+    check_title(collection, report);
+    check_extent(collection, report);
+}
+
+fn missing(key: &str, report: &mut Report) {
+    let what = match key {
+        "id" => "a short name in lower case, like peru-cropland-s2",
+        "description" => "a sentence or two about what the dataset holds",
+        "licenses" => "at least one SPDX identifier, like CC-BY-4.0",
+        "providers" => "who made the data: at least one name",
+        "tasks" => "what the data is for, like semantic-segmentation",
+        "dataset_version" => "a version, like 1.0.0",
+        _ => "a value",
+    };
+    report.add(Rule::CollectionRequired, at(key), format!("{key} is empty. It needs {what}."));
+}
+
+fn wrong_type(key: &str, found: &Json, wanted: &str, report: &mut Report) {
+    let found = match found {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    };
+    report.add(Rule::CollectionType, at(key), format!("{key} is {found}; it has to be {wanted}."));
+}
+
+fn check_id(collection: &Collection, report: &mut Report) {
+    match collection.get("id") {
+        None => missing("id", report),
+        Some(Json::String(id)) if id.trim().is_empty() => missing("id", report),
+        Some(Json::String(id)) => {
+            if let Err(fault) = check_dataset_id(id) {
+                report.add(Rule::IdDataset, at("id"), format!("The id \"{}\" {fault}.", id.escape_default()));
+            }
+        }
+        Some(other) => wrong_type("id", other, "text", report),
+    }
+}
+
+fn check_text(collection: &Collection, key: &str, report: &mut Report) {
+    match collection.get(key) {
+        None => missing(key, report),
+        Some(Json::String(text)) if text.trim().is_empty() => missing(key, report),
+        Some(Json::String(_)) => {}
+        Some(other) => wrong_type(key, other, "text", report),
+    }
+}
+
+fn check_list(collection: &Collection, key: &str, required: bool, report: &mut Report) {
+    match collection.get(key) {
+        None if required => missing(key, report),
+        None => report.add(Rule::CollectionKeywords, at(key), "No keywords. Search will not find this dataset by topic."),
+        Some(Json::Array(items)) if items.is_empty() && required => missing(key, report),
+        Some(Json::Array(items)) => {
+            for (index, item) in items.iter().enumerate() {
+                match item {
+                    Json::String(text) if !text.trim().is_empty() => {}
+                    Json::String(_) => report.add(Rule::CollectionType, at(format!("{key}/{index}")), format!("{key} has an empty entry.")),
+                    other => wrong_type(&format!("{key}/{index}"), other, "text", report),
+                }
+            }
+        }
+        Some(other) => wrong_type(key, other, "a list of texts", report),
+    }
+}
+
+fn check_contacts(collection: &Collection, key: &str, required: bool, report: &mut Report) {
+    let contacts = match collection.get(key) {
+        None if required => return missing(key, report),
+        None => return,
+        Some(Json::Array(items)) if items.is_empty() && required => return missing(key, report),
+        Some(Json::Array(items)) => items,
+        Some(other) => return wrong_type(key, other, "a list of contacts", report),
+    };
+    for (index, contact) in contacts.iter().enumerate() {
+        let Json::Object(fields) = contact else {
+            wrong_type(&format!("{key}/{index}"), contact, "an object with a name", report);
+            continue;
+        };
+        let text = |name: &str| fields.get(name).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        if text("name").is_none() && text("organization").is_none() {
+            let message = "This contact has neither a name nor an organization. Fill one of them.";
+            report.add(Rule::CollectionContact, at(format!("{key}/{index}/name")), message);
+        }
+        for name in ["name", "organization", "email", "role", "url"] {
+            if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_string()) {
+                wrong_type(&format!("{key}/{index}/{name}"), value, "text", report);
+            }
+        }
+        for name in ["roles", "links"] {
+            if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_array()) {
+                wrong_type(&format!("{key}/{index}/{name}"), value, "a list", report);
+            }
+        }
+        if text("email").is_some_and(|email| !email.contains('@')) {
+            let message = "No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.";
+            report.add(Rule::CollectionContact, at(format!("{key}/{index}/email")), message);
+        }
+        if text("url").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            let message = "This address does not begin with http:// or https://.";
+            report.add(Rule::CollectionContact, at(format!("{key}/{index}/url")), message);
+        }
+    }
+}
+
+fn check_known_words(collection: &Collection, report: &mut Report) {
+    let texts = |key: &str| collection.get(key).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).enumerate();
+    for (index, licence) in texts("licenses").filter(|(_, text)| !text.trim().is_empty()) {
+        let known = spdx::license_id(licence).is_some() || spdx::Expression::parse(licence).is_ok();
+        if !known && licence != "proprietary" {
+            let message = format!("{licence} is no SPDX identifier. Choose one from the list, like CC-BY-4.0.");
+            report.add(Rule::CollectionLicence, at(format!("licenses/{index}")), message);
+        }
+    }
+    for (index, task) in texts("tasks").filter(|(_, text)| !text.trim().is_empty()) {
+        if !TASKS.contains(&task) {
+            let message = format!("{task} is not among the tasks of the Python tools. Choose one from the list, or `other`.");
+            report.add(Rule::CollectionTask, at(format!("tasks/{index}")), message);
+        }
+    }
+}
+
+fn check_title(collection: &Collection, report: &mut Report) {
+    match collection.get("title") {
+        Some(Json::String(title)) => {
+            let length = title.chars().count();
+            if length > TITLE_MAX {
+                report.add(Rule::CollectionTitle, at("title"), format!("The title has {length} characters; {TITLE_MAX} is the limit."));
+            }
+        }
+        Some(other) => wrong_type("title", other, "text", report),
+        None => {}
+    }
+}
+
+fn check_extent(collection: &Collection, report: &mut Report) {
+    let extent = match collection.get("extent") {
+        None => return,
+        Some(Json::Object(extent)) => extent,
+        Some(other) => return wrong_type("extent", other, "an object with spatial and temporal", report),
+    };
+    if let Some(spatial) = extent.get("spatial").filter(|value| !value.is_null()) {
+        let numbers: Option<Vec<f64>> = spatial.as_array().and_then(|items| items.iter().map(Json::as_f64).collect());
+        let message = match numbers.as_deref() {
+            Some(&[west, south, east, north]) => {
+                if west.abs() > 180.0 || east.abs() > 180.0 {
+                    Some("Longitudes lie between -180 and 180 degrees.")
+                } else if south.abs() > 90.0 || north.abs() > 90.0 {
+                    Some("Latitudes lie between -90 and 90 degrees.")
+                } else if south > north {
+                    Some("South is greater than north. Swap them.")
+                } else {
+                    None
+                }
+            }
+            _ => Some("The spatial extent has to be four numbers: west, south, east, north."),
+        };
+        if let Some(message) = message {
+            report.add(Rule::CollectionExtent, at("extent/spatial"), message);
+        }
+    }
+    if let Some(temporal) = extent.get("temporal").filter(|value| !value.is_null()) {
+        let texts: Option<Vec<&str>> = temporal.as_array().and_then(|items| items.iter().map(Json::as_str).collect());
+        let times: Option<Vec<_>> = texts.map(|texts| texts.into_iter().map(instant).collect());
+        let message = match times.as_deref() {
+            Some([Some(start), Some(end)]) if start > end => Some("The start is after the end. Swap them."),
+            Some([Some(_), Some(_)]) => None,
+            _ => Some("The temporal extent has to be two times in ISO 8601, like 2023-01-01T00:00:00Z."),
+        };
+        if let Some(message) = message {
+            report.add(Rule::CollectionExtent, at("extent/temporal"), message);
+        }
+    }
+}
+
+fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
+    if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
+        return Some(time.naive_utc());
+    }
+    if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return day.and_hms_opt(0, 0, 0);
+    }
+    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
+        .iter()
+        .find_map(|format| chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn findings(change: impl FnOnce(&mut Collection)) -> Vec<(Rule, String)> {
+        let mut collection = Collection::template();
+        for (key, value) in [
+            ("id", json!("peru-cropland-s2")),
+            ("description", json!("Fields.")),
+            ("licenses", json!(["CC-BY-4.0"])),
+            ("providers", json!([{"name": "Andean Crop Mapping Lab", "roles": ["producer"]}])),
+            ("tasks", json!(["semantic-segmentation"])),
+            ("keywords", json!(["peru"])),
+        ] {
+            collection.set(key, Some(value));
+        }
+        change(&mut collection);
+        let mut report = Report::default();
+        check_collection(&collection, &mut report);
+        report.findings.into_iter().map(|f| (f.rule, f.at.to_string())).collect()
+    }
+
+    #[test]
+    fn a_filled_collection_is_clean() {
+        assert_eq!(findings(|_| {}), []);
+    }
+
+    #[test]
+    fn each_fault_has_its_rule_and_place() {
+        let set = |key: &str, value: Json| findings(|c| drop(c.set(key, Some(value))));
+        let one = |rule, place: &str| vec![(rule, format!("COLLECTION.json {place}"))];
+        assert_eq!(set("id", json!("Peru")), one(Rule::IdDataset, "id"));
+        assert_eq!(set("licenses", json!([])), one(Rule::CollectionRequired, "licenses"));
+        assert_eq!(set("licenses", json!(["CC"])), one(Rule::CollectionLicence, "licenses/0"));
+        assert_eq!(set("tasks", json!(["farming"])), one(Rule::CollectionTask, "tasks/0"));
+        assert_eq!(set("tasks", json!("farming")), one(Rule::CollectionType, "tasks"));
+        assert_eq!(set("providers", json!([{"name": "A", "email": "a.b"}])), one(Rule::CollectionContact, "providers/0/email"));
+        assert_eq!(set("curators", json!([{}])), one(Rule::CollectionContact, "curators/0/name"));
+        assert_eq!(set("title", json!("x".repeat(251))), one(Rule::CollectionTitle, "title"));
+        assert_eq!(set("extent", json!({"spatial": [0, 10, 0, -10]})), one(Rule::CollectionExtent, "extent/spatial"));
+        assert_eq!(set("extent", json!({"temporal": ["2024-01-01", "2023-01-01"]})), one(Rule::CollectionExtent, "extent/temporal"));
+        assert_eq!(set("keywords", json!(null)), one(Rule::CollectionKeywords, "keywords"));
+    }
+}

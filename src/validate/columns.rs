@@ -1,0 +1,230 @@
+//! Columns that every level needs (§8.3), and what `taco:pit_schema`, `taco:field_schema` and the extent say about the levels.
+
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use crate::container::{ContainerReader, Format};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, Severity, Skeleton, dtype_name};
+use crate::table::{cell_text, wkb_point};
+
+/// Columns by name and type. False when the tree can't be read for want of one.
+pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
+    let count = reader.levels().count();
+    let mut readable = true;
+    for level in 0..count {
+        let fields = reader.levels().fields(level);
+        let find = |name: &str| fields.iter().find(|field| field.name == name);
+        let at = |name: &str| Location::Column { level, name: name.to_owned() };
+        for name in ["id", "type"] {
+            match find(name) {
+                Some(field) if is_text(&field.dtype) => {}
+                Some(field) => {
+                    readable = false;
+                    report.add(Rule::LevelColumns, at(name), format!("{name} is {}; it has to be string.", dtype_name(&field.dtype)));
+                }
+                None => {
+                    readable = false;
+                    report.add(Rule::LevelColumns, at(name), format!("level{level} has no column {name}."));
+                }
+            }
+        }
+        let mut needed = vec!["internal:parent_id"];
+        if reader.info().format == Format::Zip {
+            needed.extend(["internal:offset", "internal:size"]);
+        }
+        if level > 0 {
+            needed.push("internal:relative_path");
+        }
+        for name in needed {
+            // Readers never use the parent of level 0, and the path only in a FOLDER.
+            let used = !(name == "internal:parent_id" && level == 0) && !(name.ends_with("path") && reader.info().format == Format::Zip);
+            match find(name) {
+                None => {
+                    let severity = if used { Severity::Error } else { Severity::Warning };
+                    let message = format!("level{level} has no column {name}.");
+                    report.findings.push(Finding { severity, ..Finding::new(Rule::LevelColumns, at(name), message) });
+                }
+                Some(field) if name != "internal:relative_path" && !field.dtype.is_integer() => {
+                    let message = format!("{name} is {}; it has to be int64.", dtype_name(&field.dtype));
+                    report.add(Rule::LevelColumns, at(name), message);
+                }
+                Some(_) => {}
+            }
+        }
+        if level + 1 < count && find("internal:current_id").is_none() {
+            let message = format!("level{level} has no internal:current_id: today's Python reader refuses to load the dataset.");
+            report.add(Rule::NoCurrentId, at("internal:current_id"), message);
+        }
+        for (index, field) in fields.iter().enumerate() {
+            if fields[..index].iter().any(|other| other.name == field.name) {
+                report.add(Rule::LevelColumns, at(&field.name), format!("level{level} has two columns {}.", field.name));
+            }
+        }
+    }
+    readable
+}
+
+fn is_text(dtype: &DataType) -> bool {
+    match dtype {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+/// The declared schemas and extent against the levels.
+pub fn check_declared(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    if report.has(Rule::CollectionRead) {
+        return Ok(());
+    }
+    check_pit(reader.collection().get("taco:pit_schema"), tree, report);
+    check_fields(reader, report);
+    check_extent(reader, report, ctx)
+}
+
+fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
+    let at = || Location::Collection("taco:pit_schema".into());
+    let Some(declared) = declared else {
+        return report.add(Rule::PitDeclared, at(), "taco:pit_schema is missing; readers need it.");
+    };
+    let declared: PitSchema = match serde_json::from_value(declared.clone()) {
+        Ok(schema) => schema,
+        Err(error) => return report.add(Rule::PitDeclared, at(), format!("taco:pit_schema is not in the form that readers need: {error}.")),
+    };
+    for (level, patterns) in &declared.hierarchy {
+        for (index, pattern) in patterns.iter().enumerate() {
+            if pattern.ids.len() != pattern.kinds.len() || pattern.ids.is_empty() {
+                let message = format!(
+                    "Pattern {index} of level {level} has {} ids and {} types; readers need as many of each, and at least one.",
+                    pattern.ids.len(),
+                    pattern.kinds.len()
+                );
+                report.add(Rule::PitDeclared, at(), message);
+            }
+        }
+    }
+    let Some(found) = PitSchema::of(tree) else { return };
+    if declared.root != found.root {
+        let message = format!(
+            "taco:pit_schema says {} roots of type {}; level0 holds {} of type {}.",
+            declared.root.n, declared.root.kind, found.root.n, found.root.kind
+        );
+        report.add(Rule::PitDeclared, at(), message);
+    }
+    let mut stale = !declared.shape.is_empty() && declared.shape != found.shape;
+    for (level, actual) in &found.hierarchy {
+        let Some(said) = declared.hierarchy.get(level) else {
+            report.add(Rule::PitDeclared, at(), format!("taco:pit_schema says nothing about level {level}."));
+            continue;
+        };
+        let same = |a: &PitPattern, b: &PitPattern| a.ids == b.ids && a.kinds == b.kinds;
+        if said.len() == actual.len() && said.iter().zip(actual).all(|(a, b)| same(a, b)) {
+            stale |= said.iter().zip(actual).any(|(a, b)| a.n != b.n);
+        } else {
+            let incomplete = said.iter().all(|pattern| actual.iter().any(|other| same(pattern, other)));
+            let message = match incomplete {
+                true => format!("Level {level} has {} patterns; taco:pit_schema lists {} of them.", actual.len(), said.len()),
+                false => format!("The patterns of level {level} in taco:pit_schema are not those of the tree."),
+            };
+            let severity = if incomplete { Severity::Warning } else { Severity::Error };
+            report.findings.push(Finding { severity, ..Finding::new(Rule::PitDeclared, at(), message) });
+        }
+    }
+    if let Some(level) = declared.hierarchy.keys().find(|level| !found.hierarchy.contains_key(*level)) {
+        report.add(Rule::PitDeclared, at(), format!("taco:pit_schema describes level {level}, which is not there."));
+    }
+    if stale {
+        let message = "The counts in taco:pit_schema are not those of the levels; they are from before a subset was taken.";
+        report.findings.push(Finding { severity: Severity::Warning, ..Finding::new(Rule::PitDeclared, at(), message) });
+    }
+}
+
+const NOT_DECLARED: [&str; 4] = ["internal:offset", "internal:size", "internal:source_file", "internal:gdal_vsi"];
+
+fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
+    let at = |path: String| Location::Collection(path);
+    let declared = match reader.collection().get("taco:field_schema") {
+        Some(Json::Object(declared)) => declared,
+        Some(_) => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), "taco:field_schema is not an object."),
+        None => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), "taco:field_schema is missing."),
+    };
+    for level in 0..reader.levels().count() {
+        let key = format!("level{level}");
+        let place = || at(format!("taco:field_schema/{key}"));
+        let Some(columns) = declared.get(&key).and_then(Json::as_array) else {
+            report.add(Rule::FieldSchema, place(), format!("taco:field_schema says nothing about {key}."));
+            continue;
+        };
+        let text = |column: &Json, index: usize| column.get(index).and_then(Json::as_str).map(str::to_owned);
+        let said: Vec<(String, String)> = columns.iter().filter_map(|c| Some((text(c, 0)?, text(c, 1)?))).collect();
+        if said.len() != columns.len() {
+            report.add(Rule::FieldSchema, place(), format!("{key} has entries that are not [name, type, description]."));
+        }
+        let fields = reader.levels().fields(level);
+        let found: Vec<&FieldSpec> = fields.iter().filter(|field| !NOT_DECLARED.contains(&field.name.as_str())).collect();
+        for field in &found {
+            let name = &field.name;
+            match said.iter().find(|(said, _)| said == name) {
+                None => report.add(Rule::FieldSchema, place(), format!("{key} has the column {name}, which taco:field_schema lacks.")),
+                Some((_, dtype)) if comparable(dtype) != comparable(&dtype_name(&field.dtype)) => {
+                    let message = format!("{name} is {}; taco:field_schema says {dtype}.", dtype_name(&field.dtype));
+                    report.add(Rule::FieldSchema, place(), message);
+                }
+                Some(_) => {}
+            }
+        }
+        for (name, _) in said.iter().filter(|(name, _)| !NOT_DECLARED.contains(&name.as_str())) {
+            if !found.iter().any(|field| field.name == *name) {
+                report.add(Rule::FieldSchema, place(), format!("taco:field_schema lists {name}, which {key} lacks."));
+            }
+        }
+    }
+}
+
+/// Type names as they compare: Parquet's names of list elements, and the types that it can't store, made alike.
+fn comparable(name: &str) -> String {
+    let name = name.to_lowercase().replace("<element: ", "<item: ").replace(" ('item')", "").replace(" ('element')", "");
+    // Maps are written with the names of their parts by newer Arrow versions.
+    let name = name.replace("timestamp[s", "timestamp[ms").replace("time32[s]", "time32[ms]").replace("date64[ms]", "date32[day]");
+    name.replace("float16", "halffloat").replace("_view", "").replace("large_list", "list")
+}
+
+fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let numbers = |value: &Json| -> Option<Vec<f64>> { value.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect() };
+    let Some([west, south, east, north]) = reader.collection().get("extent").and_then(numbers).and_then(|v| <[f64; 4]>::try_from(v).ok())
+    else {
+        return Ok(());
+    };
+    const SLACK: f64 = 1e-9;
+    for level in 0..reader.levels().count() {
+        let names: Vec<String> = reader.levels().fields(level).into_iter().map(|field| field.name).collect();
+        let Some(name) = ["stac:centroid", "istac:centroid"].into_iter().find(|name| names.iter().any(|n| n == name)) else { continue };
+        let Some(head) = reader.levels().head(level) else { continue };
+        let table = head.decode_columns(Some(&[name]), ctx)?;
+        let mut outside = 0;
+        let mut seen = 0;
+        for batch in table.batches() {
+            let column = batch.column(0);
+            for row in 0..batch.num_rows() {
+                let crate::model::Value::Bytes(bytes) = crate::table::value_at(column, row) else { continue };
+                let Some((x, y)) = wkb_point(&bytes) else { continue };
+                seen += 1;
+                let lon = if west <= east { (west - SLACK..=east + SLACK).contains(&x) } else { x >= west - SLACK || x <= east + SLACK };
+                if !(lon && (south - SLACK..=north + SLACK).contains(&y)) {
+                    outside += 1;
+                    if outside == 1 {
+                        tracing::debug!(level, row, point = cell_text(column, row), "outside the extent");
+                    }
+                }
+            }
+        }
+        if outside > 0 {
+            let message = format!("{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.");
+            report.add(Rule::ExtentCovers, Location::Collection("extent/spatial".into()), message);
+        }
+        return Ok(());
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The `internal:*` columns that link the levels (§8.3), and the words in `type`.
+
+use arrow::array::Array;
+
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Location, Report, Rule, Skeleton};
+
+/// Row numbers, parents, paths and types of every level.
+pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    for (depth, level) in tree.levels.iter().enumerate() {
+        ctx.check()?;
+        let Some(head) = reader.levels().head(depth) else { continue };
+        let names = ["id", "type", "internal:current_id", "internal:parent_id", "internal:relative_path"];
+        let table = head.decode_columns(Some(&names), ctx)?;
+        let at = |row: usize| Location::Sample { level: depth, row: row as u32, path: tree.path(depth, row as u32) };
+        if let Some(ids) = table.strings("id")? {
+            for row in (0..ids.len()).filter(|&row| ids.is_null(row)) {
+                report.add(Rule::IdCharacters, at(row), "The id is null.");
+            }
+        }
+        if let Some(kinds) = table.strings("type")? {
+            for row in 0..kinds.len() {
+                let kind = if kinds.is_valid(row) { kinds.value(row) } else { "null" };
+                if kind != "FILE" && kind != "FOLDER" {
+                    report.add(Rule::TypeWord, at(row), format!("The type is {kind:?}; it has to be FILE or FOLDER."));
+                }
+            }
+        }
+        if let Some(current) = table.integers("internal:current_id")? {
+            let wrong = (0..current.len()).find(|&row| current.is_null(row) || current.value(row) != row as i64);
+            if let Some(row) = wrong {
+                let message = format!("internal:current_id of row {row} is not {row}.");
+                report.add(Rule::CurrentId, at(row), message);
+            }
+        }
+        if depth > 0 {
+            check_parents(tree, depth, &at, report);
+        } else if let Some(parents) = table.integers("internal:parent_id")?
+            && let Some(row) = (0..parents.len()).find(|&row| parents.is_null(row) || parents.value(row) != row as i64)
+        {
+            report.add(Rule::ParentLink, at(row), format!("internal:parent_id of level 0 is the own row; row {row} has another."));
+        }
+        if depth > 0
+            && let Some(paths) = table.strings("internal:relative_path")?
+        {
+            for row in 0..paths.len() {
+                let mut wanted = tree.path(depth, row as u32).to_archive();
+                if level.folder[row] {
+                    wanted.push('/');
+                }
+                let found = if paths.is_valid(row) { paths.value(row) } else { "null" };
+                if found != wanted {
+                    let message = format!("internal:relative_path is {}; the ids say {}.", found.escape_default(), wanted.escape_default());
+                    report.add(Rule::RelativePath, at(row), message);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_parents(tree: &Skeleton, depth: usize, at: &dyn Fn(usize) -> Location, report: &mut Report) {
+    let (above, level) = (&tree.levels[depth - 1], &tree.levels[depth]);
+    let mut last = 0;
+    for (row, &parent) in level.parents.iter().enumerate() {
+        if parent as usize >= above.len() {
+            let message = format!("internal:parent_id leads to no row of level {}, which has {} rows.", depth - 1, above.len());
+            report.add(Rule::ParentLink, at(row), message);
+            continue;
+        }
+        if !above.folder[parent as usize] {
+            let message = format!("internal:parent_id leads to {}, which is a FILE.", tree.path(depth - 1, parent));
+            report.add(Rule::ParentLink, at(row), message);
+        }
+        if parent < last {
+            report.add(Rule::ParentLink, at(row), "Rows are not grouped by parent.");
+        }
+        last = last.max(parent);
+    }
+}

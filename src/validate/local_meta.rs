@@ -1,0 +1,96 @@
+//! The `__meta__` of every FOLDER against the level table (§6.2).
+
+use arrow::array::Array;
+
+use crate::container::ContainerReader;
+use crate::error::{Kind, Result};
+use crate::jobs::JobContext;
+use crate::model::{Location, Report, Rule, Skeleton};
+
+/// FOLDERs that a check that is not deep looks into.
+const SHALLOW: usize = 1000;
+
+/// Children, and in a deep check their values.
+pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let folders: usize = tree.levels.iter().map(|level| level.folder.iter().filter(|&&folder| folder).count()).sum();
+    let limit = if deep { usize::MAX } else { SHALLOW };
+    ctx.stage("Checking the FOLDERs", Some(folders.min(limit) as u64));
+    let mut looked = 0;
+    for (depth, level) in tree.levels.iter().enumerate() {
+        for row in 0..level.len() as u32 {
+            if !level.folder[row as usize] || looked == limit {
+                continue;
+            }
+            looked += 1;
+            ctx.check()?;
+            ctx.step(1);
+            check_folder(reader, tree, depth, row, deep, report, ctx)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_folder(
+    reader: &dyn ContainerReader,
+    tree: &Skeleton,
+    depth: usize,
+    row: u32,
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
+    let local = match reader.local_meta(depth, row) {
+        Ok(local) => local,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => {
+            // A member that is not there at all is reported by the container's own check.
+            if error.kind() != Kind::Io && !error.summary().contains("not in the archive") {
+                report.add(Rule::LocalMeta, at(), format!("Its __meta__ can't be read: {error}."));
+            }
+            return Ok(());
+        }
+    };
+    let children = tree.levels[depth].children(row);
+    let Some(below) = tree.levels.get(depth + 1) else { return Ok(()) };
+    let (Some(ids), Some(kinds)) = (local.strings("id")?, local.strings("type")?) else {
+        report.add(Rule::LocalMeta, at(), "Its __meta__ has no id or no type column.");
+        return Ok(());
+    };
+    let said: Vec<(&str, &str)> =
+        (0..ids.len()).map(|i| (if ids.is_valid(i) { ids.value(i) } else { "" }, if kinds.is_valid(i) { kinds.value(i) } else { "" })).collect();
+    let wanted: Vec<(&str, &str)> = children.iter().map(|&child| (below.id(child), below.kind(child).as_str())).collect();
+    if said != wanted {
+        let list = |rows: &[(&str, &str)]| rows.iter().take(8).map(|(id, _)| id.escape_default().to_string()).collect::<Vec<_>>().join(" ");
+        let message = format!(
+            "Its __meta__ lists {} children ({}); the level table has {} ({}).",
+            said.len(),
+            list(&said),
+            wanted.len(),
+            list(&wanted)
+        );
+        report.add(Rule::LocalMeta, at(), message);
+        return Ok(());
+    }
+    if !deep {
+        return Ok(());
+    }
+    let table = reader.levels().table(depth + 1, ctx)?;
+    for (column, field) in local.fields().into_iter().enumerate() {
+        if field.name.starts_with("internal:") || matches!(field.name.as_str(), "id" | "type") {
+            continue;
+        }
+        let consolidated = table.column_index(&field.name);
+        let differs = children.iter().enumerate().find(|&(i, &child)| {
+            let value = consolidated.map_or(crate::model::Value::Null, |column| table.value(child as usize, column));
+            local.value(i, column) != value
+        });
+        if let Some((i, &child)) = differs {
+            let at = Location::Sample { level: depth + 1, row: child, path: tree.path(depth + 1, child) };
+            let other = consolidated.map_or(String::new(), |column| table.text(child as usize, column));
+            let message = format!("{} is {:?} in __meta__ and {other:?} in the level table.", field.name, local.text(i, column));
+            report.add(Rule::LocalMetaValues, at, message);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Ids and the position-invariant tree (§5.4), at every depth and for every root.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::model::{Location, MAX_LEVELS, Report, Rule, Skeleton, check_sample_id, is_padding};
+
+fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
+    Location::Sample { level, row, path: tree.path(level, row) }
+}
+
+/// Characters of ids, and ids among siblings.
+pub fn check_ids(tree: &Skeleton, report: &mut Report) {
+    for (depth, level) in tree.levels.iter().enumerate() {
+        for row in 0..level.len() as u32 {
+            let id = level.id(row);
+            if let Err(fault) = check_sample_id(id) {
+                report.add(Rule::IdCharacters, at(tree, depth, row), format!("The id \"{}\" {fault}.", id.escape_default()));
+            }
+        }
+    }
+    let roots: Vec<u32> = tree.levels.first().map_or(Vec::new(), |level| (0..level.len() as u32).collect());
+    check_siblings(tree, 0, &roots, report);
+    for depth in 1..tree.levels.len() {
+        for parent in 0..tree.levels[depth - 1].len() as u32 {
+            check_siblings(tree, depth, tree.levels[depth - 1].children(parent), report);
+        }
+    }
+}
+
+fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Report) {
+    let level = &tree.levels[depth];
+    let mut seen = std::collections::HashSet::with_capacity(rows.len());
+    for &row in rows {
+        if !seen.insert(level.id(row)) {
+            let message = format!("{} stands twice among its siblings. Rename or drop one of them.", level.id(row));
+            report.add(Rule::IdUnique, at(tree, depth, row), message);
+        }
+    }
+}
+
+/// PIT-1 at every depth, types of level 0, empty FOLDERs, depth.
+pub fn check_tree(tree: &Skeleton, report: &mut Report) {
+    let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else { return };
+    if tree.levels.len() > MAX_LEVELS {
+        let message = format!("The dataset is {} levels deep; {MAX_LEVELS} is the limit.", tree.levels.len());
+        report.add(Rule::PitDepth, Location::Dataset, message);
+    }
+    let folders = top.folder.iter().filter(|&&folder| folder).count();
+    if folders != 0 && folders != top.len() {
+        let files = top.len() - folders;
+        let odd_is_folder = folders < files;
+        let row = top.folder.iter().position(|&folder| folder == odd_is_folder).unwrap_or_default() as u32;
+        let message = format!(
+            "Level 0 holds {folders} FOLDERs and {files} FILEs; all have to be of one type. Wrap the FILEs into tortillas, or drop them."
+        );
+        report.add(Rule::PitMixed, at(tree, 0, row), message);
+    }
+    for (depth, level) in tree.levels.iter().enumerate() {
+        for row in 0..level.len() as u32 {
+            if level.folder[row as usize] && level.children(row).is_empty() {
+                let message = format!("{} is a FOLDER without children. Add its files, or drop it.", tree.path(depth, row));
+                report.add(Rule::PitEmptyFolder, at(tree, depth, row), message);
+            }
+        }
+    }
+    let shapes = shapes(tree);
+    let mut counts: HashMap<u64, (usize, u32)> = HashMap::new();
+    for (row, &shape) in shapes.iter().enumerate() {
+        counts.entry(shape).or_insert((0, row as u32)).0 += 1;
+    }
+    if counts.len() < 2 {
+        return;
+    }
+    // The pattern is the most common shape; the first of equals, so that the answer is always the same.
+    let Some((_, model)) = counts.values().copied().max_by_key(|&(count, first)| (count, std::cmp::Reverse(first))) else { return };
+    for (row, &shape) in shapes.iter().enumerate() {
+        if shape != shapes[model as usize] && top.folder[row] == top.folder[model as usize] {
+            compare(tree, 0, model, row as u32, report);
+        }
+    }
+}
+
+/// One number for each root: equal where the subtrees have the same ids and types by position.
+fn shapes(tree: &Skeleton) -> Vec<u64> {
+    let mut below: Vec<u64> = Vec::new();
+    for (depth, level) in tree.levels.iter().enumerate().rev() {
+        let mut here = Vec::with_capacity(level.len());
+        for row in 0..level.len() as u32 {
+            let mut hasher = DefaultHasher::new();
+            level.folder[row as usize].hash(&mut hasher);
+            if let Some(next) = tree.levels.get(depth + 1) {
+                for &child in level.children(row) {
+                    next.id(child).hash(&mut hasher);
+                    below[child as usize].hash(&mut hasher);
+                }
+            }
+            here.push(hasher.finish());
+        }
+        below = here;
+    }
+    below
+}
+
+/// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest place that differs.
+fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, report: &mut Report) {
+    let (level, next) = (&tree.levels[depth], tree.levels.get(depth + 1));
+    let Some(next) = next else { return };
+    let (wanted, found) = (level.children(model), level.children(row));
+    let names = |rows: &[u32]| {
+        let shown: Vec<&str> = rows.iter().take(8).map(|&row| next.id(row)).collect();
+        if rows.len() > 8 { format!("{} …", shown.join(" ")) } else { shown.join(" ") }
+    };
+    let path = tree.path(depth, row);
+    if wanted.len() != found.len() {
+        let message = if found.len() < wanted.len() {
+            let missing: Vec<&str> =
+                wanted.iter().map(|&w| next.id(w)).filter(|id| !found.iter().any(|&f| next.id(f) == *id)).take(8).collect();
+            let what = if missing.is_empty() { "Place the missing files".into() } else { format!("Place {}", missing.join(", ")) };
+            format!(
+                "{path} holds {} children; the pattern needs {}. Found {}. {what}, or pad the position.",
+                found.len(),
+                wanted.len(),
+                names(found)
+            )
+        } else {
+            format!(
+                "{path} holds {} children; the pattern has {}. Found {}; expected {}. Drop what is too much.",
+                found.len(),
+                wanted.len(),
+                names(found),
+                names(wanted)
+            )
+        };
+        report.add(Rule::PitRoots, at(tree, depth, row), message);
+        return;
+    }
+    let same_ids = || {
+        let mut a: Vec<&str> = wanted.iter().map(|&r| next.id(r)).collect();
+        let mut b: Vec<&str> = found.iter().map(|&r| next.id(r)).collect();
+        a.sort_unstable();
+        b.sort_unstable();
+        a == b
+    };
+    let in_order = wanted.iter().zip(found).all(|(&w, &f)| next.id(w) == next.id(f));
+    if !in_order && same_ids() {
+        let message = format!("Children of {path} are {}; the pattern is {}. Reorder them.", names(found), names(wanted));
+        report.add(Rule::PitRoots, at(tree, depth, row), message);
+        return;
+    }
+    for (position, (&w, &f)) in wanted.iter().zip(found).enumerate() {
+        let place = at(tree, depth + 1, f);
+        if next.folder[w as usize] != next.folder[f as usize] {
+            let (is, should) = (next.kind(f), next.kind(w));
+            let message = format!("{} is a {is}; the pattern has a {should} at position {position}.", tree.path(depth + 1, f));
+            report.add(Rule::PitRoots, place, message);
+        } else if next.id(w) != next.id(f) && !is_padding(next.id(f)) && !is_padding(next.id(w)) {
+            let message = format!("Position {position} of {path} is {}; the pattern says {}. Rename it.", next.id(f), next.id(w));
+            report.add(Rule::PitRoots, place, message);
+        } else if next.folder[f as usize] {
+            compare(tree, depth + 1, w, f, report);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Dataset, Sample, Tortilla};
+
+    fn file(id: &str) -> Sample {
+        Sample::file(id, "/x", 1)
+    }
+
+    fn folder(id: &str, children: Vec<Sample>) -> Sample {
+        Sample::folder(id, Tortilla::new(children))
+    }
+
+    fn scene(id: &str, times: &[&str]) -> Sample {
+        folder(id, vec![folder("s2", times.iter().map(|t| file(t)).collect()), file("label")])
+    }
+
+    fn findings(roots: Vec<Sample>) -> Vec<(Rule, String, String)> {
+        let tree = Skeleton::of(&Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() });
+        let mut report = Report::default();
+        check_ids(&tree, &mut report);
+        check_tree(&tree, &mut report);
+        report.findings.into_iter().map(|f| (f.rule, f.at.to_string(), f.message)).collect()
+    }
+
+    #[test]
+    fn one_shape_is_clean() {
+        assert_eq!(findings(vec![scene("a", &["t0", "t1"]), scene("b", &["t0", "t1"])]), []);
+        assert_eq!(findings(vec![file("a"), file("b")]), []);
+    }
+
+    #[test]
+    fn a_missing_grandchild_is_found_where_it_is_missing() {
+        let all = ["t0", "t1"];
+        let found = findings(vec![scene("a", &all), scene("b", &["t0"]), scene("c", &all), scene("d", &["t0", "tX"])]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!((found[0].0, found[0].1.as_str()), (Rule::PitRoots, "b / s2"));
+        assert!(found[0].2.contains("Place t1"), "{}", found[0].2);
+        assert_eq!(found[1].1, "d / s2 / tX");
+        assert!(found[1].2.contains("the pattern says t1"));
+    }
+
+    #[test]
+    fn order_and_type_are_told_apart() {
+        let model = || folder("a", vec![file("x"), file("y")]);
+        let swapped = folder("b", vec![file("y"), file("x")]);
+        let typed = folder("c", vec![file("x"), folder("y", vec![file("z")])]);
+        let again = folder("d", vec![file("x"), file("y")]);
+        let found = findings(vec![model(), swapped, typed, again]);
+        assert!(found.iter().any(|f| f.2.contains("Reorder")), "{found:?}");
+        assert!(found.iter().any(|f| f.1 == "c / y" && f.2.contains("is a FOLDER")), "{found:?}");
+    }
+
+    #[test]
+    fn mixed_roots_empty_folders_and_twins() {
+        let found = findings(vec![file("a"), file("a"), folder("b", vec![])]);
+        let rules: Vec<Rule> = found.iter().map(|f| f.0).collect();
+        assert!(rules.contains(&Rule::PitMixed) && rules.contains(&Rule::PitEmptyFolder) && rules.contains(&Rule::IdUnique), "{found:?}");
+    }
+}

@@ -1,0 +1,221 @@
+//! The archive's own integrity (§6.3): header, directory, members, positions; the deep form reads every byte.
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+
+use crate::container::{ContainerReader, Directory, Entry, LocalHeader, ZipReader};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
+
+/// Bytes read at a time for a CRC.
+const CHUNK: u64 = 1 << 20;
+
+/// Header, directory, members; with `deep` every CRC.
+pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    ctx.stage("Checking the archive", None);
+    let directory = match zip.directory() {
+        Ok(directory) => directory,
+        Err(error) => {
+            report.add(Rule::ZipStructure, Location::Dataset, format!("{error}."));
+            return Ok(());
+        }
+    };
+    let headers: Vec<Option<LocalHeader>> =
+        directory.entries.par_iter().map(|entry| LocalHeader::read(zip.file(), entry.local).ok()).collect();
+    ctx.check()?;
+    check_members(zip, directory, &headers, report);
+    check_header(zip, directory, &headers, report);
+    if deep {
+        check_crc(zip, directory, &headers, report, ctx)?;
+    }
+    check_positions(zip, directory, &headers, report, ctx)
+}
+
+fn member(entry: &Entry) -> Location {
+    Location::Member(entry.name.escape_debug().to_string())
+}
+
+fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalHeader>], report: &mut Report) {
+    let mut names = HashSet::with_capacity(directory.entries.len());
+    let mut ranges = Vec::with_capacity(directory.entries.len());
+    for (entry, header) in directory.entries.iter().zip(headers) {
+        if !names.insert(&*entry.name) {
+            report.add(Rule::ZipName, member(entry), "Two members have this name.");
+        }
+        if !safe_relative(&entry.name) {
+            report.add(Rule::ZipName, member(entry), "This name leads outside the archive, or is not one on every system.");
+        }
+        if entry.method != 0 {
+            report.add(Rule::ZipStore, member(entry), format!("Compressed (method {}); TACO archives only store.", entry.method));
+        } else if entry.stored != entry.size {
+            let message = format!("Stored with {} bytes, but said to have {}.", entry.stored, entry.size);
+            report.add(Rule::ZipStore, member(entry), message);
+        }
+        if entry.flags & 1 != 0 {
+            report.add(Rule::ZipStore, member(entry), "Encrypted; TACO archives only store.");
+        }
+        if entry.flags & 8 != 0 {
+            report.add(Rule::ZipStore, member(entry), "Has a data descriptor; sizes and CRC belong into the local header.");
+        }
+        match header {
+            None => report.add(Rule::ZipStructure, member(entry), format!("No local header at byte {}.", entry.local)),
+            Some(header) => {
+                let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
+                if !same || header.flags & 1 != entry.flags & 1 {
+                    report.add(Rule::ZipStructure, member(entry), "The local header and the central directory differ.");
+                }
+                if !zip.file().contains(header.data, entry.stored) {
+                    report.add(Rule::ZipOverlap, member(entry), "Runs past the end of the file.");
+                } else {
+                    ranges.push((entry.local, header.data + entry.stored, entry));
+                }
+            }
+        }
+    }
+    ranges.sort_by_key(|range| range.0);
+    let mut end = 0;
+    for (start, stop, entry) in ranges {
+        if start < end {
+            report.add(Rule::ZipOverlap, member(entry), "Overlaps the member before it.");
+        } else if stop > directory.offset {
+            report.add(Rule::ZipOverlap, member(entry), "Runs into the central directory.");
+        }
+        end = end.max(stop);
+    }
+}
+
+fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalHeader>], report: &mut Report) {
+    // A header of no use was noted when the archive was opened.
+    let Some(header) = zip.header() else { return };
+    let at = || Location::Member("TACO_HEADER".into());
+    if !header.clean {
+        report.add(Rule::ZipHeader, at(), "Padding or unused entries are not zero.");
+    }
+    let by_name: HashMap<&str, (u64, u64)> = directory
+        .entries
+        .iter()
+        .zip(headers)
+        .filter_map(|(entry, header)| Some((&*entry.name, (header.as_ref()?.data, entry.size))))
+        .collect();
+    let levels = header.levels().len();
+    let wanted = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).chain(["COLLECTION.json".to_owned()]);
+    for (name, entry) in wanted.zip(&header.entries) {
+        match by_name.get(name.as_str()) {
+            None => report.add(Rule::ZipHeader, at(), format!("{name} is not in the archive.")),
+            Some(&range) if range != (entry.offset, entry.size) => {
+                let message =
+                    format!("{name} is said to be {} bytes at {}; it is {} bytes at {}.", entry.size, entry.offset, range.1, range.0);
+                report.add(Rule::ZipHeader, at(), message);
+            }
+            Some(_) => {}
+        }
+    }
+    if by_name.contains_key(format!("METADATA/level{levels}.parquet").as_str()) {
+        report.add(Rule::ZipHeader, at(), format!("METADATA/level{levels}.parquet is in the archive, but not in the header."));
+    }
+}
+
+fn check_crc(
+    zip: &ZipReader,
+    directory: &Directory,
+    headers: &[Option<LocalHeader>],
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    ctx.stage("Reading every member", Some(directory.entries.len() as u64));
+    let wrong: Vec<Option<String>> = directory
+        .entries
+        .par_iter()
+        .zip(headers)
+        .map(|(entry, header)| {
+            ctx.check()?;
+            ctx.step(1);
+            let Some(header) = header.as_ref().filter(|h| entry.method == 0 && zip.file().contains(h.data, entry.stored)) else {
+                return Ok(None);
+            };
+            let mut crc = crc32fast::Hasher::new();
+            let mut at = 0;
+            while at < entry.stored {
+                ctx.check()?;
+                let length = CHUNK.min(entry.stored - at);
+                match zip.file().read(header.data + at, length) {
+                    Ok(bytes) => crc.update(&bytes),
+                    Err(error) => return Ok(Some(format!("Can't be read: {error}."))),
+                }
+                at += length;
+            }
+            let found = crc.finalize();
+            Ok((found != entry.crc).then(|| format!("The CRC-32 is {found:08x}; the directory says {:08x}. The bytes are damaged.", entry.crc)))
+        })
+        .collect::<Result<_, Error>>()?;
+    for (entry, message) in directory.entries.iter().zip(wrong) {
+        if let Some(message) = message {
+            report.add(Rule::ZipCrc, member(entry), message);
+        }
+    }
+    Ok(())
+}
+
+/// Every row's position against the member that its ids name.
+fn check_positions(
+    zip: &ZipReader,
+    directory: &Directory,
+    headers: &[Option<LocalHeader>],
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    let ready = (0..zip.levels().count()).all(|level| {
+        let fields = zip.levels().fields(level);
+        ["id", "type"].iter().all(|name| fields.iter().any(|field| field.name == *name))
+    });
+    if !ready {
+        return Ok(());
+    }
+    let tree = zip.levels().skeleton(ctx)?;
+    let by_name: HashMap<&str, usize> = directory.entries.iter().enumerate().map(|(index, entry)| (&*entry.name, index)).collect();
+    let mut named = vec![false; directory.entries.len()];
+    for (depth, level) in tree.levels.iter().enumerate() {
+        let positions = zip.levels().positions(depth, ctx)?;
+        for row in 0..level.len() as u32 {
+            if row % 4096 == 0 {
+                ctx.check()?;
+            }
+            let path = tree.path(depth, row);
+            let name = match level.folder[row as usize] {
+                true => format!("DATA/{}/{META_NAME}", path.to_archive()),
+                false => format!("DATA/{}", path.to_archive()),
+            };
+            let at = Location::Sample { level: depth, row, path };
+            let Some(&index) = by_name.get(name.as_str()) else {
+                report.add(Rule::ZipMissing, at, format!("{} is not in the archive.", name.escape_debug()));
+                continue;
+            };
+            named[index] = true;
+            let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else { continue };
+            match positions.range(row) {
+                Some(range) if range != (header.data, entry.size) => {
+                    let message = format!(
+                        "internal:offset and internal:size say {} bytes at {}; the sample is {} bytes at {}.",
+                        range.1, range.0, entry.size, header.data
+                    );
+                    report.add(Rule::ZipOffset, at, message);
+                }
+                None => report.add(Rule::ZipOffset, at, "internal:offset or internal:size is missing or negative."),
+                Some(_) => {}
+            }
+        }
+    }
+    let own = |name: &str| name == "TACO_HEADER" || name == "COLLECTION.json" || is_level(name);
+    for (entry, named) in directory.entries.iter().zip(named) {
+        if !named && !own(&entry.name) {
+            report.add(Rule::ZipStray, member(entry), "No level names this member.");
+        }
+    }
+    Ok(())
+}
+
+fn is_level(name: &str) -> bool {
+    name.strip_prefix("METADATA/level").and_then(|rest| rest.strip_suffix(".parquet")).is_some_and(|n| n.parse::<u8>().is_ok())
+}
