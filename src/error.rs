@@ -136,6 +136,32 @@ impl Error {
         if self.is_cancelled() { 130 } else { 2 }
     }
 
+    /// The sentence and its reasons without the place, for findings, which have a place of their own.
+    pub fn sentence(&self) -> String {
+        let mut text = self.summary.clone();
+        let mut below = std::error::Error::source(self);
+        while let Some(error) = below {
+            match error.downcast_ref::<Error>() {
+                Some(own) => text.push_str(&format!(": {}", own.summary)),
+                None => text.push_str(&format!(": {error}")),
+            }
+            below = error.source();
+        }
+        let mut letters = text.chars();
+        // Names of files and members keep their spelling: only plain words are capitalised.
+        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+        let mut text = first + letters.as_str();
+        if !text.ends_with('.') {
+            text.push('.');
+        }
+        if let Some(hint) = self.hints.first() {
+            let mut letters = hint.chars();
+            let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+            text.push_str(&format!(" {first}{}.", letters.as_str().trim_end_matches('.')));
+        }
+        text
+    }
+
     /// The error as several lines: the sentence and place, the reasons below it, the next steps.
     pub fn report(&self) -> String {
         let mut text = self.to_string();

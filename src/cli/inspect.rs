@@ -22,8 +22,7 @@ pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
         let levels: Vec<Json> = (0..levels.count())
             .map(|level| {
                 let fields = levels.fields(level);
-                let columns: Vec<Json> =
-                    fields.iter().map(|f| json!({ "name": f.name, "type": dtype_name(&f.dtype) })).collect();
+                let columns: Vec<Json> = fields.iter().map(|f| json!({ "name": f.name, "type": dtype_name(&f.dtype) })).collect();
                 json!({ "level": level, "rows": levels.rows(level), "columns": columns })
             })
             .collect();

@@ -85,7 +85,9 @@ impl Assembly {
             ctx.check()?;
             // Which FOLDER row of the level above each tortilla belongs to.
             let owners: Vec<u32> = match depth.checked_sub(1) {
-                Some(above) => (0..tree.levels[above].len() as u32).filter(|&row| tree.levels[above].folder[row as usize]).collect(),
+                Some(above) => {
+                    (0..tree.levels[above].len() as u32).filter(|&row| tree.levels[above].folder[row as usize]).collect()
+                }
                 None => vec![0],
             };
             levels.push(lay_out(&tree, depth, &tortillas, &owners)?);
@@ -210,8 +212,9 @@ fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32
         for field in tortilla.schema.iter() {
             match place.get(field.name.as_str()) {
                 None => {
-                    check_field_name(&field.name)
-                        .map_err(|fault| Error::invalid(format!("the field name \"{}\" {fault}", field.name)).at(format!("level{depth}")))?;
+                    check_field_name(&field.name).map_err(|fault| {
+                        Error::invalid(format!("the field name \"{}\" {fault}", field.name)).at(format!("level{depth}"))
+                    })?;
                     place.insert(&field.name, fields.len());
                     fields.push(field.clone());
                 }
@@ -266,5 +269,9 @@ fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32
     });
     let full = fields.len() + 2;
     let partial = owners.iter().zip(meta_sets).filter(|(_, set)| set.len() < full).map(|(&owner, set)| (owner, set.into()));
-    Ok(AssemblyLevel { sources: sources.collect(), meta_columns: if depth == 0 { HashMap::new() } else { partial.collect() }, batch })
+    Ok(AssemblyLevel {
+        sources: sources.collect(),
+        meta_columns: if depth == 0 { HashMap::new() } else { partial.collect() },
+        batch,
+    })
 }

@@ -70,9 +70,9 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
 /// The key under which a field's description travels in an Arrow schema between draft and writer.
 pub(super) const DESCRIPTION: &str = "taco:description";
 
-/// The type's name with list elements called `item`, as the tools name them before writing.
+/// The type's name in lower case with list elements called `item`, as the tools name them before writing.
 fn in_memory_name(dtype: &DataType) -> String {
-    dtype_name(dtype).replace("<element: ", "<item: ")
+    dtype_name(dtype).to_lowercase().replace("<element: ", "<item: ")
 }
 
 fn standard_description(name: &str) -> &'static str {

@@ -167,7 +167,9 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
         _ if size == 0 => "this file is empty",
         _ => "this file is not a TACO dataset",
     };
-    Err(Error::format(what).at_path(path).hint("a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/"))
+    Err(Error::format(what)
+        .at_path(path)
+        .hint("a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/"))
 }
 
 #[cfg(test)]

@@ -98,11 +98,8 @@ impl LevelSet {
         }
         let names = ["internal:offset", "internal:size", "internal:relative_path"];
         let table = slot.head.decode_columns(Some(&names), ctx)?;
-        let positions = Positions {
-            offsets: table.integers(names[0])?,
-            sizes: table.integers(names[1])?,
-            paths: table.strings(names[2])?,
-        };
+        let positions =
+            Positions { offsets: table.integers(names[0])?, sizes: table.integers(names[1])?, paths: table.strings(names[2])? };
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 

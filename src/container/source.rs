@@ -90,7 +90,9 @@ impl LocalFile {
     /// A Parquet file that is a range of this one.
     pub fn parquet(&self, offset: u64, size: u64) -> Result<ParquetSlice> {
         if !self.contains(offset, size) {
-            return Err(Error::format(format!("the table at {offset} with {size} bytes lies outside the file")).at_path(self.path()));
+            return Err(
+                Error::format(format!("the table at {offset} with {size} bytes lies outside the file")).at_path(self.path())
+            );
         }
         let file = self.clone();
         Ok(ParquetSlice::new(size, move |start, length| {

@@ -82,7 +82,12 @@ impl Sources {
     }
 
     /// Streams a source through `sink`; returns when it was last changed.
-    pub fn stream(&self, source: &RowSource, ctx: &JobContext, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Option<SystemTime>> {
+    pub fn stream(
+        &self,
+        source: &RowSource,
+        ctx: &JobContext,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Option<SystemTime>> {
         let (mut read, size, modified): (Box<dyn FnMut(u64, &mut [u8]) -> Result<()>>, u64, _) = match source {
             RowSource::Asset { path: AssetPath::File(path), size } => {
                 let (mut file, modified) = open_planned(path, *size)?;

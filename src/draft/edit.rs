@@ -169,7 +169,10 @@ fn remove(dataset: &mut Dataset, parent: NodePath, at: u32, count: u32) -> Resul
     let tortilla = tortilla_mut(dataset, &parent)?;
     let range = at as usize..at as usize + count as usize;
     if range.end > tortilla.samples.len() {
-        return Err(Error::usage(format!("there are no {count} samples from position {at}; the tortilla has {}", tortilla.samples.len())));
+        return Err(Error::usage(format!(
+            "there are no {count} samples from position {at}; the tortilla has {}",
+            tortilla.samples.len()
+        )));
     }
     let samples = tortilla.samples.drain(range).collect();
     Ok(Edit::Insert { parent, at, samples })
@@ -413,7 +416,10 @@ mod tests {
             Edit::SetValue { sample: path(&[0]), field: "none".into(), value: Value::Null },
             Edit::Batch {
                 label: "half".into(),
-                edits: vec![Edit::Rename { sample: path(&[0]), id: "z".into() }, Edit::Remove { parent: path(&[]), at: 7, count: 1 }],
+                edits: vec![
+                    Edit::Rename { sample: path(&[0]), id: "z".into() },
+                    Edit::Remove { parent: path(&[]), at: 7, count: 1 },
+                ],
             },
         ];
         for edit in bad {

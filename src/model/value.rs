@@ -131,8 +131,9 @@ impl<'de> serde::Deserialize<'de> for Value {
     }
 }
 
-/// The type's name as `taco:field_schema` writes it: `str(pyarrow type).lower()`, for example `list<item: double>`,
-/// `timestamp[us, tz=utc]`. List elements keep the field name that the type has (`item` in memory, `element` in Parquet).
+/// The type's name in Arrow's notation, from which `taco:field_schema` differs only by being in lower case:
+/// `list<item: double>`, `timestamp[us, tz=UTC]`. List elements keep the field name that the type has (`item` in memory,
+/// `element` in Parquet).
 pub fn dtype_name(dtype: &DataType) -> String {
     fn unit(unit: &TimeUnit) -> &'static str {
         match unit {
@@ -169,15 +170,14 @@ pub fn dtype_name(dtype: &DataType) -> String {
         DataType::Time64(u) => format!("time64[{}]", unit(u)),
         DataType::Duration(u) => format!("duration[{}]", unit(u)),
         DataType::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
-        DataType::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={}]", unit(u), zone.to_lowercase()),
+        DataType::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit(u)),
         DataType::List(item) => format!("list<{}: {}>", item.name(), dtype_name(item.data_type())),
         DataType::LargeList(item) => format!("large_list<{}: {}>", item.name(), dtype_name(item.data_type())),
         DataType::FixedSizeList(item, size) => {
             format!("fixed_size_list<{}: {}>[{size}]", item.name(), dtype_name(item.data_type()))
         }
         DataType::Struct(fields) => {
-            let fields: Vec<_> =
-                fields.iter().map(|f| format!("{}: {}", f.name().to_lowercase(), dtype_name(f.data_type()))).collect();
+            let fields: Vec<_> = fields.iter().map(|f| format!("{}: {}", f.name(), dtype_name(f.data_type()))).collect();
             format!("struct<{}>", fields.join(", "))
         }
         DataType::Dictionary(index, values) => {
@@ -220,7 +220,7 @@ mod tests {
         let list = |inner| DataType::List(Arc::new(Field::new("item", inner, true)));
         for (dtype, name) in [
             (DataType::Float32, "float"),
-            (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), "timestamp[us, tz=utc]"),
+            (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), "timestamp[us, tz=UTC]"),
             (list(list(DataType::Float32)), "list<item: list<item: float>>"),
             (DataType::Decimal128(20, 4), "decimal128(20, 4)"),
             (

@@ -156,7 +156,9 @@ impl Document {
             Document::Draft(document) => document.derived().fields.get(level).cloned().unwrap_or_default(),
             Document::Opened(open) => {
                 let fields = open.reader.levels().fields(level).into_iter();
-                fields.filter(|field| !matches!(field.name.as_str(), "id" | "type") && !field.name.starts_with("internal:")).collect()
+                fields
+                    .filter(|field| !matches!(field.name.as_str(), "id" | "type") && !field.name.starts_with("internal:"))
+                    .collect()
             }
         }
     }

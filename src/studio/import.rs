@@ -63,8 +63,10 @@ fn scan(
         return Ok(None);
     }
     if depth >= MAX_LEVELS - 1 {
-        return Err(Error::usage(format!("folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"))
-            .at_path(path));
+        return Err(Error::usage(format!(
+            "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"
+        ))
+        .at_path(path));
     }
     let samples = children(path, depth + 1, report, ctx)?;
     if samples.is_empty() {
@@ -99,7 +101,8 @@ fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Opti
         return None;
     };
     let lower = text.to_lowercase();
-    let junk = text.starts_with('.') || text == META_NAME || lower.ends_with(".aux.xml") || lower == "thumbs.db" || lower == "desktop.ini";
+    let junk =
+        text.starts_with('.') || text == META_NAME || lower.ends_with(".aux.xml") || lower == "thumbs.db" || lower == "desktop.ini";
     if junk {
         report.skipped.push(format!("{}: not data", path.display()));
         return None;

@@ -72,7 +72,12 @@ fn collection() -> Collection {
         ("id", json!("river-floods-sample")),
         ("dataset_version", json!("1.0.0")),
         ("title", json!("Six rivers before and after a flood")),
-        ("description", json!("Invented four-band scenes of river valleys before and after a flood, with a water mask. Drawn by a formula; made to try Taco Studio with.")),
+        (
+            "description",
+            json!(
+                "Invented four-band scenes of river valleys before and after a flood, with a water mask. Drawn by a formula; made to try Taco Studio with."
+            ),
+        ),
         ("licenses", json!(["CC0-1.0"])),
         ("providers", json!([{ "name": "Taco Studio", "roles": ["producer"], "url": null, "links": null }])),
         ("tasks", json!(["semantic-segmentation"])),
@@ -179,7 +184,13 @@ fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
             geotransform,
             nodata: Some(0.0),
             palette: None,
-            options: vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2"), ("TILED", "YES"), ("BLOCKXSIZE", "128"), ("BLOCKYSIZE", "128")],
+            options: vec![
+                ("COMPRESS", "DEFLATE"),
+                ("PREDICTOR", "2"),
+                ("TILED", "YES"),
+                ("BLOCKXSIZE", "128"),
+                ("BLOCKYSIZE", "128"),
+            ],
         };
         write_geotiff(&folder.join(name), &raster)?;
     }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder, new_null_array,
-};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder, new_null_array};
 use arrow::datatypes::*;
 
 use crate::error::{Error, Result};
@@ -199,7 +197,6 @@ pub fn inferred(value: &Value) -> DataType {
         Value::Other(array) => array.data_type().clone(),
     }
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ mod sidecar;
 
 pub use cells::{cell_json, cell_text, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
-pub use parquet_io::{ParquetOptions, ParquetSlice, TableHead, written_field, written_schema, write_parquet};
+pub use parquet_io::{ParquetOptions, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use sidecar::read_sidecar;
 
 use std::sync::Arc;

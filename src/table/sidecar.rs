@@ -28,7 +28,10 @@ pub fn read_sidecar(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
 
 fn read_csv(mut file: File, path: &Path, ctx: &JobContext) -> Result<LevelTable> {
     let wrong = |error: arrow::error::ArrowError| {
-        Error::format("the metadata table can't be read as CSV").because(error).at_path(path).hint("save it as UTF-8 with a header line")
+        Error::format("the metadata table can't be read as CSV")
+            .because(error)
+            .at_path(path)
+            .hint("save it as UTF-8 with a header line")
     };
     let mut text = String::new();
     file.read_to_string(&mut text).io_at("read the metadata table as UTF-8", path)?;

@@ -85,7 +85,9 @@ fn check_list(collection: &Collection, key: &str, required: bool, report: &mut R
             for (index, item) in items.iter().enumerate() {
                 match item {
                     Json::String(text) if !text.trim().is_empty() => {}
-                    Json::String(_) => report.add(Rule::CollectionType, at(format!("{key}/{index}")), format!("{key} has an empty entry.")),
+                    Json::String(_) => {
+                        report.add(Rule::CollectionType, at(format!("{key}/{index}")), format!("{key} has an empty entry."))
+                    }
                     other => wrong_type(&format!("{key}/{index}"), other, "text", report),
                 }
             }
@@ -155,7 +157,11 @@ fn check_title(collection: &Collection, report: &mut Report) {
         Some(Json::String(title)) => {
             let length = title.chars().count();
             if length > TITLE_MAX {
-                report.add(Rule::CollectionTitle, at("title"), format!("The title has {length} characters; {TITLE_MAX} is the limit."));
+                report.add(
+                    Rule::CollectionTitle,
+                    at("title"),
+                    format!("The title has {length} characters; {TITLE_MAX} is the limit."),
+                );
             }
         }
         Some(other) => wrong_type("title", other, "text", report),
@@ -256,7 +262,10 @@ mod tests {
         assert_eq!(set("curators", json!([{}])), one(Rule::CollectionContact, "curators/0/name"));
         assert_eq!(set("title", json!("x".repeat(251))), one(Rule::CollectionTitle, "title"));
         assert_eq!(set("extent", json!({"spatial": [0, 10, 0, -10]})), one(Rule::CollectionExtent, "extent/spatial"));
-        assert_eq!(set("extent", json!({"temporal": ["2024-01-01", "2023-01-01"]})), one(Rule::CollectionExtent, "extent/temporal"));
+        assert_eq!(
+            set("extent", json!({"temporal": ["2024-01-01", "2023-01-01"]})),
+            one(Rule::CollectionExtent, "extent/temporal")
+        );
         assert_eq!(set("keywords", json!(null)), one(Rule::CollectionKeywords, "keywords"));
     }
 }

@@ -22,7 +22,11 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
                 Some(field) if is_text(&field.dtype) => {}
                 Some(field) => {
                     readable = false;
-                    report.add(Rule::LevelColumns, at(name), format!("{name} is {}; it has to be string.", dtype_name(&field.dtype)));
+                    report.add(
+                        Rule::LevelColumns,
+                        at(name),
+                        format!("{name} is {}; it has to be string.", dtype_name(&field.dtype)),
+                    );
                 }
                 None => {
                     readable = false;
@@ -39,7 +43,8 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         }
         for name in needed {
             // Readers never use the parent of level 0, and the path only in a FOLDER.
-            let used = !(name == "internal:parent_id" && level == 0) && !(name.ends_with("path") && reader.info().format == Format::Zip);
+            let used =
+                !(name == "internal:parent_id" && level == 0) && !(name.ends_with("path") && reader.info().format == Format::Zip);
             match find(name) {
                 None => {
                     let severity = if used { Severity::Error } else { Severity::Warning };
@@ -91,7 +96,9 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     };
     let declared: PitSchema = match serde_json::from_value(declared.clone()) {
         Ok(schema) => schema,
-        Err(error) => return report.add(Rule::PitDeclared, at(), format!("taco:pit_schema is not in the form that readers need: {error}.")),
+        Err(error) => {
+            return report.add(Rule::PitDeclared, at(), format!("taco:pit_schema is not in the form that readers need: {error}."));
+        }
     };
     for (level, patterns) in &declared.hierarchy {
         for (index, pattern) in patterns.iter().enumerate() {
@@ -167,7 +174,9 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         for field in &found {
             let name = &field.name;
             match said.iter().find(|(said, _)| said == name) {
-                None => report.add(Rule::FieldSchema, place(), format!("{key} has the column {name}, which taco:field_schema lacks.")),
+                None => {
+                    report.add(Rule::FieldSchema, place(), format!("{key} has the column {name}, which taco:field_schema lacks."))
+                }
                 Some((_, dtype)) if comparable(dtype) != comparable(&dtype_name(&field.dtype)) => {
                     let message = format!("{name} is {}; taco:field_schema says {dtype}.", dtype_name(&field.dtype));
                     report.add(Rule::FieldSchema, place(), message);
@@ -193,14 +202,17 @@ fn comparable(name: &str) -> String {
 
 fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let numbers = |value: &Json| -> Option<Vec<f64>> { value.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect() };
-    let Some([west, south, east, north]) = reader.collection().get("extent").and_then(numbers).and_then(|v| <[f64; 4]>::try_from(v).ok())
+    let Some([west, south, east, north]) =
+        reader.collection().get("extent").and_then(numbers).and_then(|v| <[f64; 4]>::try_from(v).ok())
     else {
         return Ok(());
     };
     const SLACK: f64 = 1e-9;
     for level in 0..reader.levels().count() {
         let names: Vec<String> = reader.levels().fields(level).into_iter().map(|field| field.name).collect();
-        let Some(name) = ["stac:centroid", "istac:centroid"].into_iter().find(|name| names.iter().any(|n| n == name)) else { continue };
+        let Some(name) = ["stac:centroid", "istac:centroid"].into_iter().find(|name| names.iter().any(|n| n == name)) else {
+            continue;
+        };
         let Some(head) = reader.levels().head(level) else { continue };
         let table = head.decode_columns(Some(&[name]), ctx)?;
         let mut outside = 0;
@@ -211,7 +223,8 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
                 let crate::model::Value::Bytes(bytes) = crate::table::value_at(column, row) else { continue };
                 let Some((x, y)) = wkb_point(&bytes) else { continue };
                 seen += 1;
-                let lon = if west <= east { (west - SLACK..=east + SLACK).contains(&x) } else { x >= west - SLACK || x <= east + SLACK };
+                let lon =
+                    if west <= east { (west - SLACK..=east + SLACK).contains(&x) } else { x >= west - SLACK || x <= east + SLACK };
                 if !(lon && (south - SLACK..=north + SLACK).contains(&y)) {
                     outside += 1;
                     if outside == 1 {
@@ -221,7 +234,8 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
             }
         }
         if outside > 0 {
-            let message = format!("{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.");
+            let message =
+                format!("{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.");
             report.add(Rule::ExtentCovers, Location::Collection("extent/spatial".into()), message);
         }
         return Ok(());

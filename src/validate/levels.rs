@@ -52,7 +52,8 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
                 }
                 let found = if paths.is_valid(row) { paths.value(row) } else { "null" };
                 if found != wanted {
-                    let message = format!("internal:relative_path is {}; the ids say {}.", found.escape_default(), wanted.escape_default());
+                    let message =
+                        format!("internal:relative_path is {}; the ids say {}.", found.escape_default(), wanted.escape_default());
                     report.add(Rule::RelativePath, at(row), message);
                 }
             }

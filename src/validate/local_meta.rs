@@ -46,7 +46,7 @@ fn check_folder(
         Err(error) => {
             // A member that is not there at all is reported by the container's own check.
             if error.kind() != Kind::Io && !error.summary().contains("not in the archive") {
-                report.add(Rule::LocalMeta, at(), format!("Its __meta__ can't be read: {error}."));
+                report.add(Rule::LocalMeta, at(), format!("Its __meta__ can't be read. {}", error.sentence()));
             }
             return Ok(());
         }
@@ -57,11 +57,14 @@ fn check_folder(
         report.add(Rule::LocalMeta, at(), "Its __meta__ has no id or no type column.");
         return Ok(());
     };
-    let said: Vec<(&str, &str)> =
-        (0..ids.len()).map(|i| (if ids.is_valid(i) { ids.value(i) } else { "" }, if kinds.is_valid(i) { kinds.value(i) } else { "" })).collect();
+    let said: Vec<(&str, &str)> = (0..ids.len())
+        .map(|i| (if ids.is_valid(i) { ids.value(i) } else { "" }, if kinds.is_valid(i) { kinds.value(i) } else { "" }))
+        .collect();
     let wanted: Vec<(&str, &str)> = children.iter().map(|&child| (below.id(child), below.kind(child).as_str())).collect();
     if said != wanted {
-        let list = |rows: &[(&str, &str)]| rows.iter().take(8).map(|(id, _)| id.escape_default().to_string()).collect::<Vec<_>>().join(" ");
+        let list = |rows: &[(&str, &str)]| {
+            rows.iter().take(8).map(|(id, _)| id.escape_default().to_string()).collect::<Vec<_>>().join(" ")
+        };
         let message = format!(
             "Its __meta__ lists {} children ({}); the level table has {} ({}).",
             said.len(),

@@ -66,7 +66,7 @@ fn unreadable(error: &Error) -> Finding {
     } else {
         Rule::Unreadable
     };
-    Finding::new(rule, Location::Dataset, format!("{text}."))
+    Finding::new(rule, Location::Dataset, error.sentence())
 }
 
 /// Checks an opened dataset. Deep reads every member and compares its CRC, and every `__meta__` value.

@@ -220,6 +220,9 @@ mod tests {
     fn mixed_roots_empty_folders_and_twins() {
         let found = findings(vec![file("a"), file("a"), folder("b", vec![])]);
         let rules: Vec<Rule> = found.iter().map(|f| f.0).collect();
-        assert!(rules.contains(&Rule::PitMixed) && rules.contains(&Rule::PitEmptyFolder) && rules.contains(&Rule::IdUnique), "{found:?}");
+        assert!(
+            rules.contains(&Rule::PitMixed) && rules.contains(&Rule::PitEmptyFolder) && rules.contains(&Rule::IdUnique),
+            "{found:?}"
+        );
     }
 }

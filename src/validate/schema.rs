@@ -43,7 +43,8 @@ fn check_level(depth: usize, tortillas: &[&Tortilla], owners: &[u32], tree: &Ske
                 }
                 Some(_) => {}
                 None => {
-                    let message = format!("{} is only in some tortillas of level {depth}. Add it to all, or remove it.", field.name);
+                    let message =
+                        format!("{} is only in some tortillas of level {depth}. Add it to all, or remove it.", field.name);
                     report.add(Rule::PitSchemaUniform, at(), message);
                 }
             }

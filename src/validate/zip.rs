@@ -18,7 +18,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     let directory = match zip.directory() {
         Ok(directory) => directory,
         Err(error) => {
-            report.add(Rule::ZipStructure, Location::Dataset, format!("{error}."));
+            report.add(Rule::ZipStructure, Location::Dataset, error.sentence());
             return Ok(());
         }
     };
@@ -105,8 +105,10 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalH
         match by_name.get(name.as_str()) {
             None => report.add(Rule::ZipHeader, at(), format!("{name} is not in the archive.")),
             Some(&range) if range != (entry.offset, entry.size) => {
-                let message =
-                    format!("{name} is said to be {} bytes at {}; it is {} bytes at {}.", entry.size, entry.offset, range.1, range.0);
+                let message = format!(
+                    "{name} is said to be {} bytes at {}; it is {} bytes at {}.",
+                    entry.size, entry.offset, range.1, range.0
+                );
                 report.add(Rule::ZipHeader, at(), message);
             }
             Some(_) => {}
@@ -142,12 +144,13 @@ fn check_crc(
                 let length = CHUNK.min(entry.stored - at);
                 match zip.file().read(header.data + at, length) {
                     Ok(bytes) => crc.update(&bytes),
-                    Err(error) => return Ok(Some(format!("Can't be read: {error}."))),
+                    Err(error) => return Ok(Some(format!("Can't be read. {}", error.sentence()))),
                 }
                 at += length;
             }
             let found = crc.finalize();
-            Ok((found != entry.crc).then(|| format!("The CRC-32 is {found:08x}; the directory says {:08x}. The bytes are damaged.", entry.crc)))
+            Ok((found != entry.crc)
+                .then(|| format!("The CRC-32 is {found:08x}; the directory says {:08x}. The bytes are damaged.", entry.crc)))
         })
         .collect::<Result<_, Error>>()?;
     for (entry, message) in directory.entries.iter().zip(wrong) {

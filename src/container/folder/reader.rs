@@ -27,7 +27,9 @@ impl FolderReader {
             }
             let file = LocalFile::open(&table)?;
             let head = file.parquet(0, file.size_bytes()).and_then(TableHead::read);
-            heads.push(head.map_err(|e| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(e).at_path(path))?);
+            heads.push(
+                head.map_err(|e| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(e).at_path(path))?,
+            );
         }
         if heads.is_empty() {
             return Err(Error::format("the folder has no METADATA/level0.parquet").at_path(path));
@@ -36,7 +38,7 @@ impl FolderReader {
         let mut notes = Vec::new();
         let read = std::fs::read(&file).io_at("read COLLECTION.json", &file).and_then(|bytes| parse_collection(&bytes));
         let collection = read.unwrap_or_else(|error| {
-            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), format!("{error}.")));
+            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
             Collection::default()
         });
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };

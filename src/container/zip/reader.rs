@@ -40,7 +40,7 @@ impl ZipReader {
                 None
             }
             Err(error) => {
-                notes.push(Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), format!("{}.", error.summary())));
+                notes.push(Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), error.sentence()));
                 None
             }
         };
@@ -65,7 +65,7 @@ impl ZipReader {
         let collection = match read_collection(&file, collection_entry) {
             Ok(collection) => collection,
             Err(error) => {
-                notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), format!("{error}.")));
+                notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
                 Collection::default()
             }
         };
