@@ -1,0 +1,218 @@
+//! Tables as lazy frames: scans of Parquet bytes, the path column, `data`, and the flat views. Nothing is computed here.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType as ArrowType, Field as ArrowField, Schema as ArrowSchema};
+use polars::prelude::*;
+
+use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::PAD_PREFIX;
+use crate::table::{ParquetOptions, write_parquet};
+
+/// A frame that gives the rows of one table when it is collected.
+pub(super) fn frame(tables: &Tables, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
+    match name {
+        TableName::Level(level) => level_frame(tables, level, ctx),
+        TableName::Data => {
+            let frame = level_frame(tables, 0, ctx)?;
+            let has_text_id = tables.stored_columns(0).iter().any(|field| field.name == "id" && is_text(&field.dtype));
+            let padding = || col("id").str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
+            Ok(if has_text_id { frame.filter(padding().not()) } else { frame })
+        }
+        TableName::Flat(level) => flat_frame(tables, level, ctx),
+    }
+}
+
+fn is_text(dtype: &ArrowType) -> bool {
+    matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+}
+
+fn level_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+    let bytes = parquet_bytes(tables, level, ctx)?;
+    let sources = ScanSources::Buffers(Arc::from([bytes.into()]));
+    let arguments = ScanArgsParquet { glob: false, cache: false, hive_options: HiveOptions::new_disabled(), ..Default::default() };
+    let scan = LazyFrame::scan_parquet_sources(sources, arguments)
+        .map_err(|error| Error::format(format!("level {level} can't be queried")).because(error.to_string()))?;
+    Ok(match vsi_column(tables, level) {
+        Some(path) => {
+            // A path that a writer stored is of the place where it was written.
+            let stored = tables.stored_columns(level);
+            let others: Vec<Expr> = stored.iter().filter(|field| field.name != VSI).map(|field| col(field.name.as_str())).collect();
+            scan.select(others.into_iter().chain([path]).collect::<Vec<_>>())
+        }
+        None => scan,
+    })
+}
+
+/// The level as Parquet bytes that polars can read: as they lie in the container where possible.
+fn parquet_bytes(tables: &Tables, level: usize, ctx: &JobContext) -> Result<Vec<u8>> {
+    let readable = tables.stored_columns(level).iter().all(|field| plain_type(&field.dtype).is_none());
+    match &tables.levels[level] {
+        Level::Parquet(head) if readable => {
+            let bytes = head.slice().bytes();
+            let bytes = bytes
+                .map_err(|error| Error::new(crate::error::Kind::Io, format!("level {level} could not be read")).because(error))?;
+            Ok(bytes.into())
+        }
+        _ => {
+            let table = tables.decode(level, ctx)?;
+            let (schema, batches) = plain_table(table.schema(), table.batches())?;
+            let options = ParquetOptions { zstd_level: 1, content_defined_chunking: false, ..Default::default() };
+            write_parquet(&schema, &batches, &options)
+        }
+    }
+}
+
+/// The type that stands in for one that this build of polars has not; `None` when it has it.
+fn plain_type(dtype: &ArrowType) -> Option<ArrowType> {
+    match dtype {
+        ArrowType::Dictionary(_, values) => Some(plain_type(values).unwrap_or_else(|| values.as_ref().clone())),
+        ArrowType::RunEndEncoded(_, values) => Some(plain_type(values.data_type()).unwrap_or_else(|| values.data_type().clone())),
+        ArrowType::Float16 => Some(ArrowType::Float32),
+        ArrowType::Decimal32(..) | ArrowType::Decimal64(..) | ArrowType::Decimal256(..) => Some(ArrowType::Float64),
+        ArrowType::FixedSizeBinary(_) => Some(ArrowType::Binary),
+        ArrowType::Interval(_) => Some(ArrowType::Utf8),
+        ArrowType::List(item) => plain_type(item.data_type()).map(|inner| ArrowType::List(renamed(item, inner))),
+        ArrowType::LargeList(item) => plain_type(item.data_type()).map(|inner| ArrowType::LargeList(renamed(item, inner))),
+        ArrowType::Struct(fields) if fields.iter().any(|field| plain_type(field.data_type()).is_some()) => {
+            let plain = |field: &Arc<ArrowField>| {
+                renamed(field, plain_type(field.data_type()).unwrap_or_else(|| field.data_type().clone()))
+            };
+            Some(ArrowType::Struct(fields.iter().map(plain).collect()))
+        }
+        ArrowType::Map(entries, _) => {
+            let inner = plain_type(entries.data_type()).unwrap_or_else(|| entries.data_type().clone());
+            Some(ArrowType::List(renamed(entries, inner)))
+        }
+        _ => None,
+    }
+}
+
+fn renamed(field: &ArrowField, dtype: ArrowType) -> Arc<ArrowField> {
+    Arc::new(ArrowField::new(field.name(), dtype, true))
+}
+
+fn plain_table(schema: &ArrowSchema, batches: &[RecordBatch]) -> Result<(ArrowSchema, Vec<RecordBatch>)> {
+    let fields: Vec<ArrowField> = schema
+        .fields()
+        .iter()
+        .map(|field| {
+            ArrowField::new(field.name(), plain_type(field.data_type()).unwrap_or_else(|| field.data_type().clone()), true)
+        })
+        .collect();
+    let plain = Arc::new(ArrowSchema::new(fields));
+    let one = |batch: &RecordBatch| {
+        let columns: Vec<ArrayRef> =
+            batch.columns().iter().zip(plain.fields()).map(|(array, field)| plain_array(array, field)).collect::<Result<_>>()?;
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(plain.clone(), columns, &options)
+            .map_err(|error| Error::internal("the level does not fit its schema").because(error))
+    };
+    let batches = batches.iter().map(one).collect::<Result<_>>()?;
+    Ok((plain.as_ref().clone(), batches))
+}
+
+fn plain_array(array: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
+    if array.data_type() == field.data_type() {
+        return Ok(array.clone());
+    }
+    let failed =
+        |error: arrow::error::ArrowError| Error::format(format!("column {} can't be queried", field.name())).because(error);
+    if let (Some(map), ArrowType::List(item)) = (array.as_any().downcast_ref::<arrow::array::MapArray>(), field.data_type()) {
+        let entries: ArrayRef = Arc::new(map.entries().clone());
+        let entries = arrow::compute::cast(&entries, item.data_type()).map_err(failed)?;
+        let list = arrow::array::ListArray::try_new(
+            item.clone(),
+            map.offsets().clone(),
+            entries,
+            arrow::array::Array::nulls(map).cloned(),
+        );
+        return list.map(|list| Arc::new(list) as ArrayRef).map_err(failed);
+    }
+    arrow::compute::cast(array, field.data_type()).map_err(failed)
+}
+
+/// GDAL's path to each row: FOLDER rows lead to their `__meta__`, as the Python reader has it.
+fn vsi_column(tables: &Tables, level: usize) -> Option<Expr> {
+    if !tables.has_vsi(level) {
+        return None;
+    }
+    let text = |name: &str| col(name).cast(DataType::String);
+    let joined = |parts: Vec<Expr>| concat_str(parts, "", false);
+    let range = || vec![lit("/vsisubfile/"), text("internal:offset"), lit("_"), text("internal:size")];
+    let path = match &tables.base {
+        VsiBase::None => return None,
+        VsiBase::Zip(container) => joined(range().into_iter().chain([lit(format!(",{container}"))]).collect()),
+        VsiBase::Parts(folder) => {
+            joined(range().into_iter().chain([lit(format!(",{folder}/")), text("internal:source_file")]).collect())
+        }
+        VsiBase::Folder(root) => {
+            let relative = if level == 0 { text("id") } else { text("internal:relative_path").str().strip_chars_end(lit("/")) };
+            let below = lit(format!("{root}/DATA/"));
+            let folder = joined(vec![below.clone(), relative.clone(), lit("/__meta__")]);
+            when(text("type").eq(lit("FOLDER"))).then(folder).otherwise(joined(vec![below, relative]))
+        }
+    };
+    Some(path.alias(VSI))
+}
+
+/// Level `level` joined with every level above it. Parents are found by `internal:current_id`, in older files by row number,
+/// in a `.tacocat` per source file.
+fn flat_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+    let mut joined = keyed_frame(tables, 0, ctx)?;
+    for depth in 1..=level {
+        let columns = tables.stored_columns(depth);
+        if !columns.iter().any(|field| field.name == "internal:parent_id") {
+            let summary = format!("level {depth} has no column internal:parent_id, so l{depth} can't be joined");
+            return Err(Error::format(summary).hint(format!("query level{depth} by itself")));
+        }
+        let by_source = (0..=depth).all(|depth| has(tables, depth, "internal:source_file"));
+        let (mut left, mut right) = (vec![col(parent(depth))], vec![col(key(depth - 1))]);
+        if by_source {
+            left.push(col(format!("l{depth}:internal:source_file")));
+            right.push(col(format!("l{}:internal:source_file", depth - 1)));
+        }
+        let arguments = JoinArgs {
+            maintain_order: MaintainOrderJoin::Left,
+            coalesce: JoinCoalesce::KeepColumns,
+            ..JoinArgs::new(JoinType::Inner)
+        };
+        joined = keyed_frame(tables, depth, ctx)?.join(joined, left, right, arguments);
+    }
+    let columns = tables.columns(&format!("l{level}")).unwrap_or_default();
+    Ok(joined.select(columns.iter().map(|field| col(field.name.as_str())).collect::<Vec<_>>()))
+}
+
+fn has(tables: &Tables, level: usize, name: &str) -> bool {
+    tables.stored_columns(level).iter().any(|field| field.name == name)
+}
+
+fn key(level: usize) -> String {
+    format!("__key{level}")
+}
+
+fn parent(level: usize) -> String {
+    format!("__parent{level}")
+}
+
+/// A level with its columns called `l1:…`, its key and its parent's key.
+fn keyed_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+    let mut frame = level_frame(tables, level, ctx)?;
+    let own = if has(tables, level, "internal:current_id") {
+        col("internal:current_id")
+    } else {
+        frame = frame.with_row_index("__row", None);
+        col("__row")
+    };
+    let mut columns = vec![own.cast(DataType::Int64).alias(key(level))];
+    if has(tables, level, "internal:parent_id") {
+        columns.push(col("internal:parent_id").cast(DataType::Int64).alias(parent(level)));
+    }
+    let names = tables.columns(&format!("level{level}")).unwrap_or_default();
+    let shown = names.iter().filter(|field| !is_key(&field.name));
+    columns.extend(shown.map(|field| col(field.name.as_str()).alias(format!("l{level}:{}", field.name))));
+    Ok(frame.select(columns))
+}

@@ -1,0 +1,322 @@
+//! Spellings: what people write for other engines becomes what polars understands, and what it can't do gets an answer with
+//! the spelling that works. Pure text.
+
+/// A piece of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A name or keyword without quotes.
+    Word,
+    /// Anything in quotes, a comment, a number.
+    Closed,
+    /// Blanks.
+    Space,
+    /// One other character.
+    Mark,
+}
+
+type Token<'a> = (Kind, &'a str);
+
+fn tokens(sql: &str) -> Vec<Token<'_>> {
+    let mut found = Vec::new();
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let (kind, length) = match first {
+            '\'' | '"' | '`' => (Kind::Closed, quoted(rest, first)),
+            '-' if rest.starts_with("--") => (Kind::Closed, rest.find('\n').unwrap_or(rest.len())),
+            '/' if rest.starts_with("/*") => (Kind::Closed, rest.find("*/").map_or(rest.len(), |end| end + 2)),
+            c if c.is_whitespace() => (Kind::Space, until(rest, |c| !c.is_whitespace())),
+            c if c.is_ascii_digit() => (Kind::Closed, until(rest, |c| !c.is_alphanumeric() && c != '.' && c != '_')),
+            c if c.is_alphabetic() || c == '_' => (Kind::Word, until(rest, |c| !c.is_alphanumeric() && c != '_')),
+            c => (Kind::Mark, c.len_utf8()),
+        };
+        let (token, after) = rest.split_at(length);
+        found.push((kind, token));
+        rest = after;
+    }
+    found
+}
+
+fn until(text: &str, stop: impl Fn(char) -> bool) -> usize {
+    text.find(stop).unwrap_or(text.len())
+}
+
+/// Length of the quoted piece at the start; a doubled quote is part of it.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut position = 1;
+    while let Some(end) = text[position..].find(quote) {
+        position += end + 1;
+        if !text[position..].starts_with(quote) {
+            return position;
+        }
+        position += 1;
+    }
+    text.len()
+}
+
+/// Functions under another name: what stands before the arguments.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("list_contains", "array_contains("),
+    ("list_has", "array_contains("),
+    ("list_sum", "array_sum("),
+    ("list_avg", "array_mean("),
+    ("list_min", "array_lower("),
+    ("list_max", "array_upper("),
+    ("list_extract", "array_get("),
+    ("list_element", "array_get("),
+    ("list_distinct", "array_unique("),
+    ("list_reverse", "array_reverse("),
+    ("len", "array_length("),
+    ("list", "array_agg("),
+    ("regexp_matches", "regexp_like("),
+    ("approx_count_distinct", "count(DISTINCT "),
+    ("string_split", "string_to_array("),
+    ("str_split", "string_to_array("),
+    ("strlen", "octet_length("),
+    ("ucase", "upper("),
+    ("lcase", "lower("),
+    ("mean", "avg("),
+    ("any_value", "first("),
+    ("arbitrary", "first("),
+    ("quantile", "quantile_cont("),
+    ("prefix", "starts_with("),
+    ("suffix", "ends_with("),
+    ("year", "date_part('year', "),
+    ("month", "date_part('month', "),
+    ("day", "date_part('day', "),
+    ("hour", "date_part('hour', "),
+    ("dayofyear", "date_part('doy', "),
+];
+
+/// The statement in polars' spelling: other names of functions, `FROM` first, and column names with a colon that lack quotes.
+/// `is_column` tells whether a name is one of some table's columns.
+pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
+    let tokens = tokens(sql);
+    let mut out = String::with_capacity(sql.len() + 16);
+    if first_word(&tokens).is_some_and(|word| word.eq_ignore_ascii_case("from")) && !has_word(&tokens, "select") {
+        out.push_str("SELECT * ");
+    }
+    let mut position = 0;
+    while let Some(&(kind, token)) = tokens.get(position) {
+        position += 1;
+        if kind != Kind::Word {
+            out.push_str(token);
+            continue;
+        }
+        if let Some(count) = colon_name(&tokens[position - 1..], is_column) {
+            let name: String = tokens[position - 1..position - 1 + count].iter().map(|(_, text)| *text).collect();
+            out.push_str(&format!("\"{name}\""));
+            position += count - 1;
+            continue;
+        }
+        let opens = tokens.get(position) == Some(&(Kind::Mark, "("));
+        let other = FUNCTIONS.iter().find(|(name, _)| opens && token.eq_ignore_ascii_case(name));
+        match other {
+            Some((_, spelled)) => {
+                out.push_str(spelled);
+                position += 1;
+            }
+            None => out.push_str(token),
+        }
+    }
+    out
+}
+
+/// How many tokens from the first make a column's name with colons, the longest such; `a::b` is a cast.
+fn colon_name(tokens: &[Token], is_column: &dyn Fn(&str) -> bool) -> Option<usize> {
+    let mut name = tokens.first()?.1.to_owned();
+    let (mut count, mut best) = (1, None);
+    while let (Some((Kind::Mark, ":")), Some((Kind::Word, part))) = (tokens.get(count), tokens.get(count + 1)) {
+        name.push(':');
+        name.push_str(part);
+        count += 2;
+        if is_column(&name) {
+            best = Some(count);
+        }
+    }
+    best
+}
+
+fn first_word<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
+    tokens.iter().find(|(kind, text)| *kind == Kind::Word || (*kind == Kind::Mark && *text != "(")).map(|(_, text)| *text)
+}
+
+fn has_word(tokens: &[Token], word: &str) -> bool {
+    tokens.iter().any(|(kind, text)| *kind == Kind::Word && text.eq_ignore_ascii_case(word))
+}
+
+/// True for `SHOW TABLES`.
+pub(super) fn shows_tables(sql: &str) -> bool {
+    let words: Vec<&str> = sql.trim().trim_end_matches(';').split_whitespace().collect();
+    matches!(words.as_slice(), [show, tables] if show.eq_ignore_ascii_case("show") && tables.eq_ignore_ascii_case("tables"))
+}
+
+/// The table that `DESCRIBE` names.
+pub(super) fn described_table(sql: &str) -> Option<String> {
+    let tokens = tokens(sql);
+    let mut words = tokens.iter().filter(|(kind, text)| *kind != Kind::Space && *text != ";");
+    let (_, first) = words.next()?;
+    if !first.eq_ignore_ascii_case("describe") && !first.eq_ignore_ascii_case("desc") {
+        return None;
+    }
+    let (_, name) = words.next()?;
+    words.next().is_none().then(|| name.trim_matches('"').to_owned())
+}
+
+/// Why the statement is none that only reads; `None` when it may run.
+pub(super) fn refused(sql: &str) -> Option<(String, &'static str)> {
+    let tokens = tokens(sql);
+    let Some(word) = first_word(&tokens) else {
+        return Some(("the query is empty".into(), "start with: SELECT * FROM data LIMIT 10"));
+    };
+    let reads = ["select", "with", "from", "values", "show", "explain", "table"];
+    if reads.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        return None;
+    }
+    let word = word.to_uppercase();
+    Some(match word.as_str() {
+        "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY" | "MERGE" => {
+            (format!("{word} changes tables; queries only read"), "edit the dataset as a draft instead")
+        }
+        "SUMMARIZE" => {
+            ("SUMMARIZE is not supported".into(), r#"name the statistics: SELECT min("x"), avg("x"), max("x") FROM data"#)
+        }
+        "PIVOT" | "UNPIVOT" => pivot(),
+        _ => (
+            format!("a query can't start with {}", word.escape_debug()),
+            "start with SELECT, for example: SELECT * FROM data LIMIT 10",
+        ),
+    })
+}
+
+fn pivot() -> (String, &'static str) {
+    (
+        "PIVOT is not supported".into(),
+        "one column for each value: SELECT count(*) FILTER (WHERE split = 'train') AS train FROM data",
+    )
+}
+
+/// Advice for constructs that polars has not. Asked only after a query failed.
+pub(super) fn advice(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let tokens = tokens(sql);
+    let calls = |name: &str| {
+        tokens
+            .windows(2)
+            .any(|pair| pair[0].0 == Kind::Word && pair[0].1.eq_ignore_ascii_case(name) && pair[1] == (Kind::Mark, "("))
+    };
+    let mut found = Vec::new();
+    let mut say = |applies: bool, text: &str| {
+        if applies {
+            found.push(text.to_owned());
+        }
+    };
+    say(has_word(&tokens, "lateral"), "LATERAL is not supported: use a subquery, or CROSS JOIN UNNEST(column)");
+    say(has_word(&tokens, "pivot") || has_word(&tokens, "unpivot"), pivot().1);
+    say(
+        has_word(&tokens, "asof"),
+        "ASOF joins are not supported: join, then keep the nearest with QUALIFY row_number() OVER (…) = 1",
+    );
+    let samples = has_word(&tokens, "sample") || has_word(&tokens, "tablesample");
+    say(samples, "SAMPLE is not supported: use LIMIT, or every tenth row with WHERE \"internal:current_id\" % 10 = 0");
+    say(
+        calls("histogram"),
+        "histogram() is not supported: SELECT floor(x / 10) AS bin, count(*) FROM data GROUP BY bin ORDER BY bin",
+    );
+    say(calls("mode"), "mode() is not supported: SELECT x, count(*) AS n FROM data GROUP BY x ORDER BY n DESC LIMIT 1");
+    say(calls("contains"), "contains() is not supported: use strpos(text, 'part') > 0, or array_contains(list, value)");
+    say(calls("unnest") || calls("flatten"), "UNNEST stands in FROM: SELECT * FROM data CROSS JOIN UNNEST(column) AS t(value)");
+    let is_spatial = |name: &str| name.len() > 3 && name.is_char_boundary(3) && name[..3].eq_ignore_ascii_case("st_");
+    let unknown = |name: &str| is_spatial(name) && !super::functions::is_known(&name.to_lowercase());
+    let spatial = tokens.iter().any(|(kind, text)| *kind == Kind::Word && unknown(text));
+    let there_are = r#"of the ST_ functions there are ST_X, ST_Y and ST_XMin, ST_YMin, ST_XMax, ST_YMax: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
+    say(spatial, there_are);
+    say(calls("date"), "date() reads text; of a time take CAST(column AS DATE)");
+    say(tokens.contains(&(Kind::Mark, "?")), "there are no placeholders: write the value itself");
+    let key = tokens.windows(2).any(|pair| pair[0] == (Kind::Mark, "[") && pair[1].1.starts_with('\''));
+    say(key, "write a field of a struct as (column).field or column.field instead of column['field']");
+    let is_text = |text: &str| text.len() > 2 && text.starts_with('"') && !is_column(text.trim_matches('"'));
+    let double_quoted = tokens.iter().find(|(kind, text)| *kind == Kind::Closed && is_text(text));
+    if let Some((_, text)) = double_quoted {
+        say(true, &format!("{text} is a name; a text stands in single quotes: '{}'", text.trim_matches('"')));
+    }
+    let colon =
+        tokens.windows(3).any(|three| three[0].0 == Kind::Word && three[1] == (Kind::Mark, ":") && three[2].0 == Kind::Word);
+    say(colon, r#"names with a colon stand in double quotes: "stac:crs""#);
+    found
+}
+
+/// Names that could be meant by `name`, best first.
+pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = name.to_lowercase();
+    let mut scored: Vec<(usize, &str)> = known
+        .filter_map(|candidate| {
+            let other = candidate.to_lowercase();
+            let tail = other.rsplit(':').next().unwrap_or(&other);
+            let distance = distance(&wanted, &other).min(distance(&wanted, tail) + 1);
+            let close = distance <= 1 + wanted.chars().count() / 3 || (wanted.len() > 2 && other.contains(&wanted));
+            close.then_some((distance, candidate))
+        })
+        .collect();
+    scored.sort();
+    scored.dedup();
+    scored.into_iter().map(|(_, candidate)| candidate).take(4).collect()
+}
+
+/// Letters to change, add or drop.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let changed = corner + usize::from(left != *right);
+            corner = row[j + 1];
+            row[j + 1] = changed.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(sql: &str) -> String {
+        rewrite(sql, &|name| ["stac:crs", "l1:stac:crs", "split"].contains(&name))
+    }
+
+    #[test]
+    fn names_with_colons_get_their_quotes() {
+        assert_eq!(rewritten("SELECT stac:crs, l1:stac:crs FROM l1"), r#"SELECT "stac:crs", "l1:stac:crs" FROM l1"#);
+        assert_eq!(rewritten("SELECT d.stac:crs, x::int, other:name"), r#"SELECT d."stac:crs", x::int, other:name"#);
+        let closed = r#"SELECT 'stac:crs', "stac:crs" -- stac:crs"#;
+        assert_eq!(rewritten(closed), closed);
+    }
+
+    #[test]
+    fn functions_take_their_other_name_only_where_they_are_called() {
+        assert_eq!(rewritten("SELECT list_contains(a, 1), 'len(x)', year"), "SELECT array_contains(a, 1), 'len(x)', year");
+        assert_eq!(rewritten("SELECT Approx_Count_Distinct(id), YEAR(t)"), "SELECT count(DISTINCT id), date_part('year', t)");
+        assert_eq!(rewritten("  FROM data WHERE split = 'a'"), "SELECT *   FROM data WHERE split = 'a'");
+        assert_eq!(rewritten("SELECT 'it''s', \"a\"\"b\" /* len( */"), "SELECT 'it''s', \"a\"\"b\" /* len( */");
+    }
+
+    #[test]
+    fn only_reading_statements_run() {
+        for sql in ["SELECT 1", "  -- note\n with a as (select 1) select * from a", "(SELECT 1)", "from data"] {
+            assert_eq!(refused(sql), None, "{sql}");
+        }
+        for sql in ["", "DROP TABLE data", "delete from data", "PIVOT data ON x", "hello"] {
+            assert!(refused(sql).is_some(), "{sql}");
+        }
+        assert_eq!(described_table("DESCRIBE level1;").as_deref(), Some("level1"));
+    }
+
+    #[test]
+    fn near_names_are_found() {
+        let known = ["id", "stac:crs", "cloud_cover", "stac:time_start"];
+        assert_eq!(near("cloudcover", known.into_iter()), ["cloud_cover"]);
+        assert_eq!(near("crs", known.into_iter()), ["stac:crs"]);
+        assert!(near("zebra", known.into_iter()).is_empty());
+    }
+}

@@ -1,0 +1,168 @@
+//! The tables that a query may name, and where their rows come from. Nothing is read before a query names a table.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::FieldSpec;
+use crate::table::{LevelTable, TableHead};
+
+/// The computed column.
+pub(super) const VSI: &str = "internal:gdal_vsi";
+
+/// What GDAL's paths to the samples start with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum VsiBase {
+    /// A draft, or a dataset without paths: no `internal:gdal_vsi`.
+    #[default]
+    None,
+    /// Byte ranges of this container, as GDAL writes its path.
+    Zip(Arc<str>),
+    /// Files below `DATA` of this folder.
+    Folder(Arc<str>),
+    /// Byte ranges of the parts in this folder, named by `internal:source_file`.
+    Parts(Arc<str>),
+}
+
+impl VsiBase {
+    /// A ZIP container on this machine.
+    pub fn zip(path: &Path) -> Self {
+        VsiBase::Zip(path.to_string_lossy().into())
+    }
+
+    /// A FOLDER container on this machine.
+    pub fn folder(path: &Path) -> Self {
+        VsiBase::Folder(path.to_string_lossy().trim_end_matches('/').into())
+    }
+
+    /// The folder that holds the parts of a `.tacocat`.
+    pub fn parts(path: &Path) -> Self {
+        VsiBase::Parts(path.to_string_lossy().trim_end_matches('/').into())
+    }
+}
+
+/// Rows of one level.
+#[derive(Clone)]
+pub(super) enum Level {
+    /// A Parquet file; polars reads the columns that the query needs.
+    Parquet(TableHead),
+    /// Decoded rows, of a draft or of a level whose offsets had to be corrected.
+    Decoded(Arc<LevelTable>),
+}
+
+/// The levels of one dataset, from level 0 down. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Tables {
+    pub(super) levels: Vec<Level>,
+    pub(super) base: VsiBase,
+}
+
+impl Tables {
+    /// No levels yet.
+    pub fn new(base: VsiBase) -> Self {
+        Self { levels: Vec::new(), base }
+    }
+
+    /// Adds the next level as a Parquet file. Its offsets are taken as they are: where they are known to be wrong
+    /// (levels below 0 of some files in the wild), add the corrected rows with [`Tables::push_table`] instead.
+    pub fn push_parquet(&mut self, head: TableHead) {
+        self.levels.push(Level::Parquet(head));
+    }
+
+    /// Adds the next level as decoded rows.
+    pub fn push_table(&mut self, table: Arc<LevelTable>) {
+        self.levels.push(Level::Decoded(table));
+    }
+
+    /// The names that a query may use.
+    pub fn names(&self) -> Vec<String> {
+        let count = self.levels.len();
+        let data = (count > 0).then(|| "data".to_owned());
+        data.into_iter().chain((0..count).map(|n| format!("level{n}"))).chain((0..count).map(|n| format!("l{n}"))).collect()
+    }
+
+    /// The columns of a table that [`Tables::names`] lists, in order; `None` for any other name.
+    pub fn columns(&self, name: &str) -> Option<Vec<FieldSpec>> {
+        match TableName::parse(name, self.levels.len())? {
+            TableName::Level(level) => Some(self.level_columns(level)),
+            TableName::Data => Some(self.level_columns(0)),
+            TableName::Flat(level) => {
+                let flat = |level: usize| {
+                    let columns = self.level_columns(level).into_iter().filter(|field| !is_key(&field.name));
+                    columns.map(move |field| FieldSpec::new(format!("l{level}:{}", field.name), field.dtype))
+                };
+                Some((0..=level).rev().flat_map(flat).collect())
+            }
+        }
+    }
+
+    fn level_columns(&self, level: usize) -> Vec<FieldSpec> {
+        let mut columns = self.stored_columns(level);
+        if self.has_vsi(level) {
+            columns.retain(|field| field.name != VSI);
+            columns.push(FieldSpec::new(VSI, arrow::datatypes::DataType::Utf8));
+        }
+        columns
+    }
+
+    /// The columns in the level's file.
+    pub(super) fn stored_columns(&self, level: usize) -> Vec<FieldSpec> {
+        let schema = match self.levels.get(level) {
+            Some(Level::Parquet(head)) => head.schema(),
+            Some(Level::Decoded(table)) => table.schema(),
+            None => return Vec::new(),
+        };
+        schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+    }
+
+    /// True when the level has the columns that paths are made of.
+    pub(super) fn has_vsi(&self, level: usize) -> bool {
+        let columns = self.stored_columns(level);
+        let has = |name: &str| columns.iter().any(|field| field.name == name);
+        match self.base {
+            VsiBase::None => false,
+            VsiBase::Zip(_) => has("internal:offset") && has("internal:size"),
+            VsiBase::Parts(_) => has("internal:offset") && has("internal:size") && has("internal:source_file"),
+            VsiBase::Folder(_) => has("id") && has("type") && (level == 0 || has("internal:relative_path")),
+        }
+    }
+
+    /// The level's rows, decoded.
+    pub(super) fn decode(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
+        match &self.levels[level] {
+            Level::Parquet(head) => head.decode(ctx).map(Arc::new),
+            Level::Decoded(table) => Ok(table.clone()),
+        }
+    }
+}
+
+/// Columns that flat views join on and leave out.
+pub(super) fn is_key(name: &str) -> bool {
+    name == "internal:current_id" || name == "internal:parent_id"
+}
+
+/// A table name that was understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TableName {
+    Level(usize),
+    Data,
+    Flat(usize),
+}
+
+impl TableName {
+    pub fn parse(name: &str, levels: usize) -> Option<Self> {
+        let number = |digits: &str| -> Option<usize> {
+            let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            plain.then(|| digits.parse().ok()).flatten().filter(|level| *level < levels)
+        };
+        match name {
+            "data" if levels > 0 => Some(TableName::Data),
+            _ => match (name.strip_prefix("level").and_then(number), name.strip_prefix('l').and_then(number)) {
+                (Some(level), _) => Some(TableName::Level(level)),
+                (None, Some(level)) => Some(TableName::Flat(level)),
+                (None, None) => None,
+            },
+        }
+    }
+}

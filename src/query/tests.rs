@@ -1,0 +1,311 @@
+//! Queries on small levels made in process.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, DictionaryArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
+};
+use arrow::datatypes::{Float64Type, Int32Type};
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::jobs::JobContext;
+use crate::table::{LevelTable, ParquetOptions, ParquetSlice, TableHead, write_parquet};
+
+fn ctx() -> JobContext {
+    JobContext::default()
+}
+
+fn texts(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+fn numbers(values: &[i64]) -> ArrayRef {
+    Arc::new(Int64Array::from(values.to_vec()))
+}
+
+fn point(x: f64, y: f64) -> Vec<u8> {
+    [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat()
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).expect("is a batch")
+}
+
+/// Three scenes (the last one padding), two files in each of the first two.
+fn levels() -> [RecordBatch; 2] {
+    let points: Vec<Vec<u8>> = vec![point(-75.0, -12.0), point(10.0, 50.0)];
+    let centroids = BinaryArray::from(vec![Some(points[0].as_slice()), Some(points[1].as_slice()), None]);
+    let micros = 1_609_459_200_000_000;
+    let level0 = batch(vec![
+        ("id", texts(&["lima", "bonn", "__TACOPAD__0"])),
+        ("type", texts(&["FOLDER", "FOLDER", "FILE"])),
+        ("stac:crs", texts(&["EPSG:32718", "EPSG:32632", ""])),
+        ("stac:centroid", Arc::new(centroids)),
+        ("stac:time_start", Arc::new(TimestampMicrosecondArray::from(vec![Some(micros), Some(micros + 86_400_000_000), None]))),
+        ("cloud_cover", Arc::new(Float64Array::from(vec![Some(0.25), Some(0.75), None]))),
+        (
+            "stac:geotransform",
+            Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(1.0), Some(2.0)]), Some(vec![]), None])),
+        ),
+        ("internal:current_id", numbers(&[0, 1, 2])),
+        ("internal:parent_id", numbers(&[0, 1, 2])),
+        ("internal:offset", numbers(&[500, 600, 700])),
+        ("internal:size", numbers(&[50, 60, 0])),
+    ]);
+    let level1 = batch(vec![
+        ("id", texts(&["image", "label", "image", "label"])),
+        ("type", texts(&["FILE", "FILE", "FILE", "FILE"])),
+        ("bands", Arc::new([Some("rgb"), None, Some("rgb"), Some("mask")].into_iter().collect::<DictionaryArray<Int32Type>>())),
+        ("internal:current_id", numbers(&[0, 1, 2, 3])),
+        ("internal:parent_id", numbers(&[0, 0, 1, 1])),
+        ("internal:offset", numbers(&[100, 200, 300, 400])),
+        ("internal:size", numbers(&[10, 20, 30, 40])),
+        ("internal:relative_path", texts(&["lima/image", "lima/label", "bonn/image", "bonn/label"])),
+    ]);
+    [level0, level1]
+}
+
+fn parquet(batch: &RecordBatch) -> TableHead {
+    let bytes = write_parquet(&batch.schema(), std::slice::from_ref(batch), &ParquetOptions::default()).expect("writes");
+    TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("reads")
+}
+
+fn decoded(batch: RecordBatch) -> Arc<LevelTable> {
+    Arc::new(LevelTable::new(batch.schema(), vec![batch]))
+}
+
+fn tables() -> Tables {
+    let mut tables = Tables::new(VsiBase::Zip("/data/set.tacozip".into()));
+    for level in levels() {
+        tables.push_parquet(parquet(&level));
+    }
+    tables
+}
+
+fn run(sql: &str) -> QueryResult {
+    run_sql(&tables(), sql, Some(1000), &ctx()).unwrap_or_else(|error| panic!("{sql}: {}", error.report()))
+}
+
+fn rows(sql: &str) -> Vec<Json> {
+    run(sql).json_rows().map(|row| Json::Array(row.into_iter().map(|(_, value)| value).collect())).collect()
+}
+
+fn report(sql: &str) -> String {
+    match run_sql(&tables(), sql, Some(10), &ctx()) {
+        Err(error) => error.report(),
+        Ok(result) => panic!("{sql} gave {:?}", result.csv()),
+    }
+}
+
+#[test]
+fn rows_are_selected_filtered_grouped_and_ordered() {
+    assert_eq!(rows("SELECT id FROM data ORDER BY id"), [json!(["bonn"]), json!(["lima"])]);
+    assert_eq!(rows("SELECT count(*) FROM level0"), [json!([3])]);
+    assert_eq!(
+        rows(r#"SELECT type, count(*) AS n, avg(cloud_cover) FROM level0 GROUP BY type ORDER BY n DESC"#),
+        [json!(["FOLDER", 2, 0.5]), json!(["FILE", 1, null])]
+    );
+    assert_eq!(
+        rows(r#"SELECT "stac:crs" FROM data WHERE "stac:crs" LIKE '%32718' AND cloud_cover < 0.5"#),
+        [json!(["EPSG:32718"])]
+    );
+    assert_eq!(rows("SELECT stac:crs FROM data WHERE stac:crs LIKE '%32718'"), [json!(["EPSG:32718"])]);
+}
+
+#[test]
+fn types_come_through() {
+    let result =
+        run(r#"SELECT "stac:time_start", "stac:geotransform", "stac:centroid", cloud_cover, id FROM data WHERE id = 'lima'"#);
+    let types: Vec<String> = result.columns().into_iter().map(|(_, dtype)| dtype).collect();
+    assert_eq!(types, ["timestamp[us]", "list<item: double>", "binary", "double", "string"]);
+    let row = result.json_rows().next().expect("one row");
+    assert_eq!(row["stac:time_start"], "2021-01-01T00:00:00");
+    assert_eq!(row["stac:geotransform"], json!([1.0, 2.0]));
+    assert!(row["stac:centroid"].as_str().is_some_and(|hex| hex.starts_with("0101000000") && hex.len() == 42));
+    assert!(result.csv().ends_with(",0.25,lima\n") && result.csv().contains("\"[1.0,2.0]\""), "{}", result.csv());
+    assert!(result.text(5).contains("POINT (-75 -12)"), "{}", result.text(5));
+}
+
+#[test]
+fn dates_are_compared() {
+    let days = r#"SELECT id FROM data WHERE "stac:time_start" >= TIMESTAMP '2021-01-02 00:00:00'"#;
+    assert_eq!(rows(days), [json!(["bonn"])]);
+    assert_eq!(
+        rows(r#"SELECT year("stac:time_start") AS y, day("stac:time_start") AS d FROM data WHERE id = 'bonn'"#),
+        [json!([2021, 2])]
+    );
+}
+
+#[test]
+fn paths_are_computed_for_each_container() {
+    let vsi = r#"SELECT "internal:gdal_vsi" FROM level1 LIMIT 1"#;
+    assert_eq!(rows(vsi), [json!(["/vsisubfile/100_10,/data/set.tacozip"])]);
+    let star = run("SELECT * FROM data");
+    assert_eq!(star.columns().last().map(|(name, _)| name.as_str()), Some("internal:gdal_vsi"));
+    let mut folder = Tables::new(VsiBase::folder(std::path::Path::new("/data/set/")));
+    let [level0, mut level1] = levels();
+    folder.push_table(decoded(level0));
+    level1.remove_column(5);
+    folder.push_table(decoded(level1));
+    let all = |sql: &str| run_sql(&folder, sql, None, &ctx()).expect("runs").csv();
+    assert_eq!(
+        all(r#"SELECT "internal:gdal_vsi" AS p FROM data ORDER BY p"#),
+        "p\n/data/set/DATA/bonn/__meta__\n/data/set/DATA/lima/__meta__\n"
+    );
+    assert_eq!(
+        all(r#"SELECT "l1:internal:gdal_vsi" AS p FROM l1 WHERE "l1:id" = 'label' LIMIT 1"#),
+        "p\n/data/set/DATA/lima/label\n"
+    );
+}
+
+#[test]
+fn flat_views_join_children_with_their_parents() {
+    let result = run("SELECT * FROM l1");
+    assert_eq!(result.row_count, 4);
+    let names: Vec<String> = result.columns().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, tables().columns("l1").expect("is a table").into_iter().map(|field| field.name).collect::<Vec<_>>());
+    assert!(!names.iter().any(|name| name.ends_with("parent_id") || name.ends_with("current_id") || name.starts_with('_')));
+    assert_eq!(
+        rows(r#"SELECT "l0:id", "l1:id" FROM l1 WHERE "l1:id" = 'image' ORDER BY "l0:id""#),
+        [json!(["bonn", "image"]), json!(["lima", "image"])]
+    );
+    assert_eq!(rows("SELECT l0:id FROM l0").len(), 3);
+}
+
+#[test]
+fn older_levels_without_ids_join_by_row_number() {
+    let [mut level0, level1] = levels();
+    level0.remove_column(7);
+    let mut tables = Tables::default();
+    tables.push_table(decoded(level0));
+    tables.push_table(decoded(level1));
+    let result = run_sql(&tables, r#"SELECT "l0:id" FROM l1"#, None, &ctx()).expect("runs");
+    assert_eq!(result.csv(), "l0:id\nlima\nlima\nbonn\nbonn\n");
+}
+
+#[test]
+fn parts_join_within_their_file() {
+    let [mut level0, mut level1] = (levels()).map(|level| level.slice(0, 2));
+    let with_source = |level: RecordBatch, sources: &[&str]| {
+        let mut columns: Vec<(String, ArrayRef)> =
+            level.schema().fields().iter().map(|field| field.name().clone()).zip(level.columns().iter().cloned()).collect();
+        columns.push(("internal:source_file".into(), texts(sources)));
+        columns
+            .iter_mut()
+            .filter(|(name, _)| name == "internal:current_id" || name == "internal:parent_id")
+            .for_each(|(_, array)| *array = numbers(&[0, 0]));
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).expect("is a batch")
+    };
+    level0 = with_source(level0, &["a.tacozip", "b.tacozip"]);
+    level1 = with_source(level1, &["a.tacozip", "b.tacozip"]);
+    let mut tables = Tables::new(VsiBase::parts(std::path::Path::new("/data")));
+    tables.push_table(decoded(level0));
+    tables.push_table(decoded(level1));
+    let result = run_sql(&tables, r#"SELECT "l0:id", "l1:internal:gdal_vsi" AS p FROM l1 ORDER BY p"#, None, &ctx()).expect("runs");
+    assert_eq!(result.csv(), "l0:id,p\nlima,\"/vsisubfile/100_10,/data/a.tacozip\"\nbonn,\"/vsisubfile/200_20,/data/b.tacozip\"\n");
+}
+
+#[test]
+fn the_limit_is_kept_and_told() {
+    let limited = run_sql(&tables(), "SELECT id FROM level1", Some(3), &ctx()).expect("runs");
+    assert_eq!((limited.row_count, limited.truncated), (3, true));
+    let all = run_sql(&tables(), "SELECT id FROM level1", Some(4), &ctx()).expect("runs");
+    assert_eq!((all.row_count, all.truncated), (4, false));
+    assert!(limited.text(2).contains("more rows"));
+}
+
+#[test]
+fn other_engines_spellings_work() {
+    assert_eq!(rows(r#"SELECT id FROM data WHERE list_contains("stac:geotransform", 2.0)"#), [json!(["lima"])]);
+    assert_eq!(rows("SELECT id FROM data WHERE regexp_matches(id, '^li')"), [json!(["lima"])]);
+    assert_eq!(rows("SELECT approx_count_distinct(type) AS n FROM level0"), [json!([2])]);
+    assert_eq!(rows("FROM data WHERE id = 'bonn'").len(), 1);
+    assert_eq!(rows(r#"SELECT id FROM data WHERE ST_X("stac:centroid") < 0"#), [json!(["lima"])]);
+    assert_eq!(rows(r#"SELECT ST_Y("stac:centroid") AS y FROM level0"#), [json!([-12.0]), json!([50.0]), json!([null])]);
+    assert_eq!(
+        rows(r#"SELECT id FROM data WHERE ST_XMin("stac:centroid") >= 10 AND ST_YMax("stac:centroid") <= 50"#),
+        [json!(["bonn"])]
+    );
+    assert_eq!(rows("DESCRIBE level1")[2], json!(["bands", "dictionary<values=string, indices=int32, ordered=0>"]));
+    assert_eq!(
+        rows("SELECT bands, count(*) AS n FROM level1 WHERE bands IS NOT NULL GROUP BY ALL ORDER BY n"),
+        [json!(["mask", 1]), json!(["rgb", 2])]
+    );
+    assert_eq!(
+        rows("SELECT id, internal:offset FROM level1 QUALIFY row_number() OVER (PARTITION BY id ORDER BY \"internal:offset\") = 1 ORDER BY id")
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn unknown_names_come_with_the_near_ones() {
+    let text = report("SELECT * FROM levl0");
+    assert!(
+        text.contains("there is no table levl0") && text.contains("did you mean level0") && text.contains("tables: data, level0"),
+        "{text}"
+    );
+    let text = report("SELECT cloudcover FROM data");
+    assert!(text.contains("there is no column cloudcover") && text.contains("did you mean \"cloud_cover\""), "{text}");
+    let text = report("SELECT crs FROM data WHERE id = 'a'");
+    assert!(text.contains("\"stac:crs\""), "{text}");
+    let text = report("SELECT id FROM data WHERE missing > 1");
+    assert!(text.contains("there is no column missing"), "{text}");
+    let text = report(r#"SELECT id FROM data WHERE id = "lima""#);
+    assert!(text.contains("single quotes: 'lima'"), "{text}");
+    let text = report("SELECT bands FROM data");
+    assert!(text.contains("the column is in level1"), "{text}");
+    assert_eq!(rows("SHOW TABLES")[..2], [json!(["data"]), json!(["level0"])]);
+    assert!(report("DESCRIBE nothing").contains("there is no table nothing"));
+}
+
+#[test]
+fn what_is_missing_is_answered_with_what_works() {
+    for (sql, answer) in [
+        ("SUMMARIZE data", "name the statistics"),
+        ("PIVOT data ON type USING count(*)", "FILTER (WHERE"),
+        ("SELECT mode(type) FROM data", "ORDER BY n DESC LIMIT 1"),
+        ("SELECT histogram(cloud_cover) FROM data", "floor(x / 10)"),
+        ("SELECT * FROM data USING SAMPLE 10", "LIMIT"),
+        ("SELECT ST_Area(\"stac:centroid\") FROM data", "ST_X, ST_Y"),
+        ("SELECT id FROM data WHERE id = ?", "write the value itself"),
+        ("DELETE FROM data", "queries only read"),
+        ("SELECT", "could not be understood"),
+        ("SELECT id FROM data; SELECT 1", "only one) statement"),
+    ] {
+        let text = report(sql);
+        assert!(text.to_lowercase().contains(&answer.to_lowercase()), "{sql}: {text}");
+    }
+}
+
+#[test]
+fn odd_input_is_an_answer_not_a_panic() {
+    let deep = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
+    let long = format!("SELECT {} FROM data", vec!["cloud_cover + 1"; 150].join(" + "));
+    for sql in [
+        deep.as_str(),
+        long.as_str(),
+        "\u{0}",
+        "SELECT 'open",
+        "SELECT \"",
+        "/* open",
+        "SELECT * FROM data WHERE id = 1",
+        "SELECT id + type FROM data",
+        "SELECT 1 / 0",
+        "SELECT sum(id) FROM data",
+        "SELECT * EXCLUDE (id) FROM data LIMIT 0",
+        "SELECT CAST(id AS INTEGER) FROM data",
+        "SHOW TABLES",
+        "EXPLAIN SELECT id FROM data",
+        "SELECT NULL AS nothing, [1, 2] AS l, {'a': 1} AS s",
+    ] {
+        // Rows or an error: both are answers.
+        let _ = run_sql(&tables(), sql, Some(10), &ctx());
+    }
+    assert!(run_sql(&Tables::default(), "SELECT * FROM data", None, &ctx()).is_err());
+    let cancelled = ctx();
+    cancelled.cancel();
+    assert!(run_sql(&tables(), "SELECT 1", None, &cancelled).expect_err("cancelled").is_cancelled());
+}
