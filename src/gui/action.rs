@@ -9,7 +9,7 @@ use super::icons;
 pub enum Action {
     /// Start an empty draft.
     New,
-    /// Choose a dataset or draft to open.
+    /// Choose a dataset or rasters to open.
     OpenFile,
     /// Choose a folder to open or to build from.
     OpenFolder,
@@ -17,8 +17,6 @@ pub enum Action {
     OpenPath,
     /// Go to the recent list.
     OpenRecent,
-    /// Keep the draft in a file.
-    SaveDraft,
     /// Write the dataset.
     Write,
     /// Close what is open.
@@ -41,6 +39,10 @@ pub enum Action {
     MoveUp,
     /// Move the selected sample down.
     MoveDown,
+    /// Turn an opened dataset into a draft.
+    EditCopy,
+    /// Copy the selected sample's bytes into a file.
+    SaveSample,
     /// Check the dataset.
     Validate,
     /// Check it and re-read every byte.
@@ -49,8 +51,6 @@ pub enum Action {
     NextProblem,
     /// Select the previous problem's sample.
     PreviousProblem,
-    /// Apply the first fix of the selected problem.
-    FixProblem,
     /// Open the palette.
     Palette,
     /// Go to a row by its number.
@@ -147,7 +147,6 @@ impl Action {
         Action::OpenFolder,
         Action::OpenPath,
         Action::OpenRecent,
-        Action::SaveDraft,
         Action::Write,
         Action::Close,
         Action::Quit,
@@ -159,11 +158,12 @@ impl Action {
         Action::Remove,
         Action::MoveUp,
         Action::MoveDown,
+        Action::EditCopy,
+        Action::SaveSample,
         Action::Validate,
         Action::ValidateDeep,
         Action::NextProblem,
         Action::PreviousProblem,
-        Action::FixProblem,
         Action::Palette,
         Action::GoToRow,
         Action::Filter,
@@ -187,7 +187,9 @@ impl Action {
         use Menu::{Check, Edit, File, Help, View};
         let (menu, icon, keys, text, tooltip) = match self {
             Action::New => (File, icons::PLUS, keys(CTRL, Key::N), "New dataset", "Start an empty draft"),
-            Action::OpenFile => (File, icons::FOLDER_OPEN, keys(CTRL, Key::O), "Open file…", "Open a .tacozip, a draft or rasters"),
+            Action::OpenFile => {
+                (File, icons::FOLDER_OPEN, keys(CTRL, Key::O), "Open file…", "Open a .tacozip, or begin a draft from rasters")
+            }
             Action::OpenFolder => (
                 File,
                 icons::FOLDER_SIMPLE,
@@ -199,7 +201,6 @@ impl Action {
             Action::OpenRecent => {
                 (File, icons::CLOCK_COUNTER_CLOCKWISE, keys(CTRL, Key::P), "Open recent", "Go to the list of recent datasets")
             }
-            Action::SaveDraft => (File, icons::FLOPPY_DISK, keys(CTRL, Key::S), "Save draft", "Keep the draft in a file"),
             Action::Write => (File, icons::EXPORT, keys(CTRL, Key::E), "Write dataset…", "Write a ZIP or FOLDER dataset"),
             Action::Close => (File, icons::X, keys(CTRL, Key::W), "Close dataset", "Close what is open"),
             Action::Quit => (File, icons::SIGN_OUT, keys(CTRL, Key::Q), "Quit", "End the program"),
@@ -217,6 +218,14 @@ impl Action {
             Action::MoveDown => {
                 (Edit, icons::CARET_DOWN, keys(Modifiers::ALT, Key::ArrowDown), "Move sample down", "One position later")
             }
+            Action::EditCopy => (
+                Edit,
+                icons::PENCIL_SIMPLE,
+                keys(CTRL_SHIFT, Key::E),
+                "Edit as a draft",
+                "Begin a draft with these samples; the dataset stays as it is",
+            ),
+            Action::SaveSample => (Edit, icons::DOWNLOAD_SIMPLE, None, "Save sample as…", "Copy the sample's bytes into a file"),
             Action::Validate => (Check, icons::CHECK_CIRCLE, keys(Modifiers::NONE, Key::F7), "Check dataset", "Check every rule"),
             Action::ValidateDeep => {
                 (Check, icons::CHECK, keys(Modifiers::SHIFT, Key::F7), "Check every byte", "Check every rule and re-read all data")
@@ -227,13 +236,6 @@ impl Action {
             Action::PreviousProblem => {
                 (Check, icons::CARET_LEFT, keys(Modifiers::SHIFT, Key::F8), "Previous problem", "Select the problem before")
             }
-            Action::FixProblem => (
-                Check,
-                icons::MAGIC_WAND,
-                keys(CTRL, Key::Period),
-                "Fix selected problem",
-                "Apply the first fix of the selected problem",
-            ),
             Action::Palette => (View, icons::COMMAND, keys(CTRL, Key::K), "Command palette", "Search every command"),
             Action::GoToRow => (View, icons::ARROW_ELBOW_DOWN_RIGHT, keys(CTRL, Key::G), "Go to row…", "Type a row number"),
             Action::Filter => (View, icons::FUNNEL, keys(CTRL, Key::F), "Filter", "Filter the hierarchy by id"),
@@ -278,7 +280,6 @@ impl Action {
             Key::ArrowUp => "Up",
             Key::ArrowDown => "Down",
             Key::Delete => "Del",
-            Key::Period => ".",
             key => key.name(),
         };
         words.push(key);
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn shortcuts_read_like_the_keyboard() {
         assert_eq!(Action::Redo.keys_text(), "Ctrl Shift Z");
-        assert_eq!(Action::FixProblem.keys_text(), "Ctrl .");
+        assert_eq!(Action::ShowTable.keys_text(), "Ctrl 1");
         assert_eq!(Action::ToggleTheme.keys_text(), "");
     }
 }

@@ -1,6 +1,35 @@
 //! The window. The only module that names egui or a file dialog; everything that it changes goes through `studio`'s commands.
+//!
+//! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a [`cx::Cx`]: the studio to read, the window's own state, and a list
+//! for their wishes, which `asks.rs` fulfils after the frame. To add a panel, add a [`dock::Pane`] and a file in `panels`; to add a menu
+//! entry, add an [`action::Action`].
 
 pub mod action;
+mod app;
+mod asks;
+mod chrome;
+mod commands;
+mod cx;
+mod dialogs;
+mod dock;
 pub mod icons;
+mod intake;
+mod marks;
+mod outline;
+mod panels;
+mod picker;
+mod run;
+mod session;
+mod slot;
+mod textures;
 pub mod theme;
+mod view_state;
 pub mod widgets;
+
+pub use app::App;
+pub use dock::Pane;
+pub use run::{Renderer, WindowOptions, run};
+pub use view_state::{Recent, ViewState};
+
+/// The reverse-DNS id of the program, in the window and in the desktop file.
+pub const APP_ID: &str = "io.github.taco_studio.TacoStudio";

@@ -1,0 +1,307 @@
+//! The window's application: polls the studio in `logic`, draws in `ui`, and fulfils what panels asked for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use egui::{CentralPanel, Context, Ui};
+
+use super::action::Action;
+use super::chrome;
+use super::cx::{Ask, Cx, Remembered};
+use super::dialogs::Dialogs;
+use super::dock::{Contents, Pane};
+use super::panels;
+use super::picker::Picker;
+use super::run::Renderer;
+use super::session::Session;
+use super::theme::{self, Theme};
+use super::view_state::ViewState;
+use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
+use crate::jobs::{Job, Jobs};
+use crate::studio::{Command, Studio};
+
+/// The application behind the window.
+pub struct App {
+    pub(super) studio: Studio,
+    pub(super) jobs: Jobs,
+    pub(super) view: ViewState,
+    pub(super) session: Session,
+    pub(super) dialogs: Dialogs,
+    pub(super) picker: Option<Picker>,
+    pub(super) palette: Palette,
+    pub(super) toast: Option<Toast>,
+    /// Paths that are being looked at, to tell what they mean.
+    pub(super) sorting: Option<Job<Command>>,
+    pub(super) making_sample: Option<Job<PathBuf>>,
+    pub(super) asks: Vec<Ask>,
+    /// The path of the job that opens a dataset, for the recent list.
+    pub(super) opening: Option<PathBuf>,
+    pub(super) quitting: bool,
+    remembered: Remembered,
+    drawn: bool,
+    persistent: bool,
+    title: String,
+}
+
+impl App {
+    /// The application with what is remembered from the last start.
+    pub fn new(ctx: &Context, view: ViewState) -> Self {
+        let waker = ctx.clone();
+        let jobs = Jobs::new(move || waker.request_repaint());
+        let studio = Studio::new(jobs.clone());
+        Self { persistent: true, ..Self::build(ctx, studio, jobs, view) }
+    }
+
+    /// The application on a given studio, that remembers nothing: what tests drive.
+    pub fn for_test(ctx: &Context, studio: Studio) -> Self {
+        let waker = ctx.clone();
+        Self::build(ctx, studio, Jobs::new(move || waker.request_repaint()), ViewState::default())
+    }
+
+    fn build(ctx: &Context, studio: Studio, jobs: Jobs, mut view: ViewState) -> Self {
+        theme::install(ctx);
+        theme::set(ctx, view.theme);
+        view.dock.mend();
+        Self {
+            studio,
+            jobs,
+            remembered: Remembered::of(&view),
+            view,
+            session: Session::default(),
+            dialogs: Dialogs::default(),
+            picker: None,
+            palette: Palette::default(),
+            toast: None,
+            sorting: None,
+            making_sample: None,
+            asks: Vec::new(),
+            opening: None,
+            quitting: false,
+            drawn: false,
+            persistent: false,
+            title: String::new(),
+        }
+    }
+
+    /// Tells how the window was started.
+    pub(super) fn started_with(&mut self, renderer: Renderer, theme: Option<Theme>, drops_arrive: bool) {
+        self.view.starting = Some(renderer);
+        self.session.drops_blocked = !drops_arrive;
+        if let Some(theme) = theme {
+            self.view.theme = theme;
+        }
+    }
+
+    /// Opens or imports what lies at these paths, as a drop does.
+    pub fn open_paths(&mut self, paths: Vec<PathBuf>) {
+        if !paths.is_empty() {
+            self.asks.push(Ask::Take(paths));
+        }
+    }
+
+    /// The studio, to look at.
+    pub fn studio(&self) -> &Studio {
+        &self.studio
+    }
+
+    /// Asks for an action, as its menu entry does.
+    pub fn act(&mut self, action: Action) {
+        self.asks.push(Ask::Do(action));
+    }
+
+    /// Runs a command of the studio, as panels do.
+    pub fn command(&mut self, command: Command) {
+        self.asks.push(Ask::Run(command));
+    }
+
+    /// Brings a panel to the front.
+    pub fn show_pane(&mut self, pane: Pane) {
+        self.view.dock.show(pane);
+    }
+
+    /// True while anything is still being computed or read.
+    pub fn is_busy(&self) -> bool {
+        self.studio.is_busy()
+            || self.session.is_busy()
+            || self.sorting.is_some()
+            || self.making_sample.is_some()
+            || !self.asks.is_empty()
+            || self.session.form.is_typing()
+    }
+
+    /// Writes what is remembered. A folder that can't be written is not worth more than a line in the log.
+    pub(super) fn save(&mut self) {
+        self.remembered = Remembered::of(&self.view);
+        if self.persistent
+            && let Err(error) = self.view.save()
+        {
+            self.studio.log(false, format!("The window's settings were not saved: {error}"));
+        }
+    }
+
+    fn first_frame(&mut self, ctx: &Context) {
+        if !std::mem::replace(&mut self.drawn, true) {
+            theme::set(ctx, self.view.theme);
+            if let Some(renderer) = self.view.starting.take() {
+                self.view.renderer = Some(renderer);
+                self.save();
+            }
+        }
+    }
+
+    fn window_title(&mut self, ctx: &Context) {
+        let title = match self.studio.document() {
+            Some(document) => {
+                let mark = if document.draft().is_some_and(|draft| draft.is_dirty() && draft.steps() > 0) { "• " } else { "" };
+                format!("{mark}{} – Taco Studio", document.title())
+            }
+            None => "Taco Studio".to_owned(),
+        };
+        if title != self.title {
+            self.title.clone_from(&title);
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title));
+        }
+    }
+
+    /// Draws with a context for panels, and keeps what they asked for.
+    pub(super) fn with_cx<R>(&mut self, draw: impl FnOnce(&mut Cx<'_>, &mut ViewState) -> R) -> R {
+        let mut cx = Cx {
+            studio: &self.studio,
+            session: &mut self.session,
+            remembered: &self.remembered,
+            jobs: &self.jobs,
+            asks: &mut self.asks,
+        };
+        draw(&mut cx, &mut self.view)
+    }
+
+    fn main_ui(&mut self, ui: &mut Ui) {
+        self.with_cx(|cx, view| {
+            chrome::top_ui(ui, cx);
+            chrome::status_ui(ui, cx);
+            CentralPanel::no_frame().show(ui, |ui| {
+                let t = theme::tokens(ui);
+                ui.painter().rect_filled(ui.max_rect(), 0, t.bg0);
+                match cx.document() {
+                    None => panels::welcome::ui(ui, cx),
+                    Some(_) => {
+                        panels::inspector::refresh(cx);
+                        view.dock.ui(ui, &mut Panels { cx });
+                    }
+                }
+            });
+            if std::mem::take(&mut cx.session.form.show) {
+                view.dock.show(Pane::Collection);
+            }
+        });
+    }
+
+    fn palette_ui(&mut self, ctx: &Context) {
+        if !self.palette.is_open() {
+            return;
+        }
+        let entries: Vec<PaletteEntry> = self.with_cx(|cx, _| {
+            let entry = |&action: &Action| PaletteEntry {
+                icon: action.info().icon,
+                text: action.info().text.to_owned(),
+                right: action.keys_text(),
+                blocked: super::commands::blocked(action, cx),
+            };
+            Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
+        });
+        if let Some(chosen) = self.palette.show(ctx, &entries) {
+            let actions: Vec<Action> = Action::ALL.iter().copied().filter(|action| *action != Action::Palette).collect();
+            self.asks.push(Ask::Do(actions[chosen]));
+        }
+    }
+
+    fn toast_ui(&mut self, ctx: &Context) {
+        let Some(toast) = &mut self.toast else { return };
+        match toast.show(ctx, chrome::STATUS) {
+            ToastEvent::Shown => {}
+            ToastEvent::Over => self.toast = None,
+            ToastEvent::Acted => {
+                self.toast = None;
+                self.asks.push(Ask::Do(Action::Undo));
+            }
+        }
+    }
+}
+
+impl eframe::App for App {
+    fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
+        self.first_frame(ctx);
+        for event in self.studio.poll() {
+            self.on_event(event);
+        }
+        self.poll_helpers();
+        self.session.jobs.refresh(self.studio.jobs());
+        self.session.refresh(&self.studio, &self.jobs);
+        // Wishes from before the first frame, and from helpers.
+        self.fulfil(ctx);
+        if self.is_busy() || self.picker.is_some() {
+            ctx.request_repaint_after(Duration::from_millis(100));
+        }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        let ctx = ui.ctx().clone();
+        self.window_title(&ctx);
+        self.take_input(&ctx);
+        self.main_ui(ui);
+        self.dialogs_ui(&ctx);
+        self.palette_ui(&ctx);
+        self.toast_ui(&ctx);
+        self.hover_ui(&ctx);
+        self.fulfil(&ctx);
+        if self.is_busy() {
+            ctx.request_repaint_after(Duration::from_millis(100));
+        }
+        if let Some(rect) = ctx.input(|input| input.viewport().inner_rect) {
+            self.view.window = Some([rect.width(), rect.height()]);
+        }
+    }
+
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
+        self.save();
+    }
+
+    fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
+        theme::of(visuals.dark_mode).bg0.to_normalized_gamma_f32()
+    }
+}
+
+struct Panels<'a, 'b> {
+    cx: &'a mut Cx<'b>,
+}
+
+impl Contents for Panels<'_, '_> {
+    fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
+        match pane {
+            Pane::Hierarchy => panels::tree::ui(ui, self.cx),
+            Pane::Table => panels::table::ui(ui, self.cx),
+            Pane::Preview => panels::preview::ui(ui, self.cx),
+            Pane::Query => panels::query::ui(ui, self.cx),
+            Pane::Sample => panels::inspector::ui(ui, self.cx),
+            Pane::Collection => panels::collection::ui(ui, self.cx),
+            Pane::Problems => panels::problems::ui(ui, self.cx),
+            Pane::Jobs => panels::jobs::ui(ui, self.cx),
+            Pane::Log => panels::log::ui(ui, self.cx),
+        }
+    }
+
+    fn count(&self, pane: Pane) -> Option<(u64, Tone)> {
+        match pane {
+            Pane::Problems => panels::problems::count(self.cx),
+            Pane::Collection => panels::collection::count(self.cx),
+            Pane::Jobs => Some((self.cx.session.jobs.running().count() as u64, Tone::Neutral)).filter(|(count, _)| *count > 0),
+            _ => None,
+        }
+    }
+
+    fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane) {
+        if pane == Pane::Problems {
+            panels::problems::bar_ui(ui, self.cx);
+        }
+    }
+}

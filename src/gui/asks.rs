@@ -1,0 +1,500 @@
+//! Fulfils what panels, menus, shortcuts, drops and pastes ask for, and reacts to the studio's events. The only place where the window
+//! runs commands.
+
+use std::path::PathBuf;
+
+use egui::{Context, Event as Input, Id, LayerId, Order};
+
+use super::App;
+use super::action::Action;
+use super::commands::blocked;
+use super::cx::Ask;
+use super::dialogs::Dialog;
+use super::dock::{Dock, Pane, Side};
+use super::intake;
+use super::panels::End;
+use super::picker::{Picked, Picker, Wish};
+use super::theme::{self, Theme, font};
+use super::view_state::{Recent, now_s};
+use super::widgets::{Toast, paint};
+use crate::draft::Edit;
+use crate::error::Error;
+use crate::model::{NodePath, SampleKind};
+use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
+
+impl App {
+    /// Fulfils every wish; a wish may lead to others.
+    pub(super) fn fulfil(&mut self, ctx: &Context) {
+        while !self.asks.is_empty() {
+            for ask in std::mem::take(&mut self.asks) {
+                self.fulfil_one(ctx, ask);
+            }
+        }
+    }
+
+    fn fulfil_one(&mut self, ctx: &Context, ask: Ask) {
+        match ask {
+            Ask::Run(command) => self.run_command(command),
+            Ask::Do(action) => self.perform(ctx, action),
+            Ask::Pick(wish) => self.pick(ctx, wish),
+            Ask::Select(at) => self.select(at),
+            Ask::Take(paths) => self.take(paths),
+            Ask::Copy(text) => {
+                ctx.copy_text(text);
+                self.toast = Some(Toast::new(true, "Copied"));
+            }
+            Ask::Tell(toast) => self.toast = Some(toast),
+            Ask::Forget(path) => {
+                self.view.recent.retain(|recent| recent.path != path);
+                self.save();
+            }
+            Ask::SampleDataset => self.make_sample(),
+            Ask::Anyway(ask) => self.anyway(ctx, *ask),
+        }
+    }
+
+    /// Runs a command, unless it would throw unsaved changes away: then it asks first.
+    fn run_command(&mut self, command: Command) {
+        if matches!(command, Command::New | Command::Open { .. } | Command::Close) && self.has_changes() {
+            self.dialogs.open(Dialog::discard(Ask::Run(command)));
+            return;
+        }
+        self.run_now(command);
+    }
+
+    fn anyway(&mut self, ctx: &Context, ask: Ask) {
+        match ask {
+            Ask::Run(command) => self.run_now(command),
+            Ask::Do(Action::Quit) => {
+                self.quitting = true;
+                ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+            }
+            other => self.asks.push(other),
+        }
+    }
+
+    /// True when closing would lose edits that were never written.
+    pub(super) fn has_changes(&self) -> bool {
+        let draft = self.studio.document().and_then(|document| document.draft());
+        draft.is_some_and(|draft| draft.is_dirty() && draft.steps() > 0)
+    }
+
+    fn run_now(&mut self, command: Command) {
+        let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
+        let preview = matches!(command, Command::Preview { .. });
+        let writing = matches!(command, Command::Write { .. });
+        match self.studio.run(command) {
+            Ok(Outcome::Done(event)) => self.on_event(event),
+            Ok(Outcome::Started(job)) => {
+                if let Some(path) = opening {
+                    self.opening = Some(path);
+                }
+                if writing {
+                    self.dialogs.writing(job);
+                }
+                if preview
+                    && let Some(old) = self.session.preview.started(job)
+                    && self.studio.jobs().iter().any(|running| running.id == old)
+                {
+                    // The newest request wins; nobody waits for the one before.
+                    let _ = self.studio.run(Command::Cancel { job: old });
+                }
+            }
+            Err(error) => {
+                self.session.query.fail(&error);
+                self.tell_error(&error);
+            }
+        }
+    }
+
+    /// An error is in the log already; the toast leads there.
+    fn tell_error(&mut self, error: &Error) {
+        let hint = error.hints().first().map(|hint| format!(" Next: {hint}.")).unwrap_or_default();
+        self.toast = Some(Toast::new(false, format!("{error}.{hint}")));
+    }
+
+    /// Reacts to what happened in the studio.
+    pub(super) fn on_event(&mut self, event: Event) {
+        match event {
+            Event::None | Event::LevelReady(_) => {}
+            Event::DocumentChanged => self.document_changed(),
+            Event::Edited { label, .. } => {
+                let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
+                // Typing in the form speaks for itself.
+                if !label.starts_with("Set ") && !undone {
+                    self.toast = Some(Toast::new(true, label).action("Undo", "Ctrl Z"));
+                }
+            }
+            Event::Imported(report) => {
+                let (files, folders) = (paint::grouped(report.files), paint::grouped(report.folders));
+                let mut text = format!("Added {files} files in {folders} folders");
+                if !report.skipped.is_empty() {
+                    text.push_str(&format!("; {} left out, see Log", paint::grouped(report.skipped.len() as u64)));
+                }
+                for skipped in &report.skipped {
+                    self.studio.log(false, format!("Left out {skipped}"));
+                }
+                self.toast = Some(Toast::new(true, text).action("Undo", "Ctrl Z"));
+            }
+            Event::Validated => self.session.checked = true,
+            Event::Queried(result) => self.session.query.take(result),
+            Event::Previewed(answer) => self.session.preview.take(answer),
+            Event::Written(built) => {
+                self.view.target = built.path.parent().map(Into::into);
+                self.dialogs.written(built);
+                self.save();
+            }
+            Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
+            Event::Failed { job, label, error } => {
+                self.session.jobs.note(job, End::Failed, error.to_string());
+                self.session.preview.fail(job, &error.to_string());
+                let query = self.session.query.is_waiting() && label == "Run the query";
+                if query {
+                    self.session.query.fail(&error);
+                }
+                if !self.dialogs.failed(job, &error) && !query && !self.session.is_own(job) {
+                    self.toast = Some(Toast::new(false, format!("{label} failed: {error}")));
+                    self.view.dock.show(Pane::Log);
+                }
+            }
+            Event::Cancelled { job, .. } => {
+                self.session.jobs.note(job, End::Cancelled, "");
+                self.dialogs.cancelled(job);
+            }
+        }
+    }
+
+    fn document_changed(&mut self) {
+        self.session.next_document();
+        let opening = self.opening.take();
+        let Some(document) = self.studio.document() else { return };
+        let Some(open) = document.opened() else {
+            self.view.dock.show(Pane::Collection);
+            return;
+        };
+        let info = open.reader.info();
+        let recent = Recent {
+            path: opening.unwrap_or_else(|| info.path.clone()),
+            title: document.title().into_owned(),
+            badge: info.format.badge().to_owned(),
+            roots: document.rows(0) as u64,
+            size_bytes: info.size_bytes,
+            opened_s: now_s(),
+        };
+        self.view.remember(recent);
+        self.save();
+        // Checked at once, so that the first thing seen is whether the dataset is sound.
+        self.asks.push(Ask::Run(Command::Validate { deep: false }));
+    }
+
+    /// Looks at paths off the interface thread, and then runs the command that they mean.
+    fn take(&mut self, mut paths: Vec<PathBuf>) {
+        // A draft that was never touched is the same as none.
+        for path in &mut paths {
+            if let Ok(whole) = std::path::absolute(&*path) {
+                *path = whole;
+            }
+        }
+        let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
+        let into = self.folder_of_selection();
+        self.sorting = Some(self.jobs.start("Look at the paths", move |_| {
+            if let Some(missing) = paths.iter().find(|path| !path.exists()) {
+                return Err(Error::usage("there is nothing here")
+                    .at_path(missing)
+                    .hint("check the path, or whether the disk is attached"));
+            }
+            let into = if opened { NodePath::root() } else { into };
+            Ok(command_for(paths, into))
+        }));
+    }
+
+    /// The selected FOLDER, or the one that holds the selected FILE.
+    fn folder_of_selection(&self) -> NodePath {
+        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return NodePath::root() };
+        let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else { return NodePath::root() };
+        match document.kind(at) {
+            Some(SampleKind::Folder) => node,
+            _ => node.parent().map(|(parent, _)| parent).unwrap_or_default(),
+        }
+    }
+
+    fn make_sample(&mut self) {
+        let Some(folder) = directories::ProjectDirs::from("", "", "taco-studio").map(|dirs| dirs.data_dir().to_owned()) else {
+            self.toast = Some(Toast::new(false, "There is no folder for the sample dataset on this system"));
+            return;
+        };
+        self.making_sample = Some(self.jobs.start("Make the sample dataset", move |ctx| make_sample_dataset(&folder, ctx)));
+    }
+
+    /// Takes the results of the window's own helpers.
+    pub(super) fn poll_helpers(&mut self) {
+        if let Some(outcome) = self.sorting.as_mut().and_then(|job| job.try_take()) {
+            self.sorting = None;
+            match outcome {
+                Ok(command @ Command::Import { .. })
+                    if self.studio.document().is_some_and(|document| document.draft().is_none()) =>
+                {
+                    // Files dropped on an opened dataset begin a draft of their own.
+                    self.asks.push(Ask::Run(Command::New));
+                    self.asks.push(Ask::Run(command));
+                }
+                Ok(command) => self.asks.push(Ask::Run(command)),
+                Err(error) => {
+                    self.studio.log(true, error.report());
+                    self.tell_error(&error);
+                }
+            }
+        }
+        if let Some(outcome) = self.making_sample.as_mut().and_then(|job| job.try_take()) {
+            self.making_sample = None;
+            match outcome {
+                Ok(path) => self.asks.push(Ask::Run(Command::Open { path })),
+                Err(error) => {
+                    self.studio.log(true, error.report());
+                    self.tell_error(&error);
+                }
+            }
+        }
+        let Some(picker) = &self.picker else { return };
+        let wish = picker.wish();
+        match picker.poll() {
+            Picked::Waiting if picker.is_slow() => self.dialogs.slow_picker(wish),
+            Picked::Waiting => {}
+            Picked::Nothing => {
+                self.picker = None;
+                self.dialogs.picker_closed();
+            }
+            Picked::Paths(paths) => {
+                self.picker = None;
+                self.dialogs.picker_closed();
+                self.picked(wish, paths);
+            }
+        }
+    }
+
+    /// A file dialog's answer, or typed paths in its place.
+    pub(super) fn picked(&mut self, wish: Wish, paths: Vec<PathBuf>) {
+        match wish {
+            Wish::Open | Wish::OpenFolder => self.asks.push(Ask::Take(paths)),
+            Wish::AddFiles | Wish::AddFolder => {
+                let into = self.folder_of_selection();
+                self.asks.push(Ask::Run(Command::Import { paths, into, metadata: None }));
+            }
+            Wish::SaveSample => {
+                if let (Some(at), Some(target)) = (self.session.selected, paths.into_iter().next()) {
+                    self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
+                }
+            }
+            Wish::Target => {
+                if let Some(folder) = paths.into_iter().next() {
+                    self.dialogs.target_picked(folder);
+                }
+            }
+        }
+    }
+
+    fn pick(&mut self, ctx: &Context, wish: Wish) {
+        let name = match (wish, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
+            (Wish::SaveSample, Some(id)) => id.to_owned(),
+            _ => String::new(),
+        };
+        let waker = ctx.clone();
+        self.picker = Some(Picker::open(wish, &name, move || waker.request_repaint()));
+    }
+
+    /// Selects a sample in every panel.
+    fn select(&mut self, at: Option<RowRef>) {
+        self.session.selected = at;
+        let (Some(document), Some(at)) = (self.studio.document(), at) else { return };
+        self.session.tree.show(document, at);
+        self.session.table.show(at);
+    }
+
+    /// Does what a menu entry says.
+    fn perform(&mut self, ctx: &Context, action: Action) {
+        let reason = self.with_reason(action);
+        if let Some(reason) = reason {
+            self.toast = Some(Toast::new(false, format!("{}: {reason}", action.info().text)));
+            return;
+        }
+        match action {
+            Action::New => self.asks.push(Ask::Run(Command::New)),
+            Action::OpenFile => self.pick(ctx, Wish::Open),
+            Action::OpenFolder => self.pick(ctx, Wish::OpenFolder),
+            Action::OpenPath => self.dialogs.open(Dialog::path(Wish::Open)),
+            Action::OpenRecent => self.dialogs.open(Dialog::Recent),
+            Action::Write => self.open_write(),
+            Action::Close => self.asks.push(Ask::Run(Command::Close)),
+            Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
+            Action::Undo => self.asks.push(Ask::Run(Command::Undo)),
+            Action::Redo => self.asks.push(Ask::Run(Command::Redo)),
+            Action::AddFiles => self.pick(ctx, Wish::AddFiles),
+            Action::AddFolder => self.pick(ctx, Wish::AddFolder),
+            Action::Rename => {
+                self.view.dock.show(Pane::Sample);
+                self.session.sample.rename = true;
+            }
+            Action::Remove => self.remove(),
+            Action::MoveUp => self.shift(-1),
+            Action::MoveDown => self.shift(1),
+            Action::EditCopy => self.asks.push(Ask::Run(Command::Fork)),
+            Action::SaveSample => self.pick(ctx, Wish::SaveSample),
+            Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false })),
+            Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true })),
+            Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
+            Action::Palette => self.palette.open(),
+            Action::GoToRow => {
+                self.view.dock.show(Pane::Table);
+                self.session.table.start_go_to();
+            }
+            Action::Filter => {
+                self.view.dock.show(Pane::Hierarchy);
+                ctx.memory_mut(|memory| memory.request_focus(Id::unique("hierarchy-filter")));
+            }
+            Action::ToggleLeft => self.view.dock.toggle(Side::Left),
+            Action::ToggleRight => self.view.dock.toggle(Side::Right),
+            Action::ToggleBottom => self.view.dock.toggle(Side::Bottom),
+            Action::ShowTable => self.view.dock.show(Pane::Table),
+            Action::ShowPreview => self.view.dock.show(Pane::Preview),
+            Action::ShowQuery => self.view.dock.show(Pane::Query),
+            Action::ShowJobs => self.view.dock.show(Pane::Jobs),
+            Action::ShowLog => self.view.dock.show(Pane::Log),
+            Action::CancelJobs => {
+                let running = self.studio.jobs();
+                self.asks.extend(running.into_iter().map(|job| Ask::Run(Command::Cancel { job: job.id })));
+            }
+            Action::ToggleTheme => {
+                let dark = ctx.global_style().visuals.dark_mode;
+                self.view.theme = if dark { Theme::Light } else { Theme::Dark };
+                theme::set(ctx, self.view.theme);
+                self.save();
+            }
+            Action::ResetLayout => self.view.dock = Dock::default(),
+            Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
+            Action::About => self.dialogs.open(Dialog::About),
+        }
+    }
+
+    fn with_reason(&mut self, action: Action) -> Option<String> {
+        let mut reason = None;
+        self.with_cx(|cx, _| reason = blocked(action, cx));
+        reason
+    }
+
+    fn open_write(&mut self) {
+        let id = self.studio.document().map(|document| document.collection().id().to_owned()).unwrap_or_default();
+        let folder = self.view.target.clone().or_else(|| directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned()));
+        self.dialogs.open(Dialog::write(folder.unwrap_or_default(), &id));
+    }
+
+    fn remove(&mut self) {
+        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return };
+        let Some((parent, position)) = document.node(at).and_then(|node| node.parent()) else { return };
+        let children = document.tree().levels[at.level].children(at.row).len();
+        let remove = Ask::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
+        // A file goes at once and undo brings it back; a folder with contents asks.
+        if children > 0 {
+            let path = document.path(at).map(|path| path.to_string()).unwrap_or_default();
+            self.dialogs.open(Dialog::remove(&path, children as u64, remove));
+        } else {
+            self.asks.push(remove);
+        }
+    }
+
+    fn shift(&mut self, by: i64) {
+        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return };
+        let Some(node) = document.node(at) else { return };
+        let Some((parent, position)) = node.parent() else { return };
+        let Some(to) = position.checked_add_signed(by as i32) else { return };
+        let moved = parent.child(to);
+        self.run_now(Command::Edit { edit: Edit::Move { sample: node, to: parent, at: to } });
+        if let Some(at) = self.studio.document().and_then(|document| document.row_of(&moved)) {
+            self.asks.push(Ask::Select(Some(at)));
+        }
+    }
+
+    fn step_problem(&mut self, forward: bool) {
+        let report = self.studio.report().clone();
+        self.view.dock.show(Pane::Problems);
+        let selected = self.session.problems.step(&report, forward);
+        if let Some(finding) = selected.and_then(|index| report.findings.get(index)) {
+            self.with_cx(|cx, _| super::panels::problems::go_to(cx, finding));
+        }
+    }
+
+    /// Shortcuts, drops, pasted paths, and the window's close button.
+    pub(super) fn take_input(&mut self, ctx: &Context) {
+        let typing = ctx.memory(|memory| memory.focused().is_some()) && ctx.egui_wants_keyboard_input() && text_has_focus(ctx);
+        if !self.dialogs.is_open() && !self.palette.is_open() {
+            // The longer shortcuts first: Ctrl Shift Z also holds Ctrl Z.
+            let mut actions: Vec<Action> = Action::ALL.to_vec();
+            actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
+            for action in actions {
+                let Some(keys) = action.info().keys else { continue };
+                if typing && action.yields_to_text() {
+                    continue;
+                }
+                if ctx.input_mut(|input| input.consume_shortcut(&keys)) {
+                    self.asks.push(Ask::Do(action));
+                }
+            }
+        }
+        let (dropped, pasted, closing) = ctx.input(|input| {
+            let dropped: Vec<PathBuf> = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect();
+            let pasted: Vec<String> = input
+                .events
+                .iter()
+                .filter_map(|event| if let Input::Paste(text) = event { Some(text.clone()) } else { None })
+                .collect();
+            (dropped, pasted, input.viewport().close_requested())
+        });
+        if !dropped.is_empty() {
+            self.asks.push(Ask::Take(dropped));
+        }
+        if !typing && !self.dialogs.is_open() {
+            let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| intake::paths_of(text, true)).collect();
+            if !paths.is_empty() {
+                self.asks.push(Ask::Take(paths));
+            }
+        }
+        if closing && !self.quitting && self.has_changes() {
+            ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+            self.dialogs.open(Dialog::discard(Ask::Do(Action::Quit)));
+        }
+    }
+
+    /// What a drop would do, over everything, while files hover.
+    pub(super) fn hover_ui(&mut self, ctx: &Context) {
+        let hovered: Vec<PathBuf> =
+            ctx.input(|input| input.raw.hovered_files.iter().filter_map(|file| file.path.clone()).collect());
+        if hovered.is_empty() {
+            return;
+        }
+        let t = theme::of(ctx.global_style().visuals.dark_mode);
+        let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
+        let rect = ctx.content_rect();
+        painter.rect_filled(rect, 0, t.bg0.gamma_multiply(0.85));
+        let frame = rect.shrink(24.0);
+        painter.rect_filled(frame, 6, t.accbg.gamma_multiply(0.6));
+        paint::dashed_rect(&painter, frame, t.accfill);
+        paint::icon(&painter, frame.center() - egui::vec2(0.0, 44.0), super::icons::TRAY_ARROW_DOWN, 32.0, t.acc);
+        let draft = self.studio.document().is_some_and(|document| document.draft().is_some());
+        let title = match (hovered.len(), draft) {
+            (1, _) => format!("Drop {}", hovered[0].file_name().map(|name| name.to_string_lossy()).unwrap_or_default()),
+            (count, _) => format!("Drop {count} files and folders"),
+        };
+        let what = match draft {
+            true => "Datasets open; files and folders are added to the draft",
+            false => "Datasets open; files and folders begin a draft",
+        };
+        let line = egui::Rect::from_center_size(frame.center(), egui::vec2(frame.width() - 32.0, 24.0));
+        paint::text_center(&painter, line, &title, font::semibold(15.0), t.tx);
+        paint::text_center(&painter, line.translate(egui::vec2(0.0, 26.0)), what, font::regular(12.0), t.tx2);
+    }
+}
+
+/// True when the focused widget is a text field.
+fn text_has_focus(ctx: &Context) -> bool {
+    let Some(id) = ctx.memory(|memory| memory.focused()) else { return false };
+    egui::text_edit::TextEditState::load(ctx, id).is_some()
+}

@@ -1,0 +1,239 @@
+//! The bars: top bar with menu, main buttons, title, search and jobs; status bar.
+
+use egui::{
+    Align, Frame, Layout, Margin, Panel, Popup, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+};
+
+use super::action::{Action, Menu};
+use super::commands::blocked;
+use super::cx::{Ask, Cx};
+use super::icons;
+use super::panels::jobs::time_text;
+use super::theme::{self, font, text_style};
+use super::widgets::{self, Button, Tone, paint};
+
+/// Height of the status bar, which toasts stay above.
+pub const STATUS: f32 = 24.0;
+
+fn bar(ui: &Ui) -> Frame {
+    Frame::NONE.fill(theme::tokens(ui).bg2).inner_margin(Margin::symmetric(8, 0))
+}
+
+/// Draws the top bar.
+pub fn top_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let panel = Panel::top("top").exact_size(40.0).resizable(false).show_separator_line(false).frame(bar(ui));
+    panel.show(ui, |ui| {
+        let rect = ui.max_rect().expand2(vec2(8.0, 0.0));
+        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            let (logo, _) = ui.allocate_exact_size(vec2(32.0, 28.0), Sense::hover());
+            widgets::logo(ui.painter(), Rect::from_center_size(logo.center() - vec2(0.0, 1.0), vec2(22.0, 22.0)));
+            menu_ui(ui, cx);
+            for (action, text) in [(Action::New, "New"), (Action::OpenFile, "Open"), (Action::Write, "Write")] {
+                button_ui(ui, cx, action, text);
+            }
+            separator(ui);
+            button_ui(ui, cx, Action::Undo, "");
+            button_ui(ui, cx, Action::Redo, "");
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| right_ui(ui, cx));
+        });
+    });
+}
+
+fn separator(ui: &mut Ui) {
+    let (rect, _) = ui.allocate_exact_size(vec2(13.0, 18.0), Sense::hover());
+    ui.painter().vline(rect.center().x.round() + 0.5, rect.y_range(), Stroke::new(1.0, theme::tokens(ui).line2));
+}
+
+fn button_ui(ui: &mut Ui, cx: &mut Cx<'_>, action: Action, text: &'static str) {
+    let info = action.info();
+    let label = match action {
+        Action::Undo => cx.document().and_then(|document| document.draft()?.undo_label()).map(|label| format!("Undo: {label}")),
+        Action::Redo => cx.document().and_then(|document| document.draft()?.redo_label()).map(|label| format!("Redo: {label}")),
+        _ => None,
+    };
+    let keys = action.keys_text();
+    let tooltip = format!("{} ({keys})", label.as_deref().unwrap_or(info.tooltip));
+    let button = Button::bar(info.icon, text).name(info.text).tooltip(tooltip).blocked(blocked(action, cx));
+    if ui.add(button).clicked() {
+        cx.ask(Ask::Do(action));
+    }
+}
+
+fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let button = ui.add(Button::bar(icons::LIST, "").name("Menu").tooltip("Every command"));
+    Popup::menu(&button).show(|ui| {
+        ui.set_min_width(200.0);
+        for menu in Menu::ALL {
+            ui.menu_button(RichText::new(menu.title()).font(font::regular(12.0)), |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                for &action in Action::ALL.iter().filter(|action| action.info().menu == menu) {
+                    let info = action.info();
+                    let reason = blocked(action, cx);
+                    if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
+                        cx.ask(Ask::Do(action));
+                        ui.close();
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// From right to left: theme, jobs, search; what is left belongs to the title.
+fn right_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let icon = if t.dark { icons::MOON } else { icons::SUN };
+    let theme = if t.dark { "Switch to the light theme" } else { "Switch to the dark theme" };
+    if ui.add(Button::bar(icon, "").name(theme)).clicked() {
+        cx.ask(Ask::Do(Action::ToggleTheme));
+    }
+    jobs_ui(ui, cx);
+    ui.add_space(12.0);
+    let room = ui.available_width();
+    search_ui(ui, cx, (room * 0.45).clamp(60.0, 330.0));
+    ui.add_space(8.0);
+    let rest = ui.available_rect_before_wrap();
+    ui.scope_builder(egui::UiBuilder::new().max_rect(rest).layout(Layout::left_to_right(Align::Center)), |ui| title_ui(ui, cx));
+}
+
+fn jobs_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let running: Vec<_> = cx.session.jobs.running().collect();
+    let text = match running.as_slice() {
+        [] if cx.studio.is_checking() => "Checking".to_owned(),
+        [] => "No jobs".to_owned(),
+        [job] => match job.progress.fraction() {
+            Some(fraction) => format!("1 job {:.0} %", fraction * 100.0),
+            None => format!("1 job {}", time_text(job.elapsed)),
+        },
+        jobs => format!("{} jobs", jobs.len()),
+    };
+    let icon = if running.is_empty() { icons::QUEUE } else { icons::CIRCLE_NOTCH };
+    if ui.add(Button::bar(icon, text).tooltip("Show the jobs")).clicked() {
+        cx.ask(Ask::Do(Action::ShowJobs));
+    }
+}
+
+fn search_ui(ui: &mut Ui, cx: &mut Cx<'_>, width: f32) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, Action::Palette.info().text));
+    let border = if response.hovered() { t.ctl } else { t.line2 };
+    ui.painter().rect(rect, 4, t.input, Stroke::new(1.0, border), StrokeKind::Inside);
+    paint::icon(ui.painter(), pos2(rect.left() + 15.0, rect.center().y), icons::MAGNIFYING_GLASS, 14.0, t.tx3);
+    let mut inner = Rect::from_min_max(pos2(rect.left() + 28.0, rect.top()), pos2(rect.right() - 6.0, rect.bottom()));
+    let keys = Action::Palette.keys_text();
+    let cap_width = widgets::key_cap_width(ui, &keys);
+    if width > 160.0 {
+        let cap = Rect::from_center_size(pos2(inner.right() - cap_width / 2.0, rect.center().y), vec2(cap_width, 17.0));
+        ui.painter().rect(cap, 3, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+        paint::text_center(ui.painter(), cap, &keys, font::mono(11.0), t.tx3);
+        inner.max.x = cap.left() - 6.0;
+    }
+    paint::text_left(ui.painter(), inner, "Search commands", font::regular(13.0), t.tx3);
+    paint::focus_ring(ui, &response, 4);
+    if response.clicked() {
+        cx.ask(Ask::Do(Action::Palette));
+    }
+}
+
+fn title_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let Some(document) = cx.document() else { return };
+    ui.spacing_mut().item_spacing.x = 8.0;
+    separator(ui);
+    let title = document.title();
+    let badge = document.format().map_or("Draft".to_owned(), |format| format!("{}, read-only", format.badge()));
+    let room = ui.available_width() - widgets::badge_width(ui, Some(icons::PENCIL_SIMPLE), &badge) - 16.0;
+    if room < 40.0 {
+        return;
+    }
+    ui.scope(|ui| {
+        ui.set_max_width(room);
+        ui.add(egui::Label::new(RichText::new(title.as_ref()).font(font::semibold(13.0)).color(t.tx)).truncate());
+    });
+    match document.draft() {
+        Some(draft) => {
+            widgets::badge(ui, Tone::Accent, Some(icons::PENCIL_SIMPLE), &badge);
+            let text = match (draft.is_dirty(), draft.steps()) {
+                (false, _) => "no changes since it was written".to_owned(),
+                (true, 1) => "1 change".to_owned(),
+                (true, steps) => format!("{} changes", paint::grouped(steps as u64)),
+            };
+            if ui.available_width() > 120.0 && draft.steps() > 0 {
+                ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+            }
+        }
+        None => drop(widgets::badge(ui, Tone::Info, Some(icons::LOCK_SIMPLE), &badge)),
+    }
+}
+
+/// Draws the status bar.
+pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let panel = Panel::bottom("status")
+        .exact_size(STATUS)
+        .resizable(false)
+        .show_separator_line(false)
+        .frame(bar(ui).inner_margin(Margin::symmetric(4, 0)));
+    panel.show(ui, |ui| {
+        let rect = ui.max_rect().expand2(vec2(4.0, 0.0));
+        ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
+            let Some(document) = cx.document() else {
+                part(ui, None, "No dataset open", false);
+                return;
+            };
+            part(ui, Some((icons::PACKAGE, t.tx3)), &document.title(), true);
+            part(ui, None, if document.draft().is_some() { "Draft in memory" } else { "Read-only" }, false);
+            let levels: Vec<String> = (0..document.tree().levels.len())
+                .map(|level| format!("L{level} {}", paint::grouped(document.rows(level) as u64)))
+                .collect();
+            let totals = cx.session.totals();
+            let padded = if totals.padded > 0 { format!(" ({} padded)", paint::grouped(totals.padded)) } else { String::new() };
+            if !levels.is_empty() {
+                part(ui, None, &format!("{}{padded}", levels.join(" ")), true);
+            }
+            if let Some(bytes) = totals.bytes {
+                part(ui, None, &paint::bytes(bytes), true);
+            }
+            checks_part(ui, cx);
+        });
+    });
+}
+
+fn checks_part(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let marks = cx.session.marks.clone();
+    let plural = |number: u64, word: &str| format!("{} {word}{}", paint::grouped(number), if number == 1 { "" } else { "s" });
+    let (icon, text) = match (marks.checked(), marks.errors, marks.warnings) {
+        (false, _, _) if cx.studio.is_busy() => return,
+        (false, _, _) => (None, "Not checked".to_owned()),
+        (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), "Valid".to_owned()),
+        (true, 0, warnings) => (Some((icons::WARNING, t.warn)), plural(warnings, "warning")),
+        (true, errors, 0) => (Some((icons::WARNING_OCTAGON, t.err)), plural(errors, "error")),
+        (true, errors, warnings) => {
+            (Some((icons::WARNING_OCTAGON, t.err)), format!("{}, {}", plural(errors, "error"), plural(warnings, "warning")))
+        }
+    };
+    part(ui, icon, &text, false);
+}
+
+fn part(ui: &mut Ui, icon: Option<(&str, egui::Color32)>, text: &str, mono: bool) {
+    let t = theme::tokens(ui);
+    let size = if mono { font::mono(11.0) } else { font::regular(12.0) };
+    let galley = paint::line(ui.painter(), text, size.clone(), t.tx2, 420.0);
+    let width = galley.size().x + 18.0 + if icon.is_some() { 19.0 } else { 0.0 };
+    let (rect, response) = ui.allocate_exact_size(vec2(width.round(), STATUS), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, text));
+    let mut inner = rect.shrink2(vec2(9.0, 0.0));
+    if let Some((icon, color)) = icon {
+        paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icon, 14.0, color);
+        inner.min.x += 19.0;
+    }
+    paint::text_left(ui.painter(), inner.expand2(vec2(1.0, 0.0)).translate(vec2(1.0, 0.0)), text, size, t.tx2);
+    ui.painter().vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+}

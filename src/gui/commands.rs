@@ -1,0 +1,55 @@
+//! When an action can't be done, and why.
+
+use super::action::Action;
+use super::cx::Cx;
+use crate::model::SampleKind;
+
+const NOTHING_OPEN: &str = "Nothing is open";
+const NO_DRAFT: &str = "This dataset is read-only; edit it as a draft first";
+const NO_SAMPLE: &str = "No sample is selected";
+
+/// Why `action` can't be done now; `None` when it can.
+pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
+    let document = cx.document();
+    let draft = document.and_then(|document| document.draft());
+    let open = || if document.is_none() { Some(NOTHING_OPEN) } else { None };
+    let drafted = || match (document, draft) {
+        (None, _) => Some(NOTHING_OPEN),
+        (_, None) => Some(NO_DRAFT),
+        _ => None,
+    };
+    let selected = || if cx.session.selected.is_none() { Some(NO_SAMPLE) } else { None };
+    let reason = match action {
+        Action::Close | Action::Validate | Action::GoToRow | Action::Filter => open(),
+        Action::ValidateDeep => open().or(draft.map(|_| "A draft has no bytes of its own yet; write it first")),
+        Action::Write => drafted().or(match document {
+            Some(document) if document.rows(0) == 0 => Some("The draft has no samples yet"),
+            _ => None,
+        }),
+        Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| "There is nothing to undo")),
+        Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| "There is nothing to redo")),
+        Action::AddFiles | Action::AddFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),
+        Action::Rename | Action::Remove => drafted().or_else(selected),
+        Action::MoveUp | Action::MoveDown => drafted().or_else(selected).or_else(|| edge(action, cx)),
+        Action::EditCopy => open().or(draft.map(|_| "This is a draft already")),
+        Action::SaveSample => open().or_else(selected).or_else(|| {
+            let file = document?.kind(cx.session.selected?)? == SampleKind::File;
+            (!file).then_some("A FOLDER has no bytes of its own")
+        }),
+        Action::NextProblem | Action::PreviousProblem => cx.studio.report().findings.is_empty().then_some("There are no problems"),
+        Action::CancelJobs => cx.studio.jobs().is_empty().then_some("Nothing is running"),
+        _ => None,
+    };
+    reason.map(str::to_owned)
+}
+
+fn edge(action: Action, cx: &Cx<'_>) -> Option<&'static str> {
+    let document = cx.document()?;
+    let (parent, position) = document.node(cx.session.selected?)?.parent()?;
+    let last = document.draft()?.dataset().tortilla(&parent)?.samples.len().checked_sub(1)? as u32;
+    match action {
+        Action::MoveUp if position == 0 => Some("It is the first one"),
+        Action::MoveDown if position == last => Some("It is the last one"),
+        _ => None,
+    }
+}

@@ -1,0 +1,98 @@
+//! What panels get: the studio to read, the window's own state to change, and a list to put their wishes in. Panels change nothing else.
+
+use std::path::PathBuf;
+
+use egui::Color32;
+
+use super::action::Action;
+use super::picker::Wish;
+use super::session::Session;
+use super::view_state::ViewState;
+use super::widgets::Toast;
+use crate::jobs::Jobs;
+use crate::studio::{Command, Document, RowRef, Studio};
+
+/// What a panel wants to happen after the frame is drawn.
+pub enum Ask {
+    /// Run a command of the studio.
+    Run(Command),
+    /// Do what a menu entry does.
+    Do(Action),
+    /// Open a file dialog.
+    Pick(Wish),
+    /// Select a sample, or the root, and show it everywhere.
+    Select(Option<RowRef>),
+    /// Open or import what lies there.
+    Take(Vec<PathBuf>),
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Show a short message.
+    Tell(Toast),
+    /// Take a path off the recent list.
+    Forget(PathBuf),
+    /// Make and open the sample dataset.
+    SampleDataset,
+    /// Do this even though unsaved changes are lost.
+    Anyway(Box<Ask>),
+}
+
+/// The context of a panel.
+pub struct Cx<'a> {
+    /// The studio, to read.
+    pub studio: &'a Studio,
+    /// The window's own state.
+    pub session: &'a mut Session,
+    /// What is remembered between starts, to read.
+    pub remembered: &'a Remembered,
+    /// For work that changes nothing, off the interface thread.
+    pub jobs: &'a Jobs,
+    /// What shall happen.
+    pub asks: &'a mut Vec<Ask>,
+}
+
+/// The part of the remembered state that panels read.
+#[derive(Clone, Default)]
+pub struct Remembered {
+    /// Recent datasets.
+    pub recent: Vec<super::view_state::Recent>,
+}
+
+impl Remembered {
+    /// The part of `state` that panels read.
+    pub fn of(state: &ViewState) -> Self {
+        Self { recent: state.recent.clone() }
+    }
+}
+
+impl<'a> Cx<'a> {
+    /// What is open.
+    pub fn document(&self) -> Option<&'a Document> {
+        self.studio.document()
+    }
+
+    /// True when a draft is open.
+    pub fn is_draft(&self) -> bool {
+        self.document().is_some_and(|document| document.draft().is_some())
+    }
+
+    /// Adds a wish.
+    pub fn ask(&mut self, ask: Ask) {
+        self.asks.push(ask);
+    }
+
+    /// Wishes for the table of a level, once.
+    pub fn want_level(&mut self, level: usize) {
+        let ready = self.document().is_none_or(|document| document.level_ready(level));
+        if !ready && self.session.levels_asked.insert(level) {
+            self.run(Command::LoadLevel { level });
+        }
+    }
+
+    /// Wishes for a command.
+    pub fn run(&mut self, command: Command) {
+        self.asks.push(Ask::Run(command));
+    }
+}
+
+/// 42 % black over what a dialog covers.
+pub const DIM: Color32 = Color32::from_black_alpha(107);

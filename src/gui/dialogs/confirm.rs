@@ -1,0 +1,43 @@
+//! A question before something is lost. Says what is kept.
+
+use egui::{Frame, Margin, RichText, Ui};
+
+use super::{Next, foot_ui, head_ui};
+use crate::gui::cx::Ask;
+use crate::gui::icons;
+use crate::gui::theme::{self, text_style};
+use crate::gui::widgets::Button;
+
+/// The question.
+pub struct Confirm {
+    /// What is about to happen.
+    pub title: String,
+    /// What is lost, and what stays.
+    pub what: String,
+    /// The verb that does it.
+    pub button: String,
+    /// What to do then.
+    pub then: Option<Ask>,
+}
+
+impl Confirm {
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(460.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let close = head_ui(ui, icons::WARNING, &self.title, "");
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.label(RichText::new(&self.what).text_style(text_style("small12")).color(t.tx2));
+        });
+        let (stay, act) = foot_ui(ui, |ui| {
+            let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
+            (ui.add(Button::ghost("Keep").large()).clicked(), act)
+        });
+        match (act, stay || close) {
+            (true, _) => self.then.take().map_or(Next::Close, Next::Do),
+            (_, true) => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+}

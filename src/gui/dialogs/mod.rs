@@ -1,0 +1,250 @@
+//! The modal dialogs: writing, typed paths, confirmation, shortcuts, about. One at a time; Esc closes.
+
+mod about;
+mod confirm;
+mod open_path;
+mod write;
+
+use std::path::PathBuf;
+
+use egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui, vec2};
+
+use super::App;
+use super::cx::{Ask, DIM};
+use super::icons;
+use super::picker::Wish;
+use super::theme::{self, font};
+use super::widgets::{self, Button};
+use crate::container::Built;
+use crate::error::Error;
+use crate::jobs::JobId;
+
+use confirm::Confirm;
+use open_path::OpenPath;
+use write::WriteDialog;
+
+/// One dialog.
+pub enum Dialog {
+    /// Where and how to write.
+    Write(Box<WriteDialog>),
+    /// A typed path.
+    Path(OpenPath),
+    /// A question before something is lost.
+    Confirm(Confirm),
+    /// Recent datasets.
+    Recent,
+    /// The shortcuts.
+    Shortcuts,
+    /// Version and licences.
+    About,
+}
+
+impl Dialog {
+    /// Asks before unsaved changes are lost.
+    pub fn discard(then: Ask) -> Self {
+        Dialog::Confirm(Confirm {
+            title: "The draft has changes that are not written".into(),
+            what: "Closing it loses the order, ids and metadata that you gave. Files on disk stay.".into(),
+            button: "Discard changes".into(),
+            then: Some(Ask::Anyway(Box::new(then))),
+        })
+    }
+
+    /// Asks before a folder with contents is taken out.
+    pub fn remove(path: &str, children: u64, then: Ask) -> Self {
+        let count = widgets::paint::grouped(children);
+        Dialog::Confirm(Confirm {
+            title: format!("Remove {path}"),
+            what: format!(
+                "Removes this FOLDER and its {count} children from the dataset. Files on disk stay, and undo brings it back."
+            ),
+            button: "Remove folder".into(),
+            then: Some(then),
+        })
+    }
+
+    /// Asks for a path.
+    pub fn path(wish: Wish) -> Self {
+        Dialog::Path(OpenPath::new(wish, false))
+    }
+
+    /// Asks where to write.
+    pub fn write(folder: PathBuf, id: &str) -> Self {
+        Dialog::Write(Box::new(WriteDialog::new(folder, id)))
+    }
+}
+
+/// The dialog that is open, if one is.
+#[derive(Default)]
+pub struct Dialogs {
+    current: Option<Dialog>,
+}
+
+/// What a dialog wants after a frame.
+pub enum Next {
+    /// Stay.
+    Stay,
+    /// Close.
+    Close,
+    /// Close and do this.
+    Do(Ask),
+    /// Stay and do this.
+    Also(Ask),
+    /// Close, and take these paths for a wish.
+    Paths(Wish, Vec<PathBuf>),
+}
+
+impl Dialogs {
+    /// Opens a dialog in place of the present one.
+    pub fn open(&mut self, dialog: Dialog) {
+        self.current = Some(dialog);
+    }
+
+    /// True while one is open.
+    pub fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The write dialog's job has begun.
+    pub fn writing(&mut self, job: JobId) {
+        if let Some(Dialog::Write(dialog)) = &mut self.current {
+            dialog.started(job);
+        }
+    }
+
+    /// The dataset is written.
+    pub fn written(&mut self, built: Built) {
+        match &mut self.current {
+            Some(Dialog::Write(dialog)) => dialog.done(built),
+            _ => {
+                let mut dialog = WriteDialog::new(PathBuf::new(), "");
+                dialog.done(built);
+                self.current = Some(Dialog::Write(Box::new(dialog)));
+            }
+        }
+    }
+
+    /// True when the failure is shown by a dialog.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        match &mut self.current {
+            Some(Dialog::Write(dialog)) => dialog.failed(job, error),
+            _ => false,
+        }
+    }
+
+    /// The write job was stopped.
+    pub fn cancelled(&mut self, job: JobId) {
+        if let Some(Dialog::Write(dialog)) = &mut self.current {
+            dialog.cancelled(job);
+        }
+    }
+
+    /// A folder was chosen for the write dialog.
+    pub fn target_picked(&mut self, folder: PathBuf) {
+        if let Some(Dialog::Write(dialog)) = &mut self.current {
+            dialog.set_folder(folder);
+        }
+    }
+
+    /// The desktop's file dialog does not show: offer to type the path.
+    pub fn slow_picker(&mut self, wish: Wish) {
+        if self.current.is_none() {
+            self.current = Some(Dialog::Path(OpenPath::new(wish, true)));
+        }
+    }
+
+    /// The desktop's file dialog is closed: what was offered in its place goes as well, unless something was typed.
+    pub fn picker_closed(&mut self) {
+        if let Some(Dialog::Path(dialog)) = &self.current
+            && dialog.is_stand_in()
+        {
+            self.current = None;
+        }
+    }
+}
+
+impl App {
+    /// Draws the open dialog.
+    pub(super) fn dialogs_ui(&mut self, ctx: &Context) {
+        let Some(mut dialog) = self.dialogs.current.take() else { return };
+        let t = theme::of(ctx.global_style().visuals.dark_mode);
+        let frame = Frame::NONE
+            .fill(t.bg1)
+            .stroke(egui::Stroke::new(1.0, t.line2))
+            .corner_radius(6)
+            .shadow(ctx.global_style().visuals.window_shadow);
+        let busy = matches!(&dialog, Dialog::Write(write) if write.is_running());
+        let modal = Modal::new(Id::unique("dialog")).frame(frame).backdrop_color(DIM);
+        let response = modal.show(ctx, |ui| {
+            self.with_cx(|cx, _| match &mut dialog {
+                Dialog::Write(dialog) => dialog.ui(ui, cx),
+                Dialog::Path(dialog) => dialog.ui(ui),
+                Dialog::Confirm(dialog) => dialog.ui(ui),
+                Dialog::Recent => open_path::recent_ui(ui, cx),
+                Dialog::Shortcuts => about::shortcuts_ui(ui),
+                Dialog::About => about::about_ui(ui),
+            })
+        });
+        let mut keep = !(response.should_close() && !busy);
+        match response.inner {
+            Next::Stay => {}
+            Next::Close => keep = false,
+            Next::Do(ask) => {
+                self.asks.push(ask);
+                keep = false;
+            }
+            Next::Also(ask) => self.asks.push(ask),
+            Next::Paths(wish, paths) => {
+                self.picker = None;
+                self.picked(wish, paths);
+                keep = false;
+            }
+        }
+        if keep && self.dialogs.current.is_none() {
+            self.dialogs.current = Some(dialog);
+        }
+    }
+}
+
+/// The head of a dialog: icon, title, close. True when it should close.
+fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
+    let t = theme::tokens(ui);
+    let mut close = false;
+    Frame::NONE
+        .fill(t.bg2)
+        .corner_radius(egui::CornerRadius { nw: 6, ne: 6, sw: 0, se: 0 })
+        .inner_margin(Margin::symmetric(16, 9))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(icon).font(font::icon(18.0)).color(t.tx2));
+                ui.label(RichText::new(title).font(font::semibold(15.0)).color(t.tx));
+                ui.label(RichText::new(detail).font(font::mono(12.0)).color(t.tx2));
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    close = ui.add(Button::icon_only(icons::X, "Close dialog")).clicked();
+                    widgets::key_cap(ui, "Esc");
+                });
+            });
+        });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    close
+}
+
+/// The foot of a dialog, filled from the right.
+fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let t = theme::tokens(ui);
+    let frame = Frame::NONE
+        .fill(t.bg2)
+        .corner_radius(egui::CornerRadius { nw: 0, ne: 0, sw: 6, se: 6 })
+        .inner_margin(Margin::symmetric(16, 9));
+    frame
+        .show(ui, |ui| {
+            let size = vec2(ui.available_width(), 30.0);
+            ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), add).inner
+        })
+        .inner
+}
+
+fn enter_pressed(ui: &Ui) -> bool {
+    ui.input(|input| input.key_pressed(Key::Enter))
+}

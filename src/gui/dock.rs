@@ -1,0 +1,289 @@
+//! The docks: which panels there are, where they stand at first, and how their tabs look.
+
+use egui::{Response, Sense, Ui};
+use egui_tiles::{Container, Linear, LinearDir, SimplificationOptions, TabState, Tile, TileId, Tiles, Tree, UiResponse};
+
+use super::icons;
+use super::theme;
+use super::widgets::{Tone, tab};
+
+/// One panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub enum Pane {
+    /// The tree of samples.
+    Hierarchy,
+    /// One level as a table.
+    Table,
+    /// The selected raster.
+    Preview,
+    /// Rows by SQL.
+    Query,
+    /// The selected sample's fields.
+    Sample,
+    /// COLLECTION.json.
+    Collection,
+    /// What the checks found.
+    Problems,
+    /// What is running.
+    Jobs,
+    /// What happened.
+    Log,
+}
+
+impl Pane {
+    /// Every panel.
+    pub const ALL: [Pane; 9] = [
+        Pane::Hierarchy,
+        Pane::Table,
+        Pane::Preview,
+        Pane::Query,
+        Pane::Sample,
+        Pane::Collection,
+        Pane::Problems,
+        Pane::Jobs,
+        Pane::Log,
+    ];
+
+    /// The tab's word.
+    pub fn title(self) -> &'static str {
+        match self {
+            Pane::Hierarchy => "Hierarchy",
+            Pane::Table => "Table",
+            Pane::Preview => "Preview",
+            Pane::Query => "Query",
+            Pane::Sample => "Sample",
+            Pane::Collection => "Collection",
+            Pane::Problems => "Problems",
+            Pane::Jobs => "Jobs",
+            Pane::Log => "Log",
+        }
+    }
+
+    fn icon(self) -> Option<&'static str> {
+        match self {
+            Pane::Hierarchy => Some(icons::TREE_STRUCTURE),
+            Pane::Table => Some(icons::TABLE),
+            Pane::Preview => Some(icons::IMAGE),
+            Pane::Query => Some(icons::DATABASE),
+            Pane::Sample | Pane::Collection => None,
+            Pane::Problems => Some(icons::WARNING_OCTAGON),
+            Pane::Jobs => Some(icons::QUEUE),
+            Pane::Log => Some(icons::TERMINAL_WINDOW),
+        }
+    }
+}
+
+/// A side of the window that can be hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The hierarchy.
+    Left,
+    /// Sample and collection.
+    Right,
+    /// Problems, jobs, log.
+    Bottom,
+}
+
+/// The arrangement of the panels.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Dock {
+    tree: Tree<Pane>,
+}
+
+impl Default for Dock {
+    fn default() -> Self {
+        let mut tiles = Tiles::default();
+        let mut tabs = |panes: &[Pane]| {
+            let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
+            tiles.insert_tab_tile(children)
+        };
+        let left = tabs(&[Pane::Hierarchy]);
+        let center = tabs(&[Pane::Table, Pane::Preview, Pane::Query]);
+        let right = tabs(&[Pane::Sample, Pane::Collection]);
+        let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log]);
+        // As drawn for 1440 × 836 points between the bars: left 296, right 336, bottom 275.
+        let mut upper = Linear::new(LinearDir::Horizontal, vec![center, right]);
+        upper.shares.set_share(center, 808.0);
+        upper.shares.set_share(right, 336.0);
+        let upper = tiles.insert_container(Container::Linear(upper));
+        let mut main = Linear::new(LinearDir::Vertical, vec![upper, bottom]);
+        main.shares.set_share(upper, 561.0);
+        main.shares.set_share(bottom, 275.0);
+        let main = tiles.insert_container(Container::Linear(main));
+        let mut root = Linear::new(LinearDir::Horizontal, vec![left, main]);
+        root.shares.set_share(left, 296.0);
+        root.shares.set_share(main, 1144.0);
+        let root = tiles.insert_container(Container::Linear(root));
+        Self { tree: Tree::new(egui::Id::unique("dock"), root, tiles) }
+    }
+}
+
+impl Dock {
+    /// Draws every visible panel; `contents` knows what is in them.
+    pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn Contents) {
+        self.tree.ui(&mut Bridge { contents }, ui);
+    }
+
+    /// Brings a panel to the front, and back if its side was hidden.
+    pub fn show(&mut self, pane: Pane) {
+        if let Some(id) = self.tree.tiles.find_pane(&pane) {
+            let mut at = Some(id);
+            while let Some(tile) = at {
+                self.tree.set_visible(tile, true);
+                at = self.tree.tiles.parent_of(tile);
+            }
+        }
+        self.tree.make_active(|_, tile| *tile == Tile::Pane(pane));
+    }
+
+    /// Shows or hides a side.
+    pub fn toggle(&mut self, side: Side) {
+        let Some(tile) = self.side(side) else { return };
+        let visible = self.tree.is_visible(tile);
+        self.tree.set_visible(tile, !visible);
+    }
+
+    /// True while the side shows.
+    pub fn is_shown(&self, side: Side) -> bool {
+        self.side(side).is_some_and(|tile| self.tree.is_visible(tile))
+    }
+
+    /// True while the panel is in front.
+    pub fn is_active(&self, pane: Pane) -> bool {
+        let active = self.tree.active_tiles();
+        active.iter().any(|&tile| self.tree.tiles.get_pane(&tile) == Some(&pane))
+    }
+
+    /// The panels of the arrangement, sorted.
+    pub fn panes(&self) -> Vec<Pane> {
+        let mut panes: Vec<_> =
+            self.tree.tiles.tiles().filter_map(|tile| if let Tile::Pane(pane) = tile { Some(*pane) } else { None }).collect();
+        panes.sort_unstable();
+        panes
+    }
+
+    /// Mends an arrangement that another version wrote: one that lacks a panel or has it twice is replaced.
+    pub fn mend(&mut self) {
+        let mut all = Pane::ALL.to_vec();
+        all.sort_unstable();
+        if self.panes() != all {
+            *self = Self::default();
+        }
+    }
+
+    /// The tab group that holds a side's panels, wherever they were dragged.
+    fn side(&self, side: Side) -> Option<TileId> {
+        let pane = match side {
+            Side::Left => Pane::Hierarchy,
+            Side::Right => Pane::Collection,
+            Side::Bottom => Pane::Problems,
+        };
+        let id = self.tree.tiles.find_pane(&pane)?;
+        self.tree.tiles.parent_of(id)
+    }
+}
+
+/// What stands in the panels.
+pub trait Contents {
+    /// Draws a panel.
+    fn pane_ui(&mut self, ui: &mut Ui, pane: Pane);
+    /// The number on a panel's tab.
+    fn count(&self, pane: Pane) -> Option<(u64, Tone)>;
+    /// Fills the right end of the tab bar that holds `pane` in front, from right to left.
+    fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane);
+}
+
+struct Bridge<'a> {
+    contents: &'a mut dyn Contents,
+}
+
+impl egui_tiles::Behavior<Pane> for Bridge<'_> {
+    fn pane_ui(&mut self, ui: &mut Ui, _tile: TileId, pane: &mut Pane) -> UiResponse {
+        let t = theme::tokens(ui);
+        ui.painter().rect_filled(ui.max_rect(), 0, t.bg1);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        self.contents.pane_ui(ui, *pane);
+        UiResponse::None
+    }
+
+    fn tab_title_for_pane(&mut self, pane: &Pane) -> egui::WidgetText {
+        pane.title().into()
+    }
+
+    fn tab_ui(&mut self, tiles: &mut Tiles<Pane>, ui: &mut Ui, id: egui::Id, tile: TileId, state: &TabState) -> Response {
+        let pane = tiles.get_pane(&tile).copied();
+        let title = pane.map_or("Group", Pane::title);
+        let count = pane.and_then(|pane| self.contents.count(pane));
+        tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag())
+    }
+
+    fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, _tile: TileId, tabs: &egui_tiles::Tabs, _scroll: &mut f32) {
+        if let Some(pane) = tabs.active.and_then(|active| tiles.get_pane(&active).copied()) {
+            self.contents.bar_right_ui(ui, pane);
+        }
+    }
+
+    fn tab_bar_height(&self, _style: &egui::Style) -> f32 {
+        32.0
+    }
+
+    fn tab_bar_color(&self, visuals: &egui::Visuals) -> egui::Color32 {
+        theme::of(visuals.dark_mode).bg2
+    }
+
+    fn tab_bar_hline_stroke(&self, visuals: &egui::Visuals) -> egui::Stroke {
+        egui::Stroke::new(1.0, theme::of(visuals.dark_mode).line)
+    }
+
+    fn gap_width(&self, _style: &egui::Style) -> f32 {
+        1.0
+    }
+
+    fn min_size(&self) -> f32 {
+        120.0
+    }
+
+    fn resize_stroke(&self, style: &egui::Style, state: egui_tiles::ResizeState) -> egui::Stroke {
+        let t = theme::of(style.visuals.dark_mode);
+        match state {
+            egui_tiles::ResizeState::Idle => egui::Stroke::new(1.0, t.bg0),
+            _ => egui::Stroke::new(2.0, t.accfill),
+        }
+    }
+
+    fn drag_preview_stroke(&self, visuals: &egui::Visuals) -> egui::Stroke {
+        egui::Stroke::new(1.0, theme::of(visuals.dark_mode).accfill)
+    }
+
+    fn drag_preview_color(&self, visuals: &egui::Visuals) -> egui::Color32 {
+        theme::of(visuals.dark_mode).accbg.gamma_multiply(0.7)
+    }
+
+    fn simplification_options(&self) -> SimplificationOptions {
+        SimplificationOptions { all_panes_must_have_tabs: true, ..SimplificationOptions::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_hide_and_a_shown_panel_brings_its_side_back() {
+        let mut dock = Dock::default();
+        assert!(dock.is_shown(Side::Bottom));
+        dock.toggle(Side::Bottom);
+        assert!(!dock.is_shown(Side::Bottom));
+        dock.show(Pane::Log);
+        assert!(dock.is_shown(Side::Bottom));
+        assert!(dock.is_active(Pane::Log));
+        assert!(!dock.is_active(Pane::Problems));
+    }
+
+    #[test]
+    fn an_arrangement_without_a_panel_is_replaced() {
+        let mut dock = Dock { tree: Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]) };
+        dock.mend();
+        assert_eq!(dock.panes().len(), Pane::ALL.len());
+    }
+}

@@ -1,0 +1,86 @@
+//! Paths that come from outside: dropped, pasted, typed. All three end as the same list of paths.
+
+use std::path::{Path, PathBuf};
+
+/// The paths in pasted or typed text: a `text/uri-list`, or one path a line, or several `file://` addresses. Lines that name nothing on
+/// this machine are left out when `existing` is asked for, so that pasting ordinary text does nothing.
+pub fn paths_of(text: &str, existing: bool) -> Vec<PathBuf> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        // GNOME's file manager puts "copy" or "cut" on the first line.
+        .filter(|line| !matches!(*line, "copy" | "cut" | "x-special/nautilus-clipboard"))
+        .map(path_of)
+        .filter(|path| !existing || (path.is_absolute() && path.exists()))
+        .collect()
+}
+
+/// One typed path: quotes and `file://` are taken off, `~` is the home folder.
+pub fn path_of(text: &str) -> PathBuf {
+    let text = text.trim();
+    let text = strip(text, '"').or_else(|| strip(text, '\'')).unwrap_or(text);
+    if let Some(address) = text.strip_prefix("file://") {
+        let path = address.find('/').map_or(address, |slash| &address[slash..]);
+        return PathBuf::from(percent_decoded(path));
+    }
+    if let Some(rest) = text.strip_prefix("~/").or((text == "~").then_some(""))
+        && let Some(home) = directories::BaseDirs::new()
+    {
+        return home.home_dir().join(rest);
+    }
+    PathBuf::from(text)
+}
+
+fn strip(text: &str, quote: char) -> Option<&str> {
+    text.strip_prefix(quote)?.strip_suffix(quote)
+}
+
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while index < bytes.len() {
+        let code = text.get(index + 1..index + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match (bytes[index], code) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                index += 3;
+            }
+            (byte, _) => {
+                out.push(byte);
+                index += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A path for people: the home folder as `~`.
+pub fn shown(path: &Path) -> String {
+    if let Some(home) = directories::BaseDirs::new()
+        && let Ok(rest) = path.strip_prefix(home.home_dir())
+        && rest != Path::new("")
+    {
+        return format!("~/{}", rest.display());
+    }
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_addresses_and_plain_lines_are_paths() {
+        let list = "# copied\r\nfile:///data/a%20b.tif\r\nfile://host/data/%C3%B1.tif\r\n\"/x y/z\"\n";
+        let paths: Vec<PathBuf> = ["/data/a b.tif", "/data/ñ.tif", "/x y/z"].map(PathBuf::from).into();
+        assert_eq!(paths_of(list, false), paths);
+        assert_eq!(paths_of("copy\nfile:///a%ZZ%", false), [PathBuf::from("/a%ZZ%")]);
+    }
+
+    #[test]
+    fn ordinary_text_is_no_path() {
+        assert!(paths_of("a sentence\nsrc\n/no/such/file", true).is_empty());
+        assert_eq!(paths_of("/\n", true), [PathBuf::from("/")]);
+    }
+}

@@ -1,0 +1,109 @@
+//! The status marks of samples and the counts of the Problems tab, made from a report. A parent shows the worst state below it.
+
+use std::collections::HashMap;
+
+use crate::gui::outline::ancestors;
+use crate::gui::widgets::Mark;
+use crate::model::{Finding, Location, Report, Severity, Skeleton};
+use crate::studio::RowRef;
+
+/// Marks by sample.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    own: HashMap<RowRef, Mark>,
+    /// The worst at and below a sample.
+    below: HashMap<RowRef, Mark>,
+    root: Mark,
+    /// Errors of the report.
+    pub errors: u64,
+    /// Warnings of the report.
+    pub warnings: u64,
+    checked: bool,
+}
+
+impl Marks {
+    /// The marks of `report` on `tree`.
+    pub fn new(report: &Report, tree: &Skeleton, checked: bool) -> Self {
+        let mut marks = Self { checked, errors: report.errors() as u64, warnings: report.warnings() as u64, ..Self::default() };
+        for finding in &report.findings {
+            let mark = match finding.severity {
+                Severity::Error => Mark::Error,
+                Severity::Warning => Mark::Warning,
+            };
+            let Some(at) = place(finding) else { continue };
+            marks.root = marks.root.max(mark);
+            raise(&mut marks.own, at, mark);
+            raise(&mut marks.below, at, mark);
+            for above in ancestors(tree, at) {
+                raise(&mut marks.below, above, mark);
+            }
+        }
+        marks
+    }
+
+    /// The worst at and below a sample; a tick where nothing was found.
+    pub fn worst(&self, at: Option<RowRef>) -> Mark {
+        let found = match at {
+            Some(at) => self.below.get(&at).copied().unwrap_or_default(),
+            None => self.root,
+        };
+        if found == Mark::None && self.checked { Mark::Ok } else { found }
+    }
+
+    /// What was found at a sample itself.
+    pub fn own(&self, at: RowRef) -> Mark {
+        self.own.get(&at).copied().unwrap_or_default()
+    }
+
+    /// The samples with findings.
+    pub fn samples(&self) -> impl Iterator<Item = RowRef> + '_ {
+        self.own.keys().copied()
+    }
+
+    /// True when a check has looked.
+    pub fn checked(&self) -> bool {
+        self.checked
+    }
+
+    /// Number of samples with findings.
+    pub fn sample_count(&self) -> u64 {
+        self.own.len() as u64
+    }
+}
+
+fn raise(marks: &mut HashMap<RowRef, Mark>, at: RowRef, mark: Mark) {
+    let entry = marks.entry(at).or_default();
+    *entry = (*entry).max(mark);
+}
+
+/// The sample that a finding is about, if it is about one.
+pub fn place(finding: &Finding) -> Option<RowRef> {
+    match finding.at {
+        Location::Sample { level, row, .. } => Some(RowRef { level, row }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Dataset, Rule, Sample, SamplePath, Tortilla};
+
+    #[test]
+    fn a_parent_shows_the_worst_below_it() {
+        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![Sample::file("x", "/x", 1), Sample::file("y", "/y", 1)]));
+        let dataset = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let tree = Skeleton::of(&dataset);
+        let mut report = Report::default();
+        let at = |level, row| Location::Sample { level, row, path: SamplePath::default() };
+        report.add(Rule::CollectionLicence, at(1, 2), "a warning on a sample");
+        report.add(Rule::IdCharacters, at(1, 3), "an error beside it");
+        let marks = Marks::new(&report, &tree, true);
+        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 1 })), Mark::Error);
+        assert_eq!(marks.worst(Some(RowRef { level: 1, row: 2 })), Mark::Warning);
+        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 0 })), Mark::Ok);
+        assert_eq!(marks.own(RowRef { level: 0, row: 1 }), Mark::None);
+        assert_eq!(marks.worst(None), Mark::Error);
+        assert_eq!((marks.errors, marks.warnings), (1, 1));
+    }
+}

@@ -1,0 +1,283 @@
+//! The hierarchy as flat rows: which samples show, at what depth, for the folders that are unfolded. Kept as runs of siblings, so that a
+//! million roots are one entry and folding costs nothing.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Skeleton, is_padding};
+use crate::studio::RowRef;
+
+/// One row of the hierarchy; `at` is `None` for the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// 0 for the root.
+    pub depth: u16,
+    /// The sample.
+    pub at: Option<RowRef>,
+}
+
+/// Siblings that stand one below the other: positions `from..from + count` among the children of `parent`.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Row number of the first one in the outline.
+    start: u64,
+    level: usize,
+    parent: Option<u32>,
+    from: u32,
+    count: u32,
+}
+
+/// The visible rows.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    runs: Vec<Run>,
+    rows: u64,
+    /// What a filter left, in tree order; replaces the runs.
+    filtered: Option<Vec<RowRef>>,
+}
+
+impl Outline {
+    /// The rows of `tree` with these folders unfolded.
+    pub fn new(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>) -> Self {
+        let mut outline = Self { runs: Vec::new(), rows: 1, filtered: None };
+        if let Some(top) = tree.levels.first().filter(|_| root_open) {
+            let opened = in_level(open, 0, 0, u32::MAX).map(|at| (at.row, at.row));
+            outline.add(tree, open, 0, None, top.len() as u32, opened.collect());
+        }
+        outline
+    }
+
+    /// The rows that a filter left, with the folders that hold them.
+    pub fn filtered(kept: Vec<RowRef>) -> Self {
+        Self { runs: Vec::new(), rows: 1 + kept.len() as u64, filtered: Some(kept) }
+    }
+
+    /// Appends the children of `parent`; `opened` are (position, row) of the unfolded ones, in order.
+    fn add(
+        &mut self,
+        tree: &Skeleton,
+        open: &BTreeSet<RowRef>,
+        level: usize,
+        parent: Option<u32>,
+        count: u32,
+        opened: Vec<(u32, u32)>,
+    ) {
+        let mut from = 0;
+        for (position, row) in opened {
+            if position >= count {
+                break;
+            }
+            self.push(level, parent, from, position + 1 - from);
+            from = position + 1;
+            let children = tree.levels[level].children(row);
+            if let (Some(&first), Some(&last)) = (children.first(), children.last()) {
+                let below = in_level(open, level + 1, first, last)
+                    .filter_map(|at| children.binary_search(&at.row).ok().map(|position| (position as u32, at.row)))
+                    .collect();
+                self.add(tree, open, level + 1, Some(row), children.len() as u32, below);
+            }
+        }
+        self.push(level, parent, from, count - from);
+    }
+
+    fn push(&mut self, level: usize, parent: Option<u32>, from: u32, count: u32) {
+        if count > 0 {
+            self.runs.push(Run { start: self.rows, level, parent, from, count });
+            self.rows += u64::from(count);
+        }
+    }
+
+    /// Number of rows, the root among them.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The node in `row`; the root for a row that is not there.
+    pub fn node(&self, tree: &Skeleton, row: u64) -> Node {
+        let root = Node { depth: 0, at: None };
+        if row == 0 {
+            return root;
+        }
+        if let Some(kept) = &self.filtered {
+            return kept.get(row as usize - 1).map_or(root, |&at| Node { depth: at.level as u16 + 1, at: Some(at) });
+        }
+        let Some(run) = self.runs.partition_point(|run| run.start <= row).checked_sub(1).map(|index| self.runs[index]) else {
+            return root;
+        };
+        let position = run.from + (row - run.start) as u32;
+        let row = match run.parent {
+            None => Some(position),
+            Some(parent) => tree.levels.get(run.level - 1).and_then(|level| level.children(parent).get(position as usize).copied()),
+        };
+        row.map_or(root, |row| Node { depth: run.level as u16 + 1, at: Some(RowRef { level: run.level, row }) })
+    }
+
+    /// The row in which a sample shows, if it does.
+    pub fn find(&self, tree: &Skeleton, at: RowRef) -> Option<u64> {
+        if let Some(kept) = &self.filtered {
+            return kept.iter().position(|&other| other == at).map(|position| position as u64 + 1);
+        }
+        let (parent, position) = match at.level {
+            0 => (None, at.row),
+            level => {
+                let parent = *tree.levels.get(level)?.parents.get(at.row as usize)?;
+                (Some(parent), tree.levels[level - 1].children(parent).binary_search(&at.row).ok()? as u32)
+            }
+        };
+        let run = self
+            .runs
+            .iter()
+            .find(|run| run.level == at.level && run.parent == parent && (run.from..run.from + run.count).contains(&position))?;
+        Some(run.start + u64::from(position - run.from))
+    }
+}
+
+fn in_level(open: &BTreeSet<RowRef>, level: usize, first: u32, last: u32) -> impl Iterator<Item = RowRef> + '_ {
+    open.range(RowRef { level, row: first }..=RowRef { level, row: last }).copied()
+}
+
+/// The folders above a sample, outermost first.
+pub fn ancestors(tree: &Skeleton, at: RowRef) -> Vec<RowRef> {
+    let mut above = Vec::with_capacity(at.level);
+    let mut row = at.row;
+    for level in (1..=at.level).rev() {
+        let Some(&parent) = tree.levels.get(level).and_then(|table| table.parents.get(row as usize)) else { break };
+        above.push(RowRef { level: level - 1, row: parent });
+        row = parent;
+    }
+    above.reverse();
+    above
+}
+
+/// The samples that a filter keeps, with the folders above them, in tree order.
+pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Vec<RowRef> {
+    let mut kept: Vec<Vec<bool>> = tree.levels.iter().map(|level| vec![false; level.len()]).collect();
+    for (level, table) in tree.levels.iter().enumerate().rev() {
+        for row in 0..table.len() {
+            let at = RowRef { level, row: row as u32 };
+            if kept[level][row] || wanted(at, table.id(row as u32)) {
+                kept[level][row] = true;
+                let parent = table.parents[row] as usize;
+                if level > 0 && parent < kept[level - 1].len() {
+                    kept[level - 1][parent] = true;
+                }
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    let top = tree.levels.first().map_or(0, |level| level.len());
+    let mut stack: Vec<RowRef> = (0..top as u32).rev().map(|row| RowRef { level: 0, row }).collect();
+    while let Some(at) = stack.pop() {
+        if !kept[at.level][at.row as usize] {
+            continue;
+        }
+        rows.push(at);
+        let children = tree.levels[at.level].children(at.row);
+        stack.extend(children.iter().rev().map(|&row| RowRef { level: at.level + 1, row }));
+    }
+    rows
+}
+
+/// True when an id matches a typed filter: a part of it, or a pattern with `*` and `?`. Case does not matter.
+pub fn matches(filter: &str, id: &str) -> bool {
+    let (filter, id) = (filter.to_lowercase(), id.to_lowercase());
+    if !filter.contains(['*', '?']) {
+        return id.contains(&filter);
+    }
+    let (pattern, text): (Vec<char>, Vec<char>) = (filter.chars().collect(), id.chars().collect());
+    let (mut p, mut s, mut star, mut retry) = (0, 0, None, 0);
+    while s < text.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            (star, retry) = (Some(p), s);
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[s]) {
+            p += 1;
+            s += 1;
+        } else if let Some(star) = star {
+            retry += 1;
+            (p, s) = (star + 1, retry);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&letter| letter == '*')
+}
+
+/// Number of placeholders on every level.
+pub fn padded(tree: &Skeleton) -> u64 {
+    let count =
+        |level: &crate::model::SkeletonLevel| (0..level.len()).filter(|&row| is_padding(level.id(row as u32))).count() as u64;
+    tree.levels.iter().map(count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Dataset, Sample, Tortilla};
+
+    fn tree() -> Skeleton {
+        let scene = |id: &str| {
+            let parts = vec![Sample::file("t0", "/t0", 1), Sample::file("t1", "/t1", 1)];
+            let s2 = Sample::folder("s2", Tortilla::new(parts));
+            Sample::folder(id, Tortilla::new(vec![Sample::file("dem", "/d", 1), s2]))
+        };
+        let root = Tortilla::new(vec![scene("a"), scene("b"), scene("c")]);
+        Skeleton::of(&Dataset { root: root.into(), ..Dataset::default() })
+    }
+
+    fn at(level: usize, row: u32) -> RowRef {
+        RowRef { level, row }
+    }
+
+    fn ids(outline: &Outline, tree: &Skeleton) -> Vec<String> {
+        (0..outline.rows())
+            .map(|row| {
+                let node = outline.node(tree, row);
+                let id = node.at.map_or("root", |at| tree.levels[at.level].id(at.row));
+                format!("{}{id}", " ".repeat(node.depth.into()))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn unfolded_folders_show_their_children_in_place() {
+        let tree = tree();
+        assert_eq!(ids(&Outline::new(&tree, false, &BTreeSet::new()), &tree), ["root"]);
+        assert_eq!(ids(&Outline::new(&tree, true, &BTreeSet::new()), &tree), ["root", " a", " b", " c"]);
+        // The second scene is row 1; its s2 is row 3 of level 1.
+        let open = BTreeSet::from([at(0, 1), at(1, 3)]);
+        let outline = Outline::new(&tree, true, &open);
+        assert_eq!(ids(&outline, &tree), ["root", " a", " b", "  dem", "  s2", "   t0", "   t1", " c"]);
+        for row in 1..outline.rows() {
+            let node = outline.node(&tree, row).at.expect("is a sample");
+            assert_eq!(outline.find(&tree, node), Some(row));
+        }
+        assert_eq!(outline.find(&tree, at(1, 0)), None, "a child of a folded scene does not show");
+        // An open folder inside a folded one shows nothing.
+        assert_eq!(Outline::new(&tree, true, &BTreeSet::from([at(1, 3)])).rows(), 4);
+        assert_eq!(ancestors(&tree, at(2, 3)), [at(0, 1), at(1, 3)]);
+    }
+
+    #[test]
+    fn a_filter_keeps_what_matches_and_the_way_to_it() {
+        let tree = tree();
+        let kept = keep(&tree, |at, id| at.row == 2 && matches("t?", id));
+        let outline = Outline::filtered(kept);
+        assert_eq!(ids(&outline, &tree), ["root", " b", "  s2", "   t0"]);
+        assert_eq!(outline.find(&tree, at(2, 2)), Some(3));
+    }
+
+    #[test]
+    fn patterns() {
+        for (filter, id, expected) in [
+            ("ROI", "roi_0007", true),
+            ("roi_00*", "roi_0007", true),
+            ("*7", "roi_0007", true),
+            ("r?i*0*", "roi_0007", true),
+            ("roi_00?", "roi_0007", false),
+            ("a*b", "ab", true),
+            ("a*b", "abc", false),
+        ] {
+            assert_eq!(matches(filter, id), expected, "{filter} {id}");
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The selected sample: what it is, where its bytes are, its fields. In a draft the id and plain fields can be changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use egui::{Frame, Id, Key, Margin, RichText, ScrollArea, Ui, vec2};
+
+use crate::draft::Edit;
+use crate::error::{Error, Result};
+use crate::gui::action::Action;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::outline::ancestors;
+use crate::gui::session::{Key as DocumentKey, revision};
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
+use crate::model::{AssetPath, FieldSpec, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
+use crate::raster::{RasterInfo, describe};
+use crate::studio::{Command, Document, RowRef};
+
+/// The bytes of a sample, and what GDAL says of them.
+pub struct Asset {
+    /// Where the bytes are.
+    pub path: AssetPath,
+    /// How many.
+    pub size: u64,
+    /// What the raster is, or why it can't be read.
+    pub raster: Result<Arc<RasterInfo>>,
+}
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct SampleState {
+    asset: Slot<(DocumentKey, RowRef), Asset>,
+    typed: HashMap<String, String>,
+    typed_for: Option<(DocumentKey, Option<RowRef>)>,
+    /// Set to put the focus into the id.
+    pub rename: bool,
+}
+
+impl SampleState {
+    /// True while the sample is looked at.
+    pub fn is_busy(&self) -> bool {
+        self.asset.is_busy()
+    }
+
+    /// The selected sample's bytes, once known.
+    pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<Asset>> {
+        self.asset.of(&(key, at))
+    }
+}
+
+/// Starts to look at the selected FILE; both this panel and the preview need it.
+pub fn refresh(cx: &mut Cx<'_>) {
+    let Some(document) = cx.document() else { return };
+    let key = (cx.session.serial, revision(cx.studio));
+    let state = &mut cx.session.sample;
+    if state.typed_for != Some((key, cx.session.selected)) {
+        state.typed_for = Some((key, cx.session.selected));
+        state.typed.clear();
+    }
+    state.asset.poll();
+    let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
+    // In a draft the answer is at hand; a container may have to read its directory first.
+    let place: Box<dyn FnOnce() -> Result<(AssetPath, u64)> + Send> = match document.opened() {
+        Some(open) => {
+            let reader = open.reader.clone();
+            Box::new(move || reader.asset(at.level, at.row))
+        }
+        None => {
+            let place = document.asset(at);
+            Box::new(move || place)
+        }
+    };
+    state.asset.want(cx.jobs, (key, at), "Preview headers", move |_| {
+        let (path, size) = place()?;
+        let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&path) };
+        Ok(Asset { path, size, raster })
+    });
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let Some(document) = cx.document() else {
+        let _ = widgets::empty_state(
+            ui,
+            &EmptyState { icon: icons::CURSOR, title: "No sample", why: "Open a dataset first.", actions: &[] },
+        );
+        return;
+    };
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        match cx.session.selected {
+            None => root_ui(ui, cx, document),
+            Some(at) => sample_ui(ui, cx, document, at),
+        }
+    });
+}
+
+fn root_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    head(ui, icons::TREE_STRUCTURE, &document.title(), |ui| {
+        if let Some(format) = document.format() {
+            widgets::badge(ui, Tone::Info, None, format.badge());
+        }
+    });
+    Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
+        ui.label(
+            RichText::new("Select a sample in the hierarchy or the table to see its fields.")
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
+    });
+    widgets::section_header(ui, "Levels", |_| {});
+    for level in 0..document.tree().levels.len() {
+        let fields = document.fields(level).len();
+        let rows = paint::grouped(document.rows(level) as u64);
+        pair(ui, &format!("Level {level}"), &format!("{rows} samples, {fields} fields"), false);
+    }
+    let totals = cx.session.totals();
+    if let Some(bytes) = totals.bytes {
+        pair(ui, "Size", &paint::bytes(bytes), false);
+    }
+    pair(ui, "Padded", &paint::grouped(totals.padded), false);
+}
+
+fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 10, bottom: 2 }).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(icon).font(font::icon(18.0)).color(t.tx2));
+            ui.add(egui::Label::new(RichText::new(title).font(font::mono_semibold(14.0))).truncate());
+        });
+        ui.add_space(4.0);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            badges(ui);
+        });
+    });
+}
+
+fn sample_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let Some((id, kind)) = document.id(at).zip(document.kind(at)) else { return };
+    let padded = is_padding(id);
+    let icon = match kind {
+        _ if padded => icons::CIRCLE_DASHED,
+        SampleKind::Folder => icons::STACK,
+        SampleKind::File => super::tree::file_icon(id),
+    };
+    head(ui, icon, id, |ui| {
+        widgets::badge(ui, Tone::Neutral, None, kind.as_str());
+        widgets::badge(ui, Tone::Neutral, None, &format!("Level {}", at.level));
+        if padded {
+            widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), "Padded");
+        }
+        match cx.session.marks.worst(Some(at)) {
+            Mark::Error => drop(widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), "Has errors")),
+            Mark::Warning => drop(widgets::badge(ui, Tone::Warning, Some(icons::WARNING), "Has warnings")),
+            _ => {}
+        }
+    });
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
+        trail_ui(ui, cx, document, at);
+        buttons_ui(ui, cx, document, at, kind);
+        if document.draft().is_some() {
+            rename_ui(ui, cx, document, at, id);
+        }
+        findings_ui(ui, cx, at);
+    });
+    fields_ui(ui, cx, document, at);
+    if kind == SampleKind::File {
+        asset_ui(ui, cx, document, at);
+    } else {
+        widgets::section_header(ui, "Children", |_| {});
+        let children = document.tree().levels[at.level].children(at.row).len();
+        pair(ui, "Count", &paint::grouped(children as u64), true);
+        if let Some(size) = document.size_bytes(at) {
+            pair(ui, "Size", &paint::bytes(size), true);
+        }
+    }
+    internal_ui(ui, document, at);
+}
+
+fn trail_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let t = theme::tokens(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        for above in ancestors(document.tree(), at) {
+            if let Some(id) = document.id(above)
+                && widgets::link(ui, id).clicked()
+            {
+                cx.ask(Ask::Select(Some(above)));
+            }
+            ui.label(RichText::new(icons::CARET_RIGHT).font(font::icon(10.0)).color(t.tx3));
+        }
+        let (siblings, place) = match document.node(at).and_then(|node| node.parent()) {
+            Some((parent, position)) if parent.0.is_empty() => (document.rows(0), position),
+            Some((parent, position)) => {
+                let above = document.row_of(&parent).map_or(0, |at| document.tree().levels[at.level].children(at.row).len());
+                (above, position)
+            }
+            None => (0, 0),
+        };
+        let text = format!("{} of {}", paint::grouped(u64::from(place) + 1), paint::grouped(siblings as u64));
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+    });
+}
+
+fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kind: SampleKind) {
+    let key = (cx.session.serial, revision(cx.studio));
+    ui.horizontal_wrapped(|ui| {
+        if kind == SampleKind::File {
+            let vsi = match cx.session.sample.asset(key, at) {
+                Some(Ok(asset)) => Ok(asset.path.to_vsi()),
+                Some(Err(error)) => Err(error.summary().to_owned()),
+                None => Err("Still looking for the bytes".to_owned()),
+            };
+            let blocked = vsi.as_ref().err().cloned();
+            let button =
+                Button::secondary("GDAL path").icon(icons::COPY).tooltip("Copy the path as GDAL opens it").blocked(blocked);
+            if ui.add(button).clicked()
+                && let Ok(vsi) = vsi
+            {
+                cx.ask(Ask::Copy(vsi));
+            }
+        }
+        if ui.add(Button::secondary("Id path").icon(icons::COPY).tooltip("Copy the ids from the root")).clicked()
+            && let Some(path) = document.path(at)
+        {
+            cx.ask(Ask::Copy(path.to_archive()));
+        }
+        if kind == SampleKind::File && ui.add(Button::secondary("Save file…").icon(icons::DOWNLOAD_SIMPLE)).clicked() {
+            cx.ask(Ask::Do(Action::SaveSample));
+        }
+    });
+}
+
+fn rename_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, id: &str) {
+    let typed = cx.session.sample.typed.entry("\0id".to_owned()).or_insert_with(|| id.to_owned());
+    let note = match check_sample_id(typed) {
+        Err(fault) if typed != id => Note::Error(format!("The id {fault}.")),
+        _ => Note::None,
+    };
+    let field = TextField::new("id", typed).id(Id::unique("sample-id")).name("Sample id").mono().note(note);
+    let response = field.show(ui);
+    if std::mem::take(&mut cx.session.sample.rename) {
+        response.request_focus();
+    }
+    let typed = cx.session.sample.typed.get("\0id").cloned().unwrap_or_default();
+    if response.lost_focus() && typed != id {
+        if ui.input(|input| input.key_pressed(Key::Escape)) {
+            cx.session.sample.typed.clear();
+        } else if let Some(node) = document.node(at) {
+            cx.run(Command::Edit { edit: Edit::Rename { sample: node, id: typed.into() } });
+        }
+    }
+}
+
+fn findings_ui(ui: &mut Ui, cx: &Cx<'_>, at: RowRef) {
+    let here = cx.studio.report().findings.iter().filter(|finding| crate::gui::marks::place(finding) == Some(at));
+    for finding in here.take(5) {
+        let text = finding.message.clone();
+        note_ui(ui, &if finding.severity == crate::model::Severity::Error { Note::Error(text) } else { Note::Warning(text) });
+    }
+}
+
+fn fields_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let fields = document.fields(at.level);
+    if fields.is_empty() {
+        return;
+    }
+    // Fields of one namespace stand together under its name, plain ones first.
+    let mut groups: Vec<(String, Vec<FieldSpec>)> = Vec::new();
+    for field in fields {
+        let group = field.name.split_once(':').map_or("Fields", |(namespace, _)| namespace).to_owned();
+        match groups.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, members)) => members.push(field),
+            None => groups.push((group, vec![field])),
+        }
+    }
+    groups.sort_by_key(|(name, _)| name != "Fields");
+    let draft = document.draft().is_some();
+    for (group, members) in groups {
+        let id = Id::unique("fields").with(&group);
+        if !widgets::collapsing_header(ui, id, &group, true, |_| {}) {
+            continue;
+        }
+        if !document.level_ready(at.level) {
+            pair(ui, "…", "reading the level table", true);
+            continue;
+        }
+        for field in members {
+            if draft && is_plain(&field.dtype) {
+                field_ui(ui, cx, document, at, &field);
+            } else {
+                let text = document.text(at, &field.name);
+                let shown = pair(ui, &field.name, &text, true);
+                shown.on_hover_text(format!("{} ({})\n{text}", field.name, dtype_name(&field.dtype)));
+            }
+        }
+        ui.add_space(4.0);
+    }
+}
+
+fn is_plain(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Boolean)
+        || dtype.is_integer()
+        || matches!(dtype, DataType::Float32 | DataType::Float64)
+}
+
+fn field_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, field: &FieldSpec) {
+    let now = document.text(at, &field.name);
+    let typed = cx.session.sample.typed.entry(field.name.clone()).or_insert_with(|| now.clone());
+    let parsed = parse(typed, &field.dtype);
+    let note = match &parsed {
+        Err(wanted) => Note::Error(format!("\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.")),
+        Ok(_) => Note::None,
+    };
+    let mut response = None;
+    Frame::NONE.inner_margin(Margin::symmetric(12, 3)).show(ui, |ui| {
+        let kind = dtype_name(&field.dtype);
+        response = Some(TextField::new(&field.name, typed).mono().trailing(&kind).note(note).show(ui));
+    });
+    if response.is_some_and(|response| response.lost_focus())
+        && *typed != now
+        && let (Ok(value), Some(node)) = (parsed, document.node(at))
+    {
+        cx.run(Command::Edit { edit: Edit::SetValue { sample: node, field: field.name.clone(), value } });
+    }
+}
+
+/// The value that typed text means for a type; the word for what is wanted where it means none.
+fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'static str> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    let digits = text.replace(['\u{2009}', ' '], "");
+    match dtype {
+        DataType::Boolean => text.to_lowercase().parse().map(Value::Bool).map_err(|_| "true or false"),
+        dtype if dtype.is_unsigned_integer() => digits.parse().map(Value::UInt).map_err(|_| "whole number from 0"),
+        dtype if dtype.is_signed_integer() => digits.parse().map(Value::Int).map_err(|_| "whole number"),
+        DataType::Float32 | DataType::Float64 => digits.parse().map(Value::Float).map_err(|_| "number"),
+        _ => Ok(Value::text(text)),
+    }
+}
+
+fn asset_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let key = (cx.session.serial, revision(cx.studio));
+    widgets::section_header(ui, "Data", |_| {});
+    if let Some(Payload::Bytes(bytes)) =
+        document.draft().and_then(|draft| Some(&draft.dataset().sample(&document.node(at)?)?.payload))
+    {
+        pair(ui, "Bytes", &format!("{} in memory", paint::bytes(bytes.len() as u64)), true);
+        return;
+    }
+    match cx.session.sample.asset(key, at) {
+        None => drop(pair(ui, "…", "reading headers", true)),
+        Some(Err(error)) => message_ui(ui, &error.to_string()),
+        Some(Ok(asset)) => {
+            pair(ui, "Size", &paint::bytes(asset.size), true);
+            let path = asset.path.to_vsi();
+            pair(ui, "GDAL path", &path, true).on_hover_text(&path);
+            match &asset.raster {
+                Err(error) => message_ui(ui, &error.to_string()),
+                Ok(info) => raster_ui(ui, info),
+            }
+        }
+    }
+}
+
+fn message_ui(ui: &mut Ui, text: &str) {
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| note_ui(ui, &Note::Warning(text.to_owned())));
+}
+
+fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
+    pair(ui, "Driver", &info.driver, true);
+    pair(ui, "Size in pixels", &format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64)), true);
+    let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
+    pair(ui, "Bands", &format!("{} × {dtype}", info.band_count), true);
+    if let Some(crs) = info.crs_code.as_ref().or(info.crs_name.as_ref()) {
+        pair(ui, "Coordinates", crs, true);
+    }
+    if let Some(transform) = info.geotransform {
+        pair(ui, "Pixel size", &format!("{} × {}", transform[1], transform[5].abs()), true);
+        pair(ui, "Origin", &format!("{}, {}", transform[0], transform[3]), true);
+    }
+    if let Some(nodata) = info.bands.first().and_then(|band| band.nodata) {
+        pair(ui, "Nodata", &nodata.to_string(), true);
+    }
+    if let Some(compression) = &info.compression {
+        pair(ui, "Compression", compression, true);
+    }
+    ui.add_space(6.0);
+}
+
+fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
+    let Some(table) = document.opened().and_then(|open| open.reader.levels().decoded(at.level)) else { return };
+    let fields: Vec<(usize, FieldSpec)> =
+        table.fields().into_iter().enumerate().filter(|(_, field)| field.name.starts_with("internal:")).collect();
+    if fields.is_empty() {
+        return;
+    }
+    let t = theme::tokens(ui);
+    let open = widgets::collapsing_header(ui, Id::unique("fields-internal"), "internal", false, |ui| {
+        ui.label(RichText::new("read-only").font(font::regular(11.0)).color(t.tx3));
+        ui.label(RichText::new(icons::LOCK_SIMPLE).font(font::icon(12.0)).color(t.tx3));
+    });
+    if open {
+        for (column, field) in fields {
+            let text = table.text(at.row as usize, column);
+            pair(ui, &field.name, &text, true).on_hover_text(&text);
+        }
+    }
+}
+
+/// A name and its value, 22 points high.
+fn pair(ui: &mut Ui, name: &str, value: &str, mono: bool) -> egui::Response {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), egui::Sense::hover());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {value}")));
+    if ui.is_rect_visible(rect) {
+        let inner = rect.shrink2(vec2(12.0, 0.0));
+        let split = inner.left() + (inner.width() * 0.42).min(170.0);
+        paint::text_left(ui.painter(), inner.with_max_x(split - 8.0), name, font::regular(12.0), t.tx2);
+        let size = if mono { font::mono(12.0) } else { font::regular(12.0) };
+        paint::text_left(ui.painter(), inner.with_min_x(split), value, size, t.tx);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_text_becomes_a_value_of_the_type() {
+        assert_eq!(parse("", &DataType::Int32), Ok(Value::Null));
+        assert_eq!(parse("1\u{2009}204", &DataType::Int32), Ok(Value::Int(1204)));
+        assert_eq!(parse("-3", &DataType::UInt8), Err("whole number from 0"));
+        assert_eq!(parse("2.5", &DataType::Float32), Ok(Value::Float(2.5)));
+        assert_eq!(parse("True", &DataType::Boolean), Ok(Value::Bool(true)));
+        assert_eq!(parse(" Lima ", &DataType::Utf8), Ok(Value::text("Lima")));
+    }
+}

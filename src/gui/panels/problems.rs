@@ -1,0 +1,246 @@
+//! What the checks found, grouped by rule. A click goes to the place.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::marks::place;
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, EmptyState, RowScroll, Tone, VirtualRows, paint};
+use crate::model::{Finding, Location, Report, Rule, Severity};
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct ProblemsState {
+    scroll: RowScroll,
+    folded: HashSet<Rule>,
+    /// The selected finding.
+    pub selected: Option<usize>,
+    rows: Vec<Line>,
+    made_for: Option<(*const Report, usize)>,
+    changes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Line {
+    /// A rule with several findings; the first of them, and how many.
+    Group(usize, usize, bool),
+    /// A finding below its rule.
+    Child(usize),
+    /// The only finding of its rule.
+    Single(usize),
+}
+
+impl ProblemsState {
+    fn refresh(&mut self, report: &Arc<Report>) {
+        let key = Some((Arc::as_ptr(report), self.changes));
+        if self.made_for == key {
+            return;
+        }
+        if self.made_for.map(|(report, _)| report) != key.map(|(report, _)| report) {
+            self.selected = self.selected.filter(|&selected| selected < report.findings.len());
+        }
+        self.made_for = key;
+        let mut groups: BTreeMap<(Severity, Rule), Vec<usize>> = BTreeMap::new();
+        for (index, finding) in report.findings.iter().enumerate() {
+            groups.entry((finding.severity, finding.rule)).or_default().push(index);
+        }
+        self.rows.clear();
+        for ((_, rule), findings) in groups {
+            if let [only] = findings[..] {
+                self.rows.push(Line::Single(only));
+                continue;
+            }
+            let open = !self.folded.contains(&rule);
+            self.rows.push(Line::Group(findings[0], findings.len(), open));
+            if open {
+                self.rows.extend(findings.into_iter().map(Line::Child));
+            }
+        }
+    }
+
+    /// The finding after (or before) the selected one, in the order shown.
+    pub fn step(&mut self, report: &Arc<Report>, forward: bool) -> Option<usize> {
+        self.refresh(report);
+        let order: Vec<usize> = self
+            .rows
+            .iter()
+            .filter_map(|line| match line {
+                Line::Child(index) | Line::Single(index) => Some(*index),
+                Line::Group(..) => None,
+            })
+            .collect();
+        let now = self.selected.and_then(|selected| order.iter().position(|&index| index == selected));
+        let next = match (now, forward) {
+            (None, true) => 0,
+            (None, false) => order.len().checked_sub(1)?,
+            (Some(now), true) => (now + 1) % order.len().max(1),
+            (Some(now), false) => (now + order.len() - 1) % order.len().max(1),
+        };
+        self.selected = order.get(next).copied();
+        if let Some(selected) = self.selected
+            && let Some(row) =
+                self.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
+        {
+            self.scroll.reveal(row as u64);
+        }
+        self.selected
+    }
+}
+
+/// Where a finding leads: a sample is selected, a field of the collection is brought to the front.
+pub fn go_to(cx: &mut Cx<'_>, finding: &Finding) {
+    match &finding.at {
+        Location::Collection(field) => {
+            cx.session.form.focus(field);
+            cx.session.form.show = true;
+        }
+        Location::Level(level) | Location::Column { level, .. } => cx.session.level = *level,
+        _ => {}
+    }
+    if let Some(at) = place(finding) {
+        cx.ask(Ask::Select(Some(at)));
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let report = cx.studio.report().clone();
+    if report.findings.is_empty() {
+        let (title, why) = match (cx.document().is_some(), cx.session.marks.checked()) {
+            (true, true) => ("No problems", "Every rule that was checked holds."),
+            (true, false) => ("Not checked yet", "Check the dataset with F7. Drafts are checked after every edit."),
+            _ => ("Nothing to check", "Open a dataset, or drop files to begin one."),
+        };
+        let icon = if cx.session.marks.checked() { icons::CHECK_CIRCLE } else { icons::WARNING_OCTAGON };
+        let _ = widgets::empty_state(ui, &EmptyState { icon, title, why, actions: &[] });
+        return;
+    }
+    let mut state = std::mem::take(&mut cx.session.problems);
+    state.refresh(&report);
+    let cursor = state.selected.and_then(|selected| {
+        state.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
+    });
+    let list = VirtualRows::new("Problems", state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
+    let (mut scroll, rows) = (state.scroll, &state.rows);
+    let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
+        let line = rows[row as usize];
+        let (Line::Group(index, ..) | Line::Child(index) | Line::Single(index)) = line;
+        let finding = &report.findings[index];
+        let chosen = cursor == Some(row as usize);
+        response.widget_info(|| match line {
+            Line::Group(..) => WidgetInfo::labeled(Role::ListItem, true, finding.rule.what()),
+            _ => {
+                WidgetInfo::selected(Role::ListItem, true, chosen, format!("{} {}: {}", finding.rule, finding.at, finding.message))
+            }
+        });
+        line_ui(ui, rect, line, finding, chosen, response.hovered());
+        response.clone().on_hover_text(format!("{} ({}, §{})", finding.message, finding.rule.what(), finding.rule.section()));
+    });
+    state.scroll = scroll;
+    if let Some(row) = out.clicked.or(out.moved_to) {
+        match state.rows[row as usize] {
+            Line::Group(index, ..) => {
+                let rule = report.findings[index].rule;
+                if out.clicked.is_some() && !state.folded.remove(&rule) {
+                    state.folded.insert(rule);
+                }
+                state.changes += 1;
+            }
+            Line::Child(index) | Line::Single(index) => {
+                state.selected = Some(index);
+                cx.session.problems = state;
+                go_to(cx, &report.findings[index]);
+                return;
+            }
+        }
+    }
+    cx.session.problems = state;
+}
+
+fn line_ui(ui: &Ui, rect: Rect, line: Line, finding: &Finding, chosen: bool, hovered: bool) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter();
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    paint::row_background(painter, t, rect.with_max_y(rect.bottom() - 1.0), chosen, hovered);
+    let middle = rect.center().y;
+    let mut inner = Rect::from_min_max(pos2(rect.left() + 12.0, rect.top()), pos2(rect.right() - 14.0, rect.bottom()));
+    if let Line::Child(_) = line {
+        inner.min.x += 22.0;
+        let end = Rect::from_min_max(inner.min, pos2(inner.left() + (inner.width() * 0.3).min(300.0), inner.bottom()));
+        paint::text_left(painter, end, &finding.at.to_string(), font::mono(12.0), t.tx);
+        inner.min.x = end.right() + 12.0;
+        paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
+        return;
+    }
+    if let Line::Group(_, _, open) = line {
+        let caret = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
+        paint::icon(painter, pos2(inner.left() + 4.0, middle), caret, 12.0, t.tx3);
+    }
+    let (icon, color) = severity_look(t, finding.severity);
+    paint::icon(painter, pos2(inner.left() + 22.0, middle), icon, 15.0, color);
+    inner.min.x += 38.0;
+    let chip = Rect::from_center_size(pos2(inner.left() + 27.0, middle), vec2(54.0, 18.0));
+    painter.rect_filled(chip, 4, t.bg3);
+    paint::text_center(painter, chip, finding.rule.code(), font::mono(11.0), t.tx2);
+    inner.min.x = chip.right() + 10.0;
+    match line {
+        Line::Group(_, count, _) => {
+            let number = paint::grouped(count as u64);
+            let width = painter.layout_no_wrap(number.clone(), font::medium(11.0), t.tx2).size().x + 10.0;
+            let right = Rect::from_min_max(pos2(inner.right() - width, middle - 8.0), pos2(inner.right(), middle + 8.0));
+            painter.rect_filled(right, 4, t.bg3);
+            paint::text_center(painter, right, &number, font::medium(11.0), t.tx2);
+            inner.max.x = right.left() - 8.0;
+            paint::text_left(painter, inner, finding.rule.what(), font::medium(12.0), t.tx);
+        }
+        _ => {
+            if finding.at != Location::Dataset {
+                let place = Rect::from_min_max(inner.min, pos2(inner.left() + (inner.width() * 0.35).min(300.0), inner.bottom()));
+                inner.min.x = paint::text_left(painter, place, &finding.at.to_string(), font::mono(12.0), t.tx) + 12.0;
+            }
+            paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
+        }
+    }
+}
+
+fn severity_look(t: &Tokens, severity: Severity) -> (&'static str, egui::Color32) {
+    match severity {
+        Severity::Error => (icons::WARNING_OCTAGON, t.err),
+        Severity::Warning => (icons::WARNING, t.warn),
+    }
+}
+
+/// The number on the tab.
+pub fn count(cx: &Cx<'_>) -> Option<(u64, Tone)> {
+    let marks = &cx.session.marks;
+    match (marks.errors, marks.warnings) {
+        (0, 0) => None,
+        (0, warnings) => Some((warnings, Tone::Warning)),
+        (errors, warnings) => Some((errors + warnings, Tone::Error)),
+    }
+}
+
+/// The right end of the tab bar.
+pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);
+    ui.add_space(8.0);
+    if cx.document().is_some()
+        && ui.add(widgets::Button::ghost("Check").icon(icons::CHECK_CIRCLE).tooltip("Check every rule (F7)")).clicked()
+    {
+        cx.ask(Ask::Do(crate::gui::action::Action::Validate));
+    }
+    for (number, word, icon, color) in
+        [(warnings, "warning", icons::WARNING, t.warn), (errors, "error", icons::WARNING_OCTAGON, t.err)]
+    {
+        if number > 0 {
+            let text = format!("{} {word}{}", paint::grouped(number), if number == 1 { "" } else { "s" });
+            ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            ui.label(egui::RichText::new(icon).font(font::icon(14.0)).color(color));
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! One level as a table, with the columns of that level and the pattern of each root.
+
+use std::collections::BTreeSet;
+
+use arrow::datatypes::DataType;
+use egui::{Align, Frame, Layout, Margin, RichText, Ui};
+
+use crate::gui::action::Action;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::marks::Marks;
+use crate::gui::outline::ancestors;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{
+    self, Button, Cell, Column, EmptyState, Mark, PitMark, Segment, Table, TableSource, TableState, TextField, paint,
+};
+use crate::model::{SampleKind, dtype_name, is_padding};
+use crate::studio::{Document, RowRef};
+
+/// Cells of a pattern that are drawn at the most.
+const PATTERN_SHOWN: usize = 32;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Id,
+    Pattern,
+    Type,
+    Field(String, bool),
+    Size,
+}
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct TablePanelState {
+    table: TableState,
+    made_for: Option<(Key, usize, usize)>,
+    kinds: Vec<Kind>,
+    columns: Vec<Column>,
+    all: Vec<String>,
+    hidden: BTreeSet<String>,
+    hidden_changes: usize,
+    go_to: String,
+    going: bool,
+    reveal: Option<RowRef>,
+}
+
+impl TablePanelState {
+    /// Scrolls to a sample when its level shows.
+    pub fn show(&mut self, at: RowRef) {
+        self.reveal = Some(at);
+    }
+
+    /// Opens the field for a row number.
+    pub fn start_go_to(&mut self) {
+        self.going = true;
+        self.go_to.clear();
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let Some(document) = cx.document() else {
+        let state =
+            EmptyState { icon: icons::TABLE, title: "No table", why: "A table shows one level of an open dataset.", actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    };
+    if document.rows(0) == 0 {
+        return empty_ui(ui, cx, document);
+    }
+    refresh(cx, document);
+    toolbar_ui(ui, cx, document);
+    let level = cx.session.level;
+    cx.want_level(level);
+    let selected = cx.session.selected;
+    let row = selected.and_then(|at| row_at_level(document, at, level));
+    let marks = cx.session.marks.clone();
+    let state = &mut cx.session.table;
+    if let Some(at) = state.reveal.take()
+        && let Some(row) = row_at_level(document, at, level)
+    {
+        state.table.scroll.reveal(u64::from(row));
+    }
+    let mut table = std::mem::take(&mut state.table);
+    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks };
+    let name = format!("Level {level}");
+    let mut asks = Vec::new();
+    let out = Table::new(&name, &source).selected(row.map(u64::from)).show(ui, &mut table, |ui, row| {
+        let at = RowRef { level, row: row as u32 };
+        if widgets::menu_entry(ui, icons::COPY, "Copy id path", "", None).clicked()
+            && let Some(path) = document.path(at)
+        {
+            asks.push(Ask::Copy(path.to_archive()));
+            ui.close();
+        }
+        if widgets::menu_entry(ui, icons::COPY, "Copy row as text", "", None).clicked() {
+            asks.push(Ask::Copy(source.line(row)));
+            ui.close();
+        }
+    });
+    cx.session.table.table = table;
+    cx.asks.extend(asks);
+    if let Some(row) = out.selected {
+        cx.ask(Ask::Select(Some(RowRef { level, row: row as u32 })));
+    }
+    if out.activated.is_some() {
+        cx.ask(Ask::Do(Action::ShowPreview));
+    }
+}
+
+fn empty_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let draft = document.draft().is_some();
+    let why = match draft {
+        true => "Drop files or folders: folders become tortillas, files become samples.",
+        false => "Level 0 of this dataset has no rows.",
+    };
+    let actions: &[&str] = if draft { &["Add folder…", "Add files…"] } else { &[] };
+    match widgets::empty_state(ui, &EmptyState { icon: icons::TRAY_ARROW_DOWN, title: "No samples yet", why, actions }) {
+        Some(0) => cx.ask(Ask::Do(Action::AddFolder)),
+        Some(_) => cx.ask(Ask::Do(Action::AddFiles)),
+        None => {}
+    }
+}
+
+/// The row of `at` or of the sample above it that stands in `level`.
+fn row_at_level(document: &Document, at: RowRef, level: usize) -> Option<u32> {
+    if at.level == level {
+        return Some(at.row);
+    }
+    ancestors(document.tree(), at).into_iter().find(|above| above.level == level).map(|above| above.row)
+}
+
+fn refresh(cx: &mut Cx<'_>, document: &Document) {
+    let level = cx.session.level;
+    let key = (cx.session.serial, revision(cx.studio));
+    let state = &mut cx.session.table;
+    let wanted = Some((key, level, state.hidden_changes));
+    if state.made_for == wanted {
+        return;
+    }
+    if state.made_for.is_none_or(|(_, shown, _)| shown != level) {
+        state.table = TableState::default();
+    }
+    state.made_for = wanted;
+    let tree = document.tree();
+    let rows = &tree.levels[level];
+    let mut all = vec![(Kind::Id, column("id", "string", 120.0, false))];
+    let positions = pattern_of(document, level, 0).len();
+    if positions > 0 {
+        let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(92.0);
+        all.push((Kind::Pattern, column("pattern", &format!("{positions} positions"), width, false)));
+    }
+    all.push((Kind::Type, column("type", "string", 92.0, false)));
+    for field in document.fields(level) {
+        let number = field.dtype.is_numeric();
+        let name = dtype_name(&field.dtype);
+        let letters = (field.name.chars().count() as f32 * 7.2).max(name.chars().count() as f32 * 6.4);
+        let width = (letters + 24.0).clamp(88.0, 220.0);
+        let words = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean);
+        all.push((Kind::Field(field.name.clone(), words), column(&field.name, &name, width, number)));
+    }
+    if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
+        all.push((Kind::Size, column("size", "bytes", 88.0, true)));
+    }
+    state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
+    all.retain(|(kind, column)| *kind == Kind::Id || !state.hidden.contains(&column.name));
+    (state.kinds, state.columns) = all.into_iter().unzip();
+}
+
+fn column(name: &str, type_name: &str, width: f32, right: bool) -> Column {
+    Column { name: name.to_owned(), type_name: type_name.to_owned(), width, right }
+}
+
+fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let bar = Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6));
+    bar.show(ui, |ui| {
+        ui.set_height(24.0);
+        ui.horizontal_centered(|ui| {
+            let titles: Vec<String> = (0..document.tree().levels.len()).map(|level| format!("Level {level}")).collect();
+            let segments: Vec<_> = titles
+                .iter()
+                .enumerate()
+                .map(|(level, title)| Segment::new(level, title).count(document.rows(level) as u64))
+                .collect();
+            widgets::segmented(ui, "levels", &mut cx.session.level, &segments);
+            ui.separator();
+            columns_ui(ui, cx);
+            go_to_ui(ui, cx, document);
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let rows = paint::grouped(document.rows(cx.session.level) as u64);
+                let text = match cx.session.selected.and_then(|at| row_at_level(document, at, cx.session.level)) {
+                    Some(row) => format!("row {}, {rows} rows", paint::grouped(u64::from(row))),
+                    None => format!("{rows} rows"),
+                };
+                ui.add(egui::Label::new(RichText::new(text).font(font::regular(12.0)).color(t.tx2)).truncate());
+            });
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+}
+
+fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let state = &mut cx.session.table;
+    let label = format!("Columns {}/{}", state.columns.len(), state.all.len());
+    let button = ui.add(Button::ghost(label).icon(icons::COLUMNS).name("Columns").tooltip("Choose the columns that show"));
+    egui::Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+            for name in state.all.iter().skip(1) {
+                let mut shown = !state.hidden.contains(name);
+                if widgets::checkbox(ui, &mut shown, name).changed() {
+                    if shown {
+                        state.hidden.remove(name);
+                    } else {
+                        state.hidden.insert(name.clone());
+                    }
+                    state.hidden_changes += 1;
+                }
+            }
+        });
+    });
+}
+
+fn go_to_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let level = cx.session.level;
+    let state = &mut cx.session.table;
+    if !state.going {
+        if ui.add(Button::ghost("Go to row").icon(icons::ARROW_ELBOW_DOWN_RIGHT).tooltip("Ctrl G")).clicked() {
+            state.start_go_to();
+        }
+        return;
+    }
+    let id = egui::Id::unique("go-to-row");
+    let entered = ui.input(|input| input.key_pressed(egui::Key::Enter));
+    let response =
+        TextField::new("Row number", &mut state.go_to).id(id).hide_label().mono().width(110.0).hint("row number").show(ui);
+    if response.lost_focus() {
+        state.going = false;
+        let digits: String = state.go_to.chars().filter(char::is_ascii_digit).collect();
+        if let Ok(row) = digits.parse::<u64>()
+            && entered
+            && document.rows(level) > 0
+        {
+            let row = row.min(document.rows(level) as u64 - 1);
+            state.table.scroll.go_to(row);
+            cx.ask(Ask::Select(Some(RowRef { level, row: row as u32 })));
+        }
+    } else if !response.has_focus() {
+        response.request_focus();
+    }
+}
+
+struct Level<'a> {
+    document: &'a Document,
+    level: usize,
+    kinds: &'a [Kind],
+    columns: &'a [Column],
+    marks: &'a Marks,
+}
+
+impl Level<'_> {
+    fn at(&self, row: u64) -> RowRef {
+        RowRef { level: self.level, row: row as u32 }
+    }
+
+    /// A row as tab-separated text.
+    fn line(&self, row: u64) -> String {
+        let cell = |column| match self.cell(row, column) {
+            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.into_owned(),
+            _ => String::new(),
+        };
+        (0..self.columns.len()).map(cell).collect::<Vec<_>>().join("\t")
+    }
+}
+
+impl TableSource for Level<'_> {
+    fn rows(&self) -> u64 {
+        self.document.rows(self.level) as u64
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.columns
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let at = self.at(row);
+        match &self.kinds[column] {
+            Kind::Id => self.document.id(at).map_or(Cell::Empty, |id| Cell::Mono(id.into())),
+            Kind::Type => match self.document.kind(at) {
+                Some(SampleKind::Folder) => Cell::Glyph(icons::STACK, "FOLDER".into()),
+                Some(SampleKind::File) if self.document.id(at).is_some_and(is_padding) => {
+                    Cell::Glyph(icons::CIRCLE_DASHED, "FILE".into())
+                }
+                Some(SampleKind::File) => {
+                    Cell::Glyph(self.document.id(at).map_or(icons::FILE, super::tree::file_icon), "FILE".into())
+                }
+                None => Cell::Empty,
+            },
+            Kind::Pattern => Cell::Pattern(self.pattern(at)),
+            Kind::Size => self.document.size_bytes(at).map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
+            Kind::Field(..) if !self.document.level_ready(self.level) => Cell::Pending,
+            Kind::Field(name, words) => match self.document.text(at, name) {
+                text if text.is_empty() => Cell::Empty,
+                text if *words => Cell::Text(text.into()),
+                text => Cell::Mono(text.into()),
+            },
+        }
+    }
+
+    fn mark(&self, row: u64) -> Mark {
+        let at = self.at(row);
+        match self.marks.worst(Some(at)) {
+            Mark::None | Mark::Ok if self.document.id(at).is_some_and(is_padding) => Mark::Padded,
+            mark => mark,
+        }
+    }
+}
+
+impl Level<'_> {
+    fn pattern(&self, at: RowRef) -> Vec<PitMark> {
+        let mark = |at: RowRef| {
+            let table = &self.document.tree().levels[at.level];
+            match () {
+                () if self.marks.own(at) == Mark::Error => PitMark::Wrong,
+                () if is_padding(table.id(at.row)) => PitMark::Padded,
+                () if table.folder[at.row as usize] => PitMark::Folder,
+                () => PitMark::File,
+            }
+        };
+        pattern_of(self.document, at.level, at.row).into_iter().take(PATTERN_SHOWN).map(mark).collect()
+    }
+}
+
+/// The samples below a row, depth first: what its pattern cells stand for. Few more than can be drawn are listed.
+fn pattern_of(document: &Document, level: usize, row: u32) -> Vec<RowRef> {
+    let tree = document.tree();
+    let mut found = Vec::new();
+    let mut stack = vec![RowRef { level, row }];
+    while let Some(at) = stack.pop() {
+        if at.level != level || at.row != row {
+            found.push(at);
+        }
+        if found.len() >= 4 * PATTERN_SHOWN {
+            break;
+        }
+        let children = tree.levels[at.level].children(at.row);
+        stack.extend(children.iter().rev().take(4 * PATTERN_SHOWN).map(|&row| RowRef { level: at.level + 1, row }));
+    }
+    found
+}

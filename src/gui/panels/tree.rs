@@ -1,0 +1,355 @@
+//! The hierarchy: every sample as a tree, with filters and marks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, RichText, Ui, vec2};
+
+use crate::gui::action::Action;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::intake;
+use crate::gui::outline::{self, Outline, ancestors};
+use crate::gui::session::{Key, revision};
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, EmptyState, Mark, RowScroll, Segment, TextField, Tone, TreeRow, paint};
+use crate::model::{SampleKind, is_padding};
+use crate::studio::{Document, RowRef};
+
+/// Which samples show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// All of them.
+    #[default]
+    All,
+    /// Those with findings.
+    Problems,
+    /// Placeholders.
+    Padded,
+}
+
+/// What the panel keeps.
+pub struct TreePanelState {
+    scroll: RowScroll,
+    root_open: bool,
+    open: BTreeSet<RowRef>,
+    /// Typed filter.
+    pub filter: String,
+    show: Show,
+    outline: Arc<Outline>,
+    made_for: Option<(Key, u64)>,
+    changes: u64,
+    filtered: Slot<(Key, String, Show, usize), Outline>,
+    reveal: Option<RowRef>,
+}
+
+impl Default for TreePanelState {
+    fn default() -> Self {
+        Self {
+            scroll: RowScroll::default(),
+            root_open: true,
+            open: BTreeSet::new(),
+            filter: String::new(),
+            show: Show::All,
+            outline: Arc::default(),
+            made_for: None,
+            changes: 0,
+            filtered: Slot::default(),
+            reveal: None,
+        }
+    }
+}
+
+impl TreePanelState {
+    /// True while a filter runs.
+    pub fn is_busy(&self) -> bool {
+        self.filtered.is_busy()
+    }
+
+    /// Unfolds what hides a sample, and scrolls to it.
+    pub fn show(&mut self, document: &Document, at: RowRef) {
+        self.open.extend(ancestors(document.tree(), at));
+        self.root_open = true;
+        self.changes += 1;
+        self.reveal = Some(at);
+    }
+
+    fn toggle(&mut self, at: Option<RowRef>) {
+        match at {
+            None => self.root_open = !self.root_open,
+            Some(at) => {
+                if !self.open.remove(&at) {
+                    self.open.insert(at);
+                }
+            }
+        }
+        self.changes += 1;
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let Some(document) = cx.document() else {
+        let state = EmptyState {
+            icon: icons::TREE_STRUCTURE,
+            title: "Nothing is open",
+            why: "Drop files or folders into the window, or open a dataset.",
+            actions: &["Open file…"],
+        };
+        if widgets::empty_state(ui, &state).is_some() {
+            cx.ask(Ask::Do(Action::OpenFile));
+        }
+        return;
+    };
+    Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| filter_ui(ui, cx));
+    let source = if document.opened().is_some() { 96.0 } else { 0.0 };
+    let area = ui.available_rect_before_wrap();
+    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - source);
+    refresh(cx, document);
+    ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| tree_ui(ui, cx, document));
+    if source > 0.0 {
+        ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| source_ui(ui, cx, document));
+    }
+}
+
+fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    ui.spacing_mut().item_spacing.y = 6.0;
+    let id = egui::Id::unique("hierarchy-filter");
+    TextField::new("Filter ids", &mut cx.session.tree.filter)
+        .id(id)
+        .hide_label()
+        .quiet()
+        .icon(icons::FUNNEL)
+        .hint("Filter ids, e.g. roi_00* or t02")
+        .show(ui);
+    let problems = cx.session.marks.sample_count();
+    let padded = cx.session.totals().padded;
+    let mut segments = vec![Segment::new(Show::All, "All")];
+    if problems > 0 || cx.session.tree.show == Show::Problems {
+        segments.push(Segment::new(Show::Problems, "With problems").icon(icons::WARNING_OCTAGON, Some(t.err)).count(problems));
+    }
+    if padded > 0 || cx.session.tree.show == Show::Padded {
+        segments.push(Segment::new(Show::Padded, "Padded").icon(icons::CIRCLE_DASHED, None).count(padded));
+    }
+    if segments.len() > 1 {
+        widgets::segmented(ui, "hierarchy-show", &mut cx.session.tree.show, &segments);
+    }
+}
+
+/// Makes the outline again when the document, the folding or the filter changed.
+fn refresh(cx: &mut Cx<'_>, document: &Document) {
+    let key = (cx.session.serial, revision(cx.studio));
+    let marks = cx.session.marks.clone();
+    let state = &mut cx.session.tree;
+    if state.filter.trim().is_empty() && state.show == Show::All {
+        let wanted = Some((key, state.changes));
+        if state.made_for != wanted {
+            state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open));
+            state.made_for = wanted;
+        }
+        return;
+    }
+    state.made_for = None;
+    state.filtered.poll();
+    let (filter, show) = (state.filter.trim().to_owned(), state.show);
+    let tree = document.tree().clone();
+    // The marks' address tells one report from the next.
+    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize);
+    let work_marks = marks.clone();
+    state.filtered.want(cx.jobs, wanted, "Filter", move |ctx| {
+        ctx.check()?;
+        let problems: std::collections::HashSet<RowRef> = match show {
+            Show::Problems => work_marks.samples().collect(),
+            _ => Default::default(),
+        };
+        let kept = outline::keep(&tree, |at, id| {
+            let shown = match show {
+                Show::All => true,
+                Show::Problems => problems.contains(&at),
+                Show::Padded => is_padding(id),
+            };
+            shown && (filter.is_empty() || outline::matches(&filter, id))
+        });
+        Ok(Outline::filtered(kept))
+    });
+    if let Some(found) = state.filtered.last() {
+        state.outline = Arc::new(found.clone());
+    }
+}
+
+fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let tree = document.tree();
+    let outline = cx.session.tree.outline.clone();
+    if let Some(at) = cx.session.tree.reveal.take()
+        && let Some(row) = outline.find(tree, at)
+    {
+        cx.session.tree.scroll.reveal(row);
+    }
+    let selected = cx.session.selected;
+    let cursor = match selected {
+        None => Some(0),
+        Some(at) => outline.find(tree, at),
+    };
+    let marks = cx.session.marks.clone();
+    let (open, root_open) = (&cx.session.tree.open, cx.session.tree.root_open);
+    let filtered = !cx.session.tree.filter.trim().is_empty() || cx.session.tree.show != Show::All;
+    let mut scroll = cx.session.tree.scroll;
+    let mut asks = Vec::new();
+    let draft = document.draft().is_some();
+    let row_of = |row: u64| {
+        let node = outline.node(tree, row);
+        match node.at {
+            None => root_row(document, &marks, filtered || root_open),
+            Some(at) => sample_row(document, at, marks.worst(Some(at)), filtered || open.contains(&at)),
+        }
+    };
+    let menu = |ui: &mut Ui, row: u64| menu_ui(ui, document, outline.node(tree, row).at, draft, &mut asks);
+    // Sizes stand in the level tables.
+    let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
+    let out = widgets::tree(ui, "Samples", &mut scroll, outline.rows(), cursor, row_of, menu);
+    cx.session.tree.scroll = scroll;
+    cx.asks.extend(asks);
+    for level in 0..=deepest.min(tree.levels.len().saturating_sub(1)) {
+        cx.want_level(level);
+    }
+    if let Some(row) = out.toggled.filter(|_| !filtered) {
+        cx.session.tree.toggle(outline.node(tree, row).at);
+    }
+    if let Some(row) = out.selected {
+        cx.ask(Ask::Select(outline.node(tree, row).at));
+    }
+    if out.to_parent
+        && let Some(at) = selected
+    {
+        cx.ask(Ask::Select(ancestors(tree, at).pop()));
+    }
+    if let Some(row) = out.activated {
+        let node = outline.node(tree, row);
+        match node.at.and_then(|at| document.kind(at)) {
+            Some(SampleKind::File) => cx.ask(Ask::Do(Action::ShowPreview)),
+            _ if !filtered => cx.session.tree.toggle(node.at),
+            _ => {}
+        }
+    }
+}
+
+fn root_row(document: &Document, marks: &crate::gui::marks::Marks, open: bool) -> TreeRow {
+    TreeRow {
+        open: (document.rows(0) > 0).then_some(open),
+        icon: icons::TREE_STRUCTURE,
+        text: "root".into(),
+        strong: true,
+        right: paint::grouped(document.rows(0) as u64),
+        mark: marks.worst(None),
+        ..TreeRow::default()
+    }
+}
+
+fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRow {
+    let level = &document.tree().levels[at.level];
+    let id = level.id(at.row);
+    let folder = level.folder[at.row as usize];
+    let padded = is_padding(id);
+    let children = level.children(at.row).len();
+    let icon = match () {
+        () if padded => icons::CIRCLE_DASHED,
+        () if folder => icons::STACK,
+        () => file_icon(id),
+    };
+    let right = match folder {
+        true => paint::grouped(children as u64),
+        false => document.size_bytes(at).map_or(String::new(), paint::bytes),
+    };
+    let mark = if padded && mark < Mark::Warning { Mark::Padded } else { mark };
+    TreeRow {
+        depth: at.level as u16 + 1,
+        open: (folder && children > 0).then_some(open),
+        icon,
+        text: id.to_owned(),
+        weak: padded,
+        right,
+        right_bad: mark == Mark::Error && folder,
+        mark,
+        ..TreeRow::default()
+    }
+}
+
+/// The glyph for a file's name: rasters, tables and documents look different. Without an ending it is most likely a raster.
+pub fn file_icon(id: &str) -> &'static str {
+    let ending = id.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    match ending.as_deref() {
+        None | Some("tif" | "tiff" | "jp2" | "png" | "jpg" | "jpeg" | "nc" | "h5" | "vrt" | "webp" | "img" | "grib") => {
+            icons::IMAGE
+        }
+        Some("csv" | "parquet") => icons::FILE_CSV,
+        Some("json" | "geojson") => icons::BRACKETS_CURLY,
+        Some("txt" | "md" | "pdf") => icons::FILE_TEXT,
+        Some("zip" | "tacozip") => icons::FILE_ZIP,
+        _ => icons::FILE,
+    }
+}
+
+fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, asks: &mut Vec<Ask>) {
+    let mut entry = |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Ask>)| {
+        if widgets::menu_entry(ui, icon, text, "", None).clicked() {
+            make(asks);
+            ui.close();
+        }
+    };
+    if let Some(at) = at {
+        entry(ui, icons::COPY, "Copy id path", &mut |asks| {
+            if let Some(path) = document.path(at) {
+                asks.push(Ask::Copy(path.to_archive()));
+            }
+        });
+        if document.kind(at) == Some(SampleKind::File) {
+            entry(ui, icons::IMAGE, "Show preview", &mut |asks| {
+                asks.push(Ask::Select(Some(at)));
+                asks.push(Ask::Do(Action::ShowPreview));
+            });
+        }
+    }
+    if !draft {
+        return;
+    }
+    entry(ui, icons::FILE, "Add files here…", &mut |asks| {
+        asks.push(Ask::Select(at));
+        asks.push(Ask::Do(Action::AddFiles));
+    });
+    entry(ui, icons::FOLDER_SIMPLE_PLUS, "Add folder here…", &mut |asks| {
+        asks.push(Ask::Select(at));
+        asks.push(Ask::Do(Action::AddFolder));
+    });
+    if at.is_some() {
+        for action in [Action::Rename, Action::MoveUp, Action::MoveDown, Action::Remove] {
+            entry(ui, action.info().icon, action.info().text, &mut |asks| {
+                asks.push(Ask::Select(at));
+                asks.push(Ask::Do(action));
+            });
+        }
+    }
+}
+
+/// Where an opened dataset lies.
+fn source_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let Some(open) = document.opened() else { return };
+    let info = open.reader.info();
+    ui.painter().hline(ui.max_rect().x_range(), ui.max_rect().top() + 0.5, egui::Stroke::new(1.0, t.line));
+    ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
+    widgets::section_header(ui, "Source", |ui| {
+        widgets::badge(ui, Tone::Info, None, info.format.badge());
+    });
+    Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
+        let path = RichText::new(intake::shown(&info.path)).font(font::mono(11.0)).color(t.tx2);
+        ui.add(egui::Label::new(path).truncate()).on_hover_text(info.path.display().to_string());
+        let size = info.size_bytes.map_or("Folder of files".to_owned(), paint::bytes);
+        let samples = paint::grouped(document.tree().total() as u64);
+        ui.label(RichText::new(format!("{samples} samples, {size}")).text_style(text_style("small12")).color(t.tx2));
+        if widgets::link(ui, "Copy path").clicked() {
+            cx.ask(Ask::Copy(info.path.display().to_string()));
+        }
+    });
+}

@@ -1,0 +1,227 @@
+//! Opens the window, on whatever can draw: OpenGL, then Vulkan (or what the system has), then a software adapter. A renderer that fails
+//! is left by starting the program again with the next one; the one that worked is remembered.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::theme::Theme;
+use super::view_state::ViewState;
+use super::widgets::logo_image;
+use super::{APP_ID, App};
+use crate::error::{Error, Result};
+
+/// Names the renderers that failed, from one start to the next.
+const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
+
+/// What draws the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Renderer {
+    /// OpenGL.
+    Glow,
+    /// Vulkan, Metal, DirectX.
+    Wgpu,
+    /// The same without a graphics card.
+    Software,
+}
+
+impl Renderer {
+    /// In the order in which they are tried.
+    pub const ALL: [Renderer; 3] = [Renderer::Glow, Renderer::Wgpu, Renderer::Software];
+
+    /// The word for `--renderer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Renderer::Glow => "glow",
+            Renderer::Wgpu => "wgpu",
+            Renderer::Software => "software",
+        }
+    }
+}
+
+impl std::str::FromStr for Renderer {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Renderer::ALL
+            .into_iter()
+            .find(|renderer| renderer.name() == text)
+            .ok_or_else(|| Error::usage(format!("there is no renderer {text}")).hint("use glow, wgpu or software"))
+    }
+}
+
+/// How to open the window.
+#[derive(Clone, Debug, Default)]
+pub struct WindowOptions {
+    /// Start with this one.
+    pub renderer: Option<Renderer>,
+    /// This theme instead of the remembered one.
+    pub theme: Option<Theme>,
+}
+
+/// Opens the window on `paths` and returns when it is closed.
+///
+/// Errors: [`crate::error::Kind::Unsupported`] with advice when there is no display or nothing can draw.
+pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
+    check_display()?;
+    let mut state = ViewState::load();
+    let tried = tried();
+    let Some(renderer) = choose(options.renderer, state.starting.take(), state.renderer, &tried) else {
+        return Err(nothing_draws());
+    };
+    state.starting = Some(renderer);
+    // Settings that can't be written are no reason not to open a window.
+    let _ = state.save();
+    tracing::debug!("drawing with {}", renderer.name());
+    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(paths, &options, state, renderer)));
+    let reason = match started {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => crate::jobs::panic_error("drawing", panic.as_ref()).to_string(),
+    };
+    tracing::warn!("the window did not open with {}: {reason}", renderer.name());
+    restart(renderer, tried, &reason)
+}
+
+fn open(paths: Vec<PathBuf>, options: &WindowOptions, state: ViewState, renderer: Renderer) -> eframe::Result {
+    let x11 = prefers_x11();
+    let icon = logo_image(128);
+    let rgba = icon.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
+    let size = state.window.map_or([1440.0, 900.0], |[width, height]| [width.clamp(640.0, 8000.0), height.clamp(480.0, 8000.0)]);
+    let viewport = egui::ViewportBuilder::default()
+        .with_title("Taco Studio")
+        .with_app_id(APP_ID)
+        .with_icon(egui::IconData { rgba, width: icon.size[0] as u32, height: icon.size[1] as u32 })
+        .with_inner_size(size)
+        .with_min_inner_size([640.0, 480.0])
+        .with_drag_and_drop(true);
+    let mut native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
+    if renderer != Renderer::Glow {
+        native.renderer = eframe::Renderer::Wgpu;
+    }
+    if renderer == Renderer::Software
+        && let eframe::egui_wgpu::WgpuSetup::CreateNew(setup) = &mut native.wgpu_options.wgpu_setup
+    {
+        setup.native_adapter_selector = Some(Arc::new(|adapters, _| {
+            let software = |adapter: &&eframe::wgpu::Adapter| adapter.get_info().device_type == eframe::wgpu::DeviceType::Cpu;
+            adapters.iter().find(software).cloned().ok_or_else(|| "there is no software adapter".to_owned())
+        }));
+    }
+    #[cfg(target_os = "linux")]
+    if x11 {
+        native.event_loop_builder = Some(Box::new(|builder| {
+            winit::platform::x11::EventLoopBuilderExtX11::with_x11(builder);
+        }));
+    }
+    let theme = options.theme;
+    eframe::run_native(
+        "Taco Studio",
+        native,
+        Box::new(move |creation| {
+            let mut app = App::new(&creation.egui_ctx, state);
+            app.started_with(renderer, theme, drops_arrive(x11));
+            app.open_paths(paths);
+            Ok(Box::new(app))
+        }),
+    )
+}
+
+/// File drops do not arrive under Wayland with this version of the toolkit; where X11 is there as well, the window uses that.
+fn prefers_x11() -> bool {
+    cfg!(target_os = "linux") && is_set("WAYLAND_DISPLAY") && is_set("DISPLAY")
+}
+
+fn drops_arrive(x11: bool) -> bool {
+    x11 || !cfg!(target_os = "linux") || !is_set("WAYLAND_DISPLAY")
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+fn check_display() -> Result<()> {
+    if cfg!(target_os = "linux") && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY") && !is_set("WAYLAND_SOCKET") {
+        return Err(Error::unsupported("there is no display to open a window on")
+            .hint("start it in a desktop session, or over ssh with -X")
+            .hint("without a display, use a command: taco-studio --help"));
+    }
+    Ok(())
+}
+
+fn tried() -> Vec<Renderer> {
+    let names = std::env::var(TRIED).unwrap_or_default();
+    names.split(',').filter_map(|name| name.parse().ok()).collect()
+}
+
+/// What was asked for, else what worked, else the first; never one that failed in this start or crashed in the last one.
+fn choose(asked: Option<Renderer>, crashed: Option<Renderer>, worked: Option<Renderer>, tried: &[Renderer]) -> Option<Renderer> {
+    let open = |renderer: &Renderer| !tried.contains(renderer);
+    let calm = |renderer: &Renderer| open(renderer) && crashed != Some(*renderer);
+    let by_habit = worked.filter(calm).or_else(|| Renderer::ALL.into_iter().find(calm));
+    asked.filter(open).or(by_habit).or_else(|| Renderer::ALL.into_iter().find(open))
+}
+
+fn restart(failed: Renderer, mut tried: Vec<Renderer>, reason: &str) -> Result<()> {
+    tried.push(failed);
+    let Some(next) = choose(None, None, None, &tried) else {
+        return Err(nothing_draws().because(reason.to_owned()));
+    };
+    let program = std::env::current_exe().map_err(|error| nothing_draws().because(error))?;
+    let names: Vec<_> = tried.iter().map(|renderer| renderer.name()).collect();
+    let status = std::process::Command::new(program)
+        .args(without_renderer(std::env::args_os().skip(1)))
+        .args(["--renderer", next.name()])
+        .env(TRIED, names.join(","))
+        .status()
+        .map_err(|error| nothing_draws().because(error))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // The next start has told what it tried; nothing to add.
+        Some(code) => std::process::exit(code),
+        None => Err(nothing_draws().because(format!("{} ended by a signal", next.name()))),
+    }
+}
+
+fn without_renderer(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut args = args;
+    while let Some(arg) = args.next() {
+        if arg == "--renderer" {
+            args.next();
+        } else if !arg.to_string_lossy().starts_with("--renderer=") {
+            kept.push(arg);
+        }
+    }
+    kept
+}
+
+fn nothing_draws() -> Error {
+    Error::unsupported("no way to draw a window works on this machine: OpenGL, Vulkan and software rendering failed")
+        .hint("install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and Ubuntu, mesa-dri-drivers on Fedora")
+        .hint("over a remote desktop, start with --renderer software")
+        .hint("every command works without a window: taco-studio --help")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Renderer::{Glow, Software, Wgpu};
+
+    #[test]
+    fn the_next_renderer_is_one_that_has_not_failed() {
+        assert_eq!(choose(None, None, None, &[]), Some(Glow));
+        assert_eq!(choose(None, None, Some(Software), &[]), Some(Software), "what worked comes first");
+        assert_eq!(choose(Some(Wgpu), None, Some(Glow), &[]), Some(Wgpu), "what is asked for wins");
+        assert_eq!(choose(None, None, Some(Glow), &[Glow]), Some(Wgpu));
+        assert_eq!(choose(None, Some(Glow), Some(Glow), &[]), Some(Wgpu), "a crash is not repeated");
+        assert_eq!(choose(None, Some(Software), None, &[Glow, Wgpu]), Some(Software), "unless nothing else is left");
+        assert_eq!(choose(None, None, None, &[Glow, Wgpu, Software]), None);
+    }
+
+    #[test]
+    fn the_restart_keeps_every_other_argument() {
+        let args = ["a.tacozip", "--renderer", "glow", "--renderer=wgpu", "b"].map(OsString::from);
+        assert_eq!(without_renderer(args.into_iter()), ["a.tacozip", "b"].map(OsString::from));
+    }
+}

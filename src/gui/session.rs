@@ -1,0 +1,126 @@
+//! The window's state for what is open now: selection, filters, marks, half-typed text. Forgotten when another dataset is opened.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::marks::Marks;
+use super::outline;
+use super::panels::{FormState, JobsState, PreviewState, ProblemsState, QueryState, SampleState, TablePanelState, TreePanelState};
+use super::slot::Slot;
+use crate::jobs::{JobId, Jobs};
+use crate::model::Sample;
+use crate::studio::{Document, RowRef, Studio};
+
+/// Names a state of the document: which one, and which revision of it.
+pub type Key = (u64, u64);
+
+/// Sums over a whole dataset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes of data, where known.
+    pub bytes: Option<u64>,
+    /// Placeholders.
+    pub padded: u64,
+}
+
+/// The window's own state.
+#[derive(Default)]
+pub struct Session {
+    /// Grows with every document.
+    pub serial: u64,
+    /// The selected sample; `None` for the root.
+    pub selected: Option<RowRef>,
+    /// The level that the table shows.
+    pub level: usize,
+    /// Marks from the newest report.
+    pub marks: Arc<Marks>,
+    marks_of: Option<(Key, usize, bool)>,
+    /// A check has looked at this document.
+    pub checked: bool,
+    totals: Slot<Key, Totals>,
+    /// Levels whose table was asked for.
+    pub levels_asked: BTreeSet<usize>,
+    /// Drops do not reach this window.
+    pub drops_blocked: bool,
+    /// Hierarchy.
+    pub tree: TreePanelState,
+    /// Table.
+    pub table: TablePanelState,
+    /// Collection.
+    pub form: FormState,
+    /// Sample.
+    pub sample: SampleState,
+    /// Problems.
+    pub problems: ProblemsState,
+    /// Jobs.
+    pub jobs: JobsState,
+    /// Preview.
+    pub preview: PreviewState,
+    /// Query.
+    pub query: QueryState,
+}
+
+impl Session {
+    /// The state for the next document. What belongs to the window, not to the document, stays.
+    pub fn next_document(&mut self) {
+        *self = Self {
+            serial: self.serial + 1,
+            drops_blocked: self.drops_blocked,
+            jobs: std::mem::take(&mut self.jobs),
+            ..Self::default()
+        };
+    }
+
+    /// Brings what is computed from the document up to date.
+    pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
+        let Some(document) = studio.document() else {
+            self.marks = Arc::default();
+            self.marks_of = None;
+            return;
+        };
+        let key = (self.serial, revision(studio));
+        // The report's address tells one from the next.
+        let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
+        if self.marks_of != Some(of) {
+            self.marks = Arc::new(Marks::new(studio.report(), document.tree(), self.checked));
+            self.marks_of = Some(of);
+        }
+        let tree = document.tree().clone();
+        let draft = document.draft().map(|draft| draft.dataset().root.clone());
+        let known = document.opened().and_then(|open| open.reader.info().size_bytes);
+        self.totals.poll();
+        self.totals.want(jobs, key, "Sums", move |_| {
+            let bytes = draft.map(|root| root.samples.iter().map(Sample::size_bytes).sum()).or(known);
+            Ok(Totals { bytes, padded: outline::padded(&tree) })
+        });
+        self.clamp(document);
+    }
+
+    /// Sums, as far as they are known.
+    pub fn totals(&self) -> Totals {
+        self.totals.last().copied().unwrap_or_default()
+    }
+
+    /// True while something is being computed that belongs to the picture.
+    pub fn is_busy(&self) -> bool {
+        self.totals.is_busy() || self.tree.is_busy() || self.preview.is_busy() || self.sample.is_busy()
+    }
+
+    /// True for a job whose failure its own panel shows.
+    pub fn is_own(&self, job: JobId) -> bool {
+        self.preview.is_own(job)
+    }
+
+    /// After an edit the selected row may be gone.
+    fn clamp(&mut self, document: &Document) {
+        if self.selected.is_some_and(|at| document.id(at).is_none()) {
+            self.selected = None;
+        }
+        self.level = self.level.min(document.tree().levels.len().saturating_sub(1));
+    }
+}
+
+/// The draft's revision; 0 for a dataset opened for reading.
+pub fn revision(studio: &Studio) -> u64 {
+    studio.document().and_then(Document::draft).map_or(0, |draft| draft.revision())
+}

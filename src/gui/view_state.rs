@@ -1,0 +1,128 @@
+//! What the window remembers between starts: layout, theme, recent datasets, window size, the renderer that worked. One JSON file in
+//! the configuration folder; a file that can't be read is a fresh start, never an error.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::dock::Dock;
+use super::run::Renderer;
+use super::theme::Theme;
+
+/// More recent datasets than this are forgotten.
+const RECENT: usize = 12;
+
+/// One dataset or draft that was open before.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Recent {
+    /// Where.
+    pub path: PathBuf,
+    /// Its id, or the file's name where it has none.
+    pub title: String,
+    /// `Draft`, `ZIP`, `FOLDER`.
+    pub badge: String,
+    /// Samples of level 0.
+    pub roots: u64,
+    /// Bytes, where known.
+    pub size_bytes: Option<u64>,
+    /// When, in seconds since 1970.
+    pub opened_s: u64,
+}
+
+/// Everything that is remembered.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct ViewState {
+    /// Dark, light, or what the desktop says.
+    pub theme: Theme,
+    /// Panels and where they are.
+    pub dock: Dock,
+    /// Newest first.
+    pub recent: Vec<Recent>,
+    /// The renderer that showed a window last time.
+    pub renderer: Option<Renderer>,
+    /// The renderer of a start that has not shown a window yet: it crashed there if this is still set at the next start.
+    pub starting: Option<Renderer>,
+    /// Width and height of the window, in points.
+    pub window: Option<[f32; 2]>,
+    /// The folder of the last dataset that was written.
+    pub target: Option<PathBuf>,
+}
+
+impl ViewState {
+    /// Reads the remembered state.
+    pub fn load() -> Self {
+        let Some(path) = file() else { return Self::default() };
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                tracing::warn!("{} is not what was written there, starting afresh: {error}", path.display());
+                Self::default()
+            }),
+            Err(_) => Self::default(),
+        }
+    }
+
+    /// Writes the state: a temporary file, then a rename, so that a crash leaves the old one.
+    pub fn save(&self) -> std::io::Result<()> {
+        let Some(path) = file() else { return Ok(()) };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer_pretty(&mut draft, self)?;
+        draft.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Puts a dataset on top of the recent list.
+    pub fn remember(&mut self, recent: Recent) {
+        self.recent.retain(|other| other.path != recent.path);
+        self.recent.insert(0, recent);
+        self.recent.truncate(RECENT);
+    }
+}
+
+/// Seconds since 1970.
+pub fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The folder that holds settings: `TACO_STUDIO_CONFIG_DIR`, or what the system says.
+pub fn config_dir() -> Option<PathBuf> {
+    match std::env::var_os("TACO_STUDIO_CONFIG_DIR").filter(|dir| !dir.is_empty()) {
+        Some(dir) => Some(PathBuf::from(dir)),
+        None => directories::ProjectDirs::from("", "", "taco-studio").map(|dirs| dirs.config_dir().to_owned()),
+    }
+}
+
+fn file() -> Option<PathBuf> {
+    Some(config_dir()?.join("window.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recent(name: &str, opened_s: u64) -> Recent {
+        Recent { path: name.into(), title: name.into(), badge: "ZIP".into(), roots: 1, size_bytes: None, opened_s }
+    }
+
+    #[test]
+    fn the_recent_list_has_no_doubles_and_an_end() {
+        let mut state = ViewState::default();
+        for number in 0..30 {
+            state.remember(recent(&format!("/{number}"), number));
+        }
+        state.remember(recent("/25", 99));
+        assert_eq!(state.recent.len(), RECENT);
+        assert_eq!(state.recent[0].opened_s, 99);
+        assert_eq!(state.recent.iter().filter(|recent| recent.path == Path::new("/25")).count(), 1);
+    }
+
+    #[test]
+    fn what_an_older_version_wrote_still_reads() {
+        let state: ViewState = serde_json::from_str(r#"{"theme":"light","gone":1}"#).expect("unknown keys are left out");
+        assert_eq!(state.theme, Theme::Light);
+        let text = serde_json::to_string(&ViewState::default()).expect("writes");
+        let back: ViewState = serde_json::from_str(&text).expect("reads back");
+        assert_eq!(back.dock.panes().len(), ViewState::default().dock.panes().len());
+    }
+}

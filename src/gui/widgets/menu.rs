@@ -1,0 +1,33 @@
+//! One entry of a menu: icon, words, shortcut at the right.
+
+use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+
+use super::paint;
+use crate::gui::theme::{self, font};
+
+/// Draws an entry; `blocked` greys it out and says why.
+pub fn menu_entry(ui: &mut Ui, icon: &str, text: &str, keys: &str, blocked: Option<&str>) -> Response {
+    let t = theme::tokens(ui);
+    let width = |text: &str, font| ui.painter().layout_no_wrap(text.to_owned(), font, t.tx).size().x;
+    let wanted =
+        26.0 + width(text, font::regular(12.0)) + if keys.is_empty() { 12.0 } else { 36.0 + width(keys, font::mono(11.0)) };
+    let sense = if blocked.is_none() { Sense::click() } else { Sense::hover() };
+    let (rect, response) = ui.allocate_exact_size(vec2(wanted.max(ui.available_width()).max(180.0), 24.0), sense);
+    let enabled = blocked.is_none() && ui.is_enabled();
+    response.widget_info(|| WidgetInfo::labeled(Role::MenuItem, enabled, text));
+    if enabled && (response.hovered() || response.has_focus()) {
+        ui.painter().rect_filled(rect, 3, t.bg4);
+    }
+    let color = if enabled { t.tx } else { t.txd };
+    let weak = if enabled { t.tx3 } else { t.txd };
+    paint::icon(ui.painter(), pos2(rect.left() + 13.0, rect.center().y), icon, 14.0, weak);
+    let inner = Rect::from_min_max(pos2(rect.left() + 26.0, rect.top()), pos2(rect.right() - 8.0, rect.bottom()));
+    paint::text_left(ui.painter(), inner, text, font::regular(12.0), color);
+    if !keys.is_empty() {
+        paint::text_right(ui.painter(), inner, keys, font::mono(11.0), weak);
+    }
+    match blocked {
+        Some(reason) => response.on_hover_text(reason),
+        None => response,
+    }
+}
