@@ -1,15 +1,18 @@
 //! The program: without a command the window, else the command line.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use taco_studio::cli::{self, Arguments, Invocation};
-use taco_studio::gui;
+use taco_studio::error::{Error, Result};
+use taco_studio::gui::theme::Theme;
+use taco_studio::gui::{self, WindowOptions};
 
 fn main() -> ExitCode {
     match cli::run(Arguments::parse()) {
         Invocation::Done(code) => code,
-        Invocation::Window { paths, renderer, theme } => match gui::open(paths, renderer.as_deref(), theme.as_deref()) {
+        Invocation::Window { paths, renderer, theme } => match window(paths, renderer, theme) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("error: {}", error.report());
@@ -17,4 +20,15 @@ fn main() -> ExitCode {
             }
         },
     }
+}
+
+fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>) -> Result<()> {
+    let renderer = renderer.map(|name| name.parse()).transpose()?;
+    let theme = match theme.as_deref() {
+        None => None,
+        Some("dark") => Some(Theme::Dark),
+        Some("light") => Some(Theme::Light),
+        Some(other) => return Err(Error::usage(format!("there is no theme {other}")).hint("use dark or light")),
+    };
+    gui::run(paths, WindowOptions { renderer, theme })
 }
