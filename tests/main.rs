@@ -3,6 +3,7 @@
 
 mod broken;
 mod golden;
+mod gui;
 mod interop;
 mod roundtrip;
 mod support;

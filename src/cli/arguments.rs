@@ -169,4 +169,10 @@ pub enum Verb {
         /// The dataset.
         path: PathBuf,
     },
+    /// Makes a draft of this many samples with four fields and prints the memory that it took.
+    #[command(hide = true)]
+    BenchDraft {
+        /// Samples.
+        samples: u32,
+    },
 }

@@ -2,6 +2,7 @@
 //! Exit codes: 0 fine, 1 findings, 2 usage or input error. Must never open a window.
 
 mod arguments;
+mod bench;
 mod create;
 mod inspect;
 mod output;
@@ -60,6 +61,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Replay { file } => verbs::replay(&file, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Drivers { json } => verbs::drivers(json),
-        Verb::BenchOpen { path } => verbs::bench_open(&path),
+        Verb::BenchOpen { path } => bench::open(&path),
+        Verb::BenchDraft { samples } => bench::draft(samples),
     }
 }

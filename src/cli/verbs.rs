@@ -1,7 +1,6 @@
 //! The shorter commands, run through the studio.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde_json::json;
 
@@ -9,14 +8,14 @@ use super::Terminal;
 use super::arguments::OutputFormat;
 use super::create::summary;
 use super::output::print;
-use crate::container::{self, BuildOptions};
+use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::raster;
 use crate::studio::{Command, Event, Studio, make_sample_dataset, replay as replay_file};
 use crate::table::ParquetOptions;
 
-fn studio() -> Studio {
+pub(super) fn studio() -> Studio {
     let mut studio = Studio::new(Jobs::quiet());
     studio.set_live_check(false);
     studio
@@ -87,30 +86,5 @@ pub fn drivers(as_json: bool) -> Result<u8> {
         text.push_str(&format!("missing: {}\n", environment.missing.join(", ")));
     }
     print(&text);
-    Ok(0)
-}
-
-pub fn bench_open(path: &Path) -> Result<u8> {
-    let ctx = JobContext::default();
-    let start = Instant::now();
-    let mut studio = studio();
-    studio.run_to_end(Command::Open { path: path.to_owned() }, &mut |_| {})?;
-    let document = studio.document().ok_or_else(|| Error::internal("opening opened nothing"))?;
-    let at = crate::studio::RowRef { level: 0, row: 0 };
-    let first: Vec<String> = document.fields(0).iter().map(|field| document.text(at, &field.name)).collect();
-    let opened = start.elapsed();
-    drop(studio);
-    let reader = container::open(path, &ctx)?;
-    let start = Instant::now();
-    let table = reader.levels().table(0, &ctx)?;
-    let plain = start.elapsed();
-    let out = json!({
-        "rows": table.rows(),
-        "first_row_columns": first.len(),
-        "open_seconds": opened.as_secs_f64(),
-        "parquet_seconds": plain.as_secs_f64(),
-        "ratio": opened.as_secs_f64() / plain.as_secs_f64().max(1e-9),
-    });
-    print(&out.to_string());
     Ok(0)
 }

@@ -35,6 +35,22 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
     Ok((samples, report))
 }
 
+/// True for a folder of folders: dropped on an empty draft its contents are meant, one root for each.
+pub fn is_folder_of_folders(path: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    let mut folders = 0;
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if !entry.path().is_dir() {
+            return false;
+        }
+        folders += 1;
+    }
+    folders > 0
+}
+
 /// Everything inside `folder` as the samples of a root tortilla.
 pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage("Looking at the files", None);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::{Document, DraftDocument, OpenDataset, RowRef};
-use super::import::{import_paths, join_metadata};
+use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
 use super::tables::tables_of;
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, parse_collection};
@@ -61,9 +61,12 @@ impl Studio {
         if self.document.is_none() {
             self.new_draft()?;
         }
-        self.need_draft()?;
+        let empty = self.need_draft()?.dataset().root.samples.is_empty() && into.0.is_empty();
         Ok(self.start(&format!("Add {} paths", paths.len()), move |ctx| {
-            let (samples, report) = import_paths(&paths, ctx)?;
+            let (samples, report) = match paths.as_slice() {
+                [folder] if empty && is_folder_of_folders(folder) => import_folder(folder, ctx)?,
+                paths => import_paths(paths, ctx)?,
+            };
             let table = metadata.map(|path| read_sidecar(&path, ctx)).transpose()?;
             let mut incoming = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
             if let Some(table) = table {

@@ -41,9 +41,10 @@ pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     Ok(report)
 }
 
-/// Checks the dataset at `path`. What can't be opened because of its bytes is a report with the reason; what can't be read
-/// at all, or is of a kind that this version does not know, is an error.
+/// Checks the dataset at `path`. A dataset that can't be opened because of its bytes is a report with the reason; what is no
+/// dataset, can't be read at all, or is of a kind that this version does not know, is an error.
 pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
+    container::detect(path)?;
     match container::open(path, ctx) {
         Ok(reader) => container(reader.as_ref(), deep, ctx),
         Err(error) if error.kind() == Kind::Format => {

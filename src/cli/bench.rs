@@ -1,0 +1,91 @@
+//! Hidden commands that `packaging/bench` calls: what opening and holding a dataset cost.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::datatypes::DataType;
+use serde_json::json;
+
+use super::output::print;
+use super::verbs::studio;
+use crate::container;
+use crate::draft::Draft;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Dataset, FieldSpec, Payload, Sample, Skeleton, Tortilla, Value};
+use crate::studio::{Command, RowRef};
+
+/// Time to the first row of the table, and of the Parquet read alone.
+pub fn open(path: &Path) -> Result<u8> {
+    let ctx = JobContext::default();
+    let start = Instant::now();
+    let mut studio = studio();
+    studio.run_to_end(Command::Open { path: path.to_owned() }, &mut |_| {})?;
+    let document = studio.document().ok_or_else(|| Error::internal("opening opened nothing"))?;
+    let at = RowRef { level: 0, row: 0 };
+    let first: Vec<String> = document.fields(0).iter().map(|field| document.text(at, &field.name)).collect();
+    let opened = start.elapsed();
+    drop(studio);
+    let reader = container::open(path, &ctx)?;
+    let start = Instant::now();
+    let table = reader.levels().table(0, &ctx)?;
+    let plain = start.elapsed();
+    let out = json!({
+        "rows": table.rows(),
+        "first_row_columns": first.len(),
+        "open_seconds": opened.as_secs_f64(),
+        "parquet_seconds": plain.as_secs_f64(),
+        "ratio": opened.as_secs_f64() / plain.as_secs_f64().max(1e-9),
+    });
+    print(&out.to_string());
+    Ok(0)
+}
+
+/// Memory of a draft: FILEs in tortillas of ten, each with a path of its own and four values.
+pub fn draft(samples: u32) -> Result<u8> {
+    let before = resident_bytes();
+    let start = Instant::now();
+    let fields =
+        [("split", DataType::Utf8), ("cloud_cover", DataType::Float64), ("row", DataType::Int64), ("tile", DataType::Utf8)];
+    let schema: Arc<[FieldSpec]> = fields.into_iter().map(|(name, dtype)| FieldSpec::new(name, dtype)).collect();
+    let file = |index: u32| Sample {
+        id: format!("t{:02}.tif", index % 10).into(),
+        payload: Payload::Asset {
+            path: AssetPath::file(format!("/data/archive/scenes/roi_{:07}/t{:02}.tif", index / 10, index % 10)),
+            size: 1 << 20,
+        },
+        values: [
+            Value::text("train"),
+            Value::Float(f64::from(index)),
+            Value::Int(i64::from(index)),
+            Value::text(format!("T18L{:04}", index % 5000)),
+        ]
+        .into(),
+    };
+    let roots = (0..samples / 10).map(|root| {
+        let children = Tortilla { schema: schema.clone(), samples: (root * 10..root * 10 + 10).map(file).collect() };
+        Sample::folder(&format!("roi_{root:07}"), children)
+    });
+    let root = Tortilla::new(roots.collect());
+    let draft = Draft::of(Dataset { collection: Collection::template(), root: root.into() });
+    let made = start.elapsed();
+    let held = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let tree = Skeleton::of(draft.dataset());
+    let with_tree = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let out = json!({
+        "samples": tree.total(),
+        "draft_bytes": held,
+        "draft_and_tree_bytes": with_tree,
+        "made_seconds": made.as_secs_f64(),
+    });
+    print(&out.to_string());
+    Ok(0)
+}
+
+/// Bytes in memory now, where the system tells.
+fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
