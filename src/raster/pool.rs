@@ -1,12 +1,14 @@
 //! The only place that opens datasets. A dataset is used by one thread at a time (it is `Send`, not `Sync`), so a thread takes
 //! it out of the pool and gives it back; the pool keeps the ones used last. Must never hold its lock while GDAL works.
 
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
+use tempfile::TempPath;
 
 use super::info::{self, RasterInfo, Subdataset};
 use super::{environment, messages};
@@ -19,10 +21,15 @@ const IDLE_KEPT: usize = 12;
 /// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.
 const SUBDATASETS_TRIED: usize = 4;
 
+/// Samples above this are not copied to be opened.
+const COPY_LIMIT_BYTES: u64 = 512 << 20;
+
 /// An open dataset with its description.
 pub(super) struct Opened {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
+    /// The file behind the dataset, where that is a copy. Fields are dropped in order, so it goes after the dataset.
+    _copy: Option<TempPath>,
 }
 
 /// What tells whether a local file changed since it was opened: length and time of the last change.
@@ -131,27 +138,67 @@ fn open(asset: &AssetPath, length: Option<u64>) -> Result<Opened> {
         AssetPath::Range { size, .. } => Some(*size),
         _ => length.filter(|_| asset.local_file().is_some_and(Path::is_file)),
     };
-    let dataset = open_vsi(&asset.to_vsi(), asset)?;
+    let direct = open_vsi(&asset.to_vsi(), None, asset);
+    if let Some((dataset, copy)) = as_netcdf(asset, &direct) {
+        // Names inside the copy end with it; those inside the container last.
+        let subdatasets = direct.as_ref().map(subdatasets).unwrap_or_default();
+        let shown = subdatasets.first().map(|first| first.name.clone());
+        let info = info::collect(&dataset, size_bytes, subdatasets, shown);
+        return Ok(Opened { dataset, info: Arc::new(info), _copy: Some(copy) });
+    }
+    let dataset = direct?;
     let subdatasets = subdatasets(&dataset);
+    let (dataset, shown) = with_pixels(dataset, &subdatasets, asset);
+    let info = info::collect(&dataset, size_bytes, subdatasets, shown);
+    Ok(Opened { dataset, info: Arc::new(info), _copy: None })
+}
+
+/// The dataset itself, or its first subdataset with bands when it has none of its own.
+fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) -> (Dataset, Option<String>) {
     if dataset.raster_count() == 0 {
         for candidate in subdatasets.iter().take(SUBDATASETS_TRIED) {
-            let Ok(inner) = open_vsi(&candidate.name, asset) else { continue };
-            if inner.raster_count() > 0 {
-                let info = info::collect(&inner, size_bytes, subdatasets.clone(), Some(candidate.name.clone()));
-                return Ok(Opened { dataset: inner, info: Arc::new(info) });
+            if let Ok(inner) = open_vsi(&candidate.name, None, asset)
+                && inner.raster_count() > 0
+            {
+                return (inner, Some(candidate.name.clone()));
             }
         }
     }
-    let info = info::collect(&dataset, size_bytes, subdatasets, None);
-    Ok(Opened { dataset, info: Arc::new(info) })
+    (dataset, None)
 }
 
-fn open_vsi(vsi: &str, asset: &AssetPath) -> Result<Dataset> {
+/// The netCDF library reads only whole files. Inside a container GDAL's HDF5 driver steps in, which knows no coordinates, or
+/// nothing does: then a copy of the sample is opened, if that brings something.
+fn as_netcdf(asset: &AssetPath, direct: &Result<Dataset>) -> Option<(Dataset, TempPath)> {
+    let AssetPath::Range { container, offset, size } = asset else { return None };
+    let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
+    if *size > COPY_LIMIT_BYTES || !(by_hdf5 || direct.is_err()) {
+        return None;
+    }
+    let mut file = std::fs::File::open(container).ok()?;
+    let mut magic = [0u8; 4];
+    file.seek(SeekFrom::Start(*offset)).ok()?;
+    file.read_exact(&mut magic).ok()?;
+    if !magic.starts_with(b"CDF") && magic != *b"\x89HDF" {
+        return None;
+    }
+    let mut copy = tempfile::Builder::new().prefix("taco-studio-").suffix(".nc").tempfile().ok()?;
+    file.seek(SeekFrom::Start(*offset)).ok()?;
+    std::io::copy(&mut file.take(*size), copy.as_file_mut()).ok()?;
+    let copy = copy.into_temp_path();
+    let dataset = open_vsi(&copy.to_string_lossy(), Some(&["netCDF"]), asset).ok()?;
+    let inner = subdatasets(&dataset);
+    let (dataset, _) = with_pixels(dataset, &inner, asset);
+    let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
+    (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some((dataset, copy))
+}
+
+fn open_vsi(vsi: &str, drivers: Option<&[&str]>, asset: &AssetPath) -> Result<Dataset> {
     let flags = GdalOpenFlags::GDAL_OF_READONLY
         | GdalOpenFlags::GDAL_OF_RASTER
         | GdalOpenFlags::GDAL_OF_VECTOR
         | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR;
-    let options = DatasetOptions { open_flags: flags, ..Default::default() };
+    let options = DatasetOptions { open_flags: flags, allowed_drivers: drivers, ..Default::default() };
     let _cache = RemoteCache::on_for(vsi);
     let (opened, said) = messages::listen(|| Dataset::open_ex(vsi, options));
     opened.map_err(|error| {

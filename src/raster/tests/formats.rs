@@ -103,7 +103,28 @@ fn variables_of_a_netcdf_file_are_listed() {
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
     let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
     let inside = describe(&range).unwrap_or_else(|error| panic!("in a container: {}", error.report()));
-    assert_eq!((inside.width, inside.subdatasets.len()), (12, 3));
+    assert_eq!((inside.width, inside.subdatasets.len(), inside.geotransform), (12, 3, info.geotransform));
+    let second = AssetPath::parse(&inside.subdatasets[1].name).expect("parses");
+    let pixels = read_window(&second, &whole(&inside, vec![number(1)]), &ctx()).expect("reads");
+    assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn classic_netcdf_reads_inside_a_container() {
+    let folder = folder();
+    let path = folder.path().join("old.nc");
+    let raster =
+        NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), names: vec![], ..scene(12, 9) };
+    let one = NewRaster { bands: vec![Samples::F32(vec![1.5; 12 * 9])], options: vec![("FORMAT", "NC")], ..raster };
+    write_raster(&path, "netCDF", &one).expect("writes");
+    let file = std::fs::read(&path).expect("reads");
+    assert!(file.starts_with(b"CDF"));
+    let container = folder.path().join("set.tacozip");
+    std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
+    let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
+    let image = preview(&PreviewRequest::new(range, (12, 9)), &ctx()).unwrap_or_else(|error| panic!("{}", error.report()));
+    assert_eq!((image.info.driver.as_str(), image.info.geotransform), ("netCDF", one.geotransform));
 }
 
 #[test]
