@@ -102,10 +102,11 @@ fn what_is_no_dataset_at_all_is_refused_with_the_path() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("empty")).expect("a folder");
     for path in [workspace.path("missing.tacozip"), workspace.path("empty"), workspace.write("text.tacozip", "not a dataset")] {
-        for verb in ["inspect", "validate"] {
-            let ran = expect_answer(workspace.studio([verb.as_ref(), path.as_os_str()]), &[2]);
+        // A check of it is a check with a finding; anything else can't begin.
+        for (verb, codes) in [("inspect", &[2][..]), ("read", &[2]), ("validate", &[1, 2])] {
+            let ran = expect_answer(workspace.studio([verb.as_ref(), path.as_os_str()]), codes);
             let name = path.file_name().expect("a name").to_string_lossy();
-            assert!(ran.stderr.contains(&*name), "the message does not say which path: {ran}");
+            assert!(format!("{}{}", ran.stdout, ran.stderr).contains(&*name), "the message does not say which path: {ran}");
         }
     }
 }
