@@ -107,7 +107,7 @@ impl BuildPlan {
             paths: relative_paths(assembly),
         };
         let roots: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
-        check_siblings(assembly, 0, &roots, || SamplePath::default())?;
+        check_siblings(assembly, 0, &roots, SamplePath::default)?;
         // Depth first without recursion: the rest of each level's rows, deepest on top.
         let mut stack: Vec<(usize, u32)> = roots.iter().rev().map(|&row| (0, row)).collect();
         while let Some((depth, row)) = stack.pop() {

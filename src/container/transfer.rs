@@ -46,6 +46,9 @@ pub enum Piece {
     Large(usize),
 }
 
+/// Fills a buffer from a place in a source; sources that are read in order ignore the place.
+type ReadAt = dyn FnMut(u64, &mut [u8]) -> Result<()>;
+
 /// Open containers that samples are ranges of.
 #[derive(Default)]
 pub struct Sources {
@@ -88,7 +91,7 @@ impl Sources {
         ctx: &JobContext,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Option<SystemTime>> {
-        let (mut read, size, modified): (Box<dyn FnMut(u64, &mut [u8]) -> Result<()>>, u64, _) = match source {
+        let (mut read, size, modified): (Box<ReadAt>, u64, _) = match source {
             RowSource::Asset { path: AssetPath::File(path), size } => {
                 let (mut file, modified) = open_planned(path, *size)?;
                 let path = path.clone();

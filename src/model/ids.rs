@@ -100,7 +100,9 @@ pub fn safe_relative(path: &str) -> bool {
     !path.is_empty()
         && !path.starts_with('/')
         && !path.contains(['\\', '\0'])
-        && path.split('/').enumerate().all(|(i, part)| !matches!(part, "" | "." | "..") && !(i == 0 && part.contains(':')))
+        && !path.split('/').any(|part| matches!(part, "" | "." | ".."))
+        // A drive or a stream on Windows.
+        && !path.split('/').next().is_some_and(|first| first.contains(':'))
 }
 
 #[cfg(test)]

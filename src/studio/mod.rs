@@ -61,10 +61,8 @@ pub struct Studio {
     running: Vec<Job<Finish>>,
     document: Option<Document>,
     report: Arc<Report>,
-    /// The draft revision that `report` was made from.
-    report_revision: u64,
-    live_check: Latest<(u64, Report)>,
-    check_draft_after_edits: bool,
+    live_check: Latest<Report>,
+    checks_by_itself: bool,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
 }
@@ -77,9 +75,8 @@ impl Studio {
             running: Vec::new(),
             document: None,
             report: Arc::default(),
-            report_revision: 0,
             live_check: Latest::new(),
-            check_draft_after_edits: true,
+            checks_by_itself: true,
             log: VecDeque::new(),
             pending: Vec::new(),
         }
@@ -184,11 +181,10 @@ impl Studio {
         }
     }
 
-    fn finish_live_check(&mut self, outcome: Result<(u64, Report)>) -> Option<Event> {
+    fn finish_live_check(&mut self, outcome: Result<Report>) -> Option<Event> {
         match outcome {
-            Ok((revision, report)) => {
+            Ok(report) => {
                 self.report = Arc::new(report);
-                self.report_revision = revision;
                 Some(Event::Validated)
             }
             Err(error) if error.is_cancelled() => None,
@@ -256,8 +252,9 @@ impl Studio {
         self.log.push_back(LogLine { time: SystemTime::now(), error, text: text.into() });
     }
 
-    /// Whether drafts are checked after every edit; command files turn it off and check when they ask.
+    /// Whether documents are checked by themselves, when they open and after every edit; command files turn it off and check
+    /// when they ask.
     pub fn set_live_check(&mut self, on: bool) {
-        self.check_draft_after_edits = on;
+        self.checks_by_itself = on;
     }
 }

@@ -159,7 +159,7 @@ fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
     let geotransform = Some([origin.0, PIXEL, 0.0, origin.1, 0.0, -PIXEL]);
     let mut mask = vec![0u8; SIZE * SIZE];
     for (name, flooded) in [("before.tif", false), ("after.tif", true)] {
-        let mut bands = vec![Vec::with_capacity(SIZE * SIZE); 4];
+        let mut bands: Vec<Vec<u16>> = (0..4).map(|_| Vec::with_capacity(SIZE * SIZE)).collect();
         for row in 0..SIZE {
             for column in 0..SIZE {
                 let pixel = pixel(seed, flooded, column, row);

@@ -10,7 +10,7 @@ use crate::jobs::JobContext;
 use crate::query::{Tables, VsiBase};
 use crate::table::LevelTable;
 
-/// Rows of a level whose positions are compared with the archive before the level is trusted.
+/// FILEs of a level whose positions are compared with the archive before the level is trusted.
 const PROBES: usize = 64;
 
 /// Parquet as it lies in the container, where its positions hold; else rows with the true ones.
@@ -35,15 +35,28 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
     Ok(tables)
 }
 
-/// Archives in the wild have whole levels with the positions of other samples; a few rows show it.
+/// Archives in the wild have levels with the positions of other samples. FILEs lie in tree order, so theirs rise row by row
+/// and a few looks at the archive settle the rest; each FOLDER is looked at.
 fn positions_hold(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<bool> {
-    let rows = zip.levels().rows(level);
+    let tree = zip.levels().skeleton(ctx)?;
     let positions = zip.levels().positions(level, ctx)?;
-    let step = rows.div_ceil(PROBES).max(1);
-    for row in (0..rows).step_by(step) {
-        let name = zip.member_name(level, row as u32)?;
-        if !positions.range(row as u32).is_some_and(|(offset, size)| zip.is_data_of(&name, offset, size)) {
+    let Some(table) = tree.levels.get(level) else { return Ok(true) };
+    let step = table.len().div_ceil(PROBES).max(1);
+    let mut end = 0;
+    for row in 0..table.len() as u32 {
+        if row % 4096 == 0 {
+            ctx.check()?;
+        }
+        let Some((offset, size)) = positions.range(row) else { return Ok(false) };
+        let folder = table.folder[row as usize];
+        if !folder && offset < end {
             return Ok(false);
+        }
+        if (folder || (row as usize).is_multiple_of(step)) && !zip.is_data_of(&zip.member_name(level, row)?, offset, size) {
+            return Ok(false);
+        }
+        if !folder {
+            end = offset.saturating_add(size);
         }
     }
     Ok(true)

@@ -143,14 +143,22 @@ impl Studio {
         Ok(Outcome::Done(Event::Edited { label, revision }))
     }
 
-    /// Starts the check of the draft as it is now; an older one that still runs is stopped.
+    /// Starts the check of what is open as it is now; an older one that still runs is stopped.
     fn check_live(&mut self) {
-        let Some(Document::Draft(document)) = &self.document else { return };
-        if !self.check_draft_after_edits {
+        if !self.checks_by_itself {
             return;
         }
-        let (dataset, revision) = (document.draft.dataset().clone(), document.draft.revision());
-        self.live_check.start(&self.jobs, "Check the draft", move |ctx| Ok((revision, validate::dataset(&dataset, ctx)?)));
+        match &self.document {
+            Some(Document::Draft(document)) => {
+                let dataset = document.draft.dataset().clone();
+                self.live_check.start(&self.jobs, "Check the draft", move |ctx| validate::dataset(&dataset, ctx));
+            }
+            Some(Document::Opened(open)) => {
+                let reader = open.reader.clone();
+                self.live_check.start(&self.jobs, "Check the dataset", move |ctx| validate::container(reader.as_ref(), false, ctx));
+            }
+            None => {}
+        }
     }
 
     pub(super) fn load_level(&mut self, level: usize) -> Result<Outcome> {

@@ -43,11 +43,11 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         }
         for name in needed {
             // Readers never use the parent of level 0, and the path only in a FOLDER.
-            let used =
-                !(name == "internal:parent_id" && level == 0) && !(name.ends_with("path") && reader.info().format == Format::Zip);
+            let unused =
+                (name == "internal:parent_id" && level == 0) || (name.ends_with("path") && reader.info().format == Format::Zip);
             match find(name) {
                 None => {
-                    let severity = if used { Severity::Error } else { Severity::Warning };
+                    let severity = if unused { Severity::Warning } else { Severity::Error };
                     let message = format!("level{level} has no column {name}.");
                     report.findings.push(Finding { severity, ..Finding::new(Rule::LevelColumns, at(name), message) });
                 }

@@ -50,8 +50,8 @@ impl DosTime {
         if !(1980..=2107).contains(&year) {
             return Self::EPOCH;
         }
-        let day = ((year - 1980) as u32) << 9 | date.month() << 5 | date.day();
-        let clock = date.hour() << 11 | date.minute() << 5 | date.second() / 2;
+        let day = (((year - 1980) as u32) << 9) | (date.month() << 5) | date.day();
+        let clock = (date.hour() << 11) | (date.minute() << 5) | (date.second() / 2);
         DosTime(day << 16 | clock)
     }
 }
