@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{Workspace, fixtures, sha256_of};
 
 /// Calls `check(dataset, expected, fixture name)` for every ZIP and FOLDER dataset that has an expectation.
-fn each_dataset(mut check: impl FnMut(&Path, &Value, &str)) {
+pub fn each_dataset(mut check: impl FnMut(&Path, &Value, &str)) {
     let mut seen = 0;
     for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
         let Ok(text) = fs::read_to_string(folder.join("expected.json")) else { continue };

@@ -2,6 +2,7 @@
 
     check.py reader DATASET SOURCES [--metadata TABLE.csv]   opens, walks, queries; every file equals its source
     check.py same ONE OTHER                                  same collection, tables and bytes, whatever the container
+    check.py same --values ONE OTHER                         the same but for what a writer computes (internal:*, taco:*)
 
 Prints one line for each difference and ends with 1 if there is any; prints `ok: …` and ends with 0 otherwise.
 """
@@ -11,6 +12,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import pathlib
 import sys
 import zipfile
@@ -118,15 +120,23 @@ def members(dataset):
 PLACES = {"internal:offset", "internal:size", "internal:relative_path"}
 
 
-def check_same(one, other):
+def is_computed(column, values):
+    return column in PLACES or (values and column.startswith("internal:"))
+
+
+def check_same(one, other, values):
     mine, theirs = members(one), members(other)
     differs("members", sorted(mine), sorted(theirs))
     for name in sorted(mine.keys() & theirs.keys()):
         if name == "COLLECTION.json":
-            differs(name, json.loads(mine[name]), json.loads(theirs[name]))
+            fields = [json.loads(data) for data in (mine[name], theirs[name])]
+            if values:
+                fields = [{key: value for key, value in one.items() if not key.startswith("taco:")} for one in fields]
+            for key in sorted(fields[0].keys() | fields[1].keys()):
+                differs(f"{name}: {key}", *(one.get(key, "absent") for one in fields))
         elif name.endswith(("/__meta__", ".parquet")) and name.startswith(("DATA/", "METADATA/")):
             tables = [pq.read_table(io.BytesIO(data)) for data in (mine[name], theirs[name])]
-            kept = [[column for column in table.column_names if column not in PLACES] for table in tables]
+            kept = [[column for column in table.column_names if not is_computed(column, values)] for table in tables]
             differs(f"{name}: columns", *kept)
             if kept[0] != kept[1]:
                 continue
@@ -147,16 +157,22 @@ def main():
     reader.add_argument("sources", type=pathlib.Path)
     reader.add_argument("--metadata", type=pathlib.Path)
     same = verbs.add_parser("same")
+    same.add_argument("--values", action="store_true")
     same.add_argument("one", type=pathlib.Path)
     same.add_argument("other", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.verb == "reader":
         seen = check_reader(arguments.dataset, arguments.sources, arguments.metadata)
     else:
-        seen = check_same(arguments.one, arguments.other)
+        seen = check_same(arguments.one, arguments.other, arguments.values)
     print("\n".join(problems) if problems else f"ok: {seen}")
     return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down ("terminate called without an active
+    # exception"), after all is said.
+    os._exit(code)
