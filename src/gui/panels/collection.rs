@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use crate::draft::Edit;
+use super::pointers::{new_contact, parts_of, strings_at, text_at, with_value};
 use crate::gui::cx::Cx;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
@@ -485,82 +486,6 @@ pub fn count(cx: &Cx<'_>) -> Option<(u64, Tone)> {
     (bad > 0).then_some((bad, Tone::Error))
 }
 
-fn at_pointer<'a>(collection: &'a Collection, pointer: &str) -> Option<&'a Json> {
-    let mut steps = pointer.split('/');
-    let mut at = collection.fields.get(steps.next()?)?;
-    for step in steps {
-        at = match at {
-            Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-            Json::Object(fields) => fields.get(step)?,
-            _ => return None,
-        };
-    }
-    Some(at)
-}
-
-fn text_at(collection: &Collection, pointer: &str) -> String {
-    match at_pointer(collection, pointer) {
-        Some(Json::String(text)) => text.clone(),
-        None | Some(Json::Null) => String::new(),
-        Some(other) => other.to_string(),
-    }
-}
-
-fn strings_at(collection: &Collection, pointer: &str) -> Vec<String> {
-    let items = at_pointer(collection, pointer).and_then(Json::as_array);
-    items.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
-}
-
-/// The top-level key and its new value when `value` is put at a pointer; lists and objects on the way are made where they lack.
-fn with_value(collection: &Collection, pointer: &str, value: Json) -> Option<(String, Json)> {
-    let mut steps = pointer.split('/');
-    let key = steps.next()?.to_owned();
-    let mut top = collection.fields.get(&key).cloned().unwrap_or(Json::Null);
-    let mut at = &mut top;
-    for step in steps {
-        at = match step.parse::<usize>() {
-            Ok(index) => {
-                if !at.is_array() {
-                    *at = Json::Array(Vec::new());
-                }
-                let items = at.as_array_mut()?;
-                while items.len() <= index {
-                    items.push(Json::Null);
-                }
-                &mut items[index]
-            }
-            Err(_) => {
-                if !at.is_object() {
-                    *at = Json::Object(Map::new());
-                }
-                at.as_object_mut()?.entry(step).or_insert(Json::Null)
-            }
-        };
-    }
-    *at = value;
-    // A time range without any end is no range.
-    if key == "extent"
-        && let Some(range) = top.get_mut("temporal")
-        && range.as_array().is_some_and(|ends| ends.iter().all(|end| end.is_null() || end.as_str() == Some("")))
-    {
-        *range = Json::Null;
-    }
-    Some((key, top))
-}
-
-fn new_contact(key: &str) -> Json {
-    match key {
-        "providers" => json!({"name": "", "roles": ["producer"], "url": null, "links": null}),
-        _ => json!({"name": "", "organization": "", "email": "", "role": ""}),
-    }
-}
-
-/// The fields of a contact: those of its shape (the text of the specification and today's tools differ), then what else is there.
-fn parts_of(key: &str, contact: &Json) -> Vec<&'static str> {
-    let plain = ["organization", "email", "role"].iter().any(|part| contact.get(part).is_some());
-    if key == "curators" || plain { vec!["name", "organization", "email", "role"] } else { vec!["name", "roles", "url"] }
-}
-
 /// SPDX identifiers, those that data carries first.
 fn licences() -> &'static [String] {
     static LIST: OnceLock<Vec<String>> = OnceLock::new();
@@ -574,19 +499,6 @@ fn licences() -> &'static [String] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_pointer_reads_and_writes_inside_the_collection() {
-        let mut collection = Collection::template();
-        let (key, value) = with_value(&collection, "providers/0/email", json!("a@b.org")).expect("has a key");
-        collection.set(&key, Some(value));
-        assert_eq!(text_at(&collection, "providers/0/email"), "a@b.org");
-        let (key, value) = with_value(&collection, "extent/temporal/0", json!("2023-01-01")).expect("has a key");
-        collection.set(&key, Some(value));
-        assert_eq!(collection.get("extent"), Some(&json!({"temporal": ["2023-01-01"]})));
-        let (_, value) = with_value(&collection, "extent/temporal/0", json!("")).expect("has a key");
-        assert_eq!(value, json!({"temporal": null}));
-    }
 
     #[test]
     fn an_empty_required_field_is_no_error_in_the_form() {

@@ -4,6 +4,7 @@ pub mod collection;
 pub mod inspector;
 pub mod jobs;
 pub mod log;
+mod pointers;
 pub mod preview;
 mod preview_side;
 pub mod problems;
