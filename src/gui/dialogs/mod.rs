@@ -185,7 +185,7 @@ impl App {
                 Dialog::About => about::about_ui(ui),
             })
         });
-        let mut keep = !(response.should_close() && !busy);
+        let mut keep = busy || !response.should_close();
         match response.inner {
             Next::Stay => {}
             Next::Close => keep = false,

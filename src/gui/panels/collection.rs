@@ -8,8 +8,8 @@ use std::time::Duration;
 use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
 use serde_json::{Value as Json, json};
 
-use crate::draft::Edit;
 use super::pointers::{new_contact, parts_of, strings_at, text_at, with_value};
+use crate::draft::Edit;
 use crate::gui::cx::Cx;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
@@ -93,7 +93,7 @@ impl Form<'_, '_> {
             ui.horizontal_centered(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let bad = self.fields_with(Severity::Error);
-                let valid = REQUIRED.iter().filter(|key| !bad.contains(&key.to_string()) && self.is_filled(key)).count();
+                let valid = REQUIRED.iter().filter(|key| !bad.contains(**key) && self.is_filled(key)).count();
                 ui.label(RichText::new("7 required").font(font::regular(12.0)).color(t.tx2));
                 if valid > 0 {
                     widgets::badge(ui, Tone::Ok, Some(icons::CHECK), &format!("{valid} valid"));

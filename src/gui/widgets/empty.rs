@@ -23,6 +23,7 @@ pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
     let mut clicked = None;
     let height = 116.0 + if state.actions.is_empty() { 0.0 } else { 34.0 };
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
         ui.add_space(((ui.available_height() - height) / 2.0).max(12.0));
         let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
         paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
