@@ -37,8 +37,12 @@ impl BandChoice {
             return BandChoice::Rgb([red, green, blue]);
         }
         let named = |names: [&str; 3]| {
-            let matches = |description: &str| names.iter().any(|name| description.eq_ignore_ascii_case(name));
-            info.bands.iter().find(|band| matches(band.description.trim())).map(|band| band.index)
+            // The whole description or its first word: "B04", "Red", "B04 red".
+            let matches = |description: &str| {
+                let first = description.split_whitespace().next().unwrap_or_default();
+                names.iter().any(|name| first.eq_ignore_ascii_case(name))
+            };
+            info.bands.iter().find(|band| matches(&band.description)).map(|band| band.index)
         };
         if let (Some(red), Some(green), Some(blue)) =
             (named(["B04", "B4", "red"]), named(["B03", "B3", "green"]), named(["B02", "B2", "blue"]))

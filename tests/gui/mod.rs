@@ -1,4 +1,6 @@
 //! The window, driven by labels without a display: what a person clicks and types, and what the studio then holds.
 
+mod build;
+mod explore;
 mod screens;
 mod support;

@@ -2,40 +2,46 @@
 
 use egui_kittest::kittest::Queryable;
 use taco_studio::gui::Pane;
-use taco_studio::jobs::JobContext;
+use taco_studio::gui::action::Action;
 
-use super::support::{app, picture, settle, take};
-
-fn sample() -> std::path::PathBuf {
-    let folder = std::env::temp_dir().join("taco-studio-gui-sample");
-    taco_studio::studio::make_sample_dataset(&folder, &JobContext::default()).expect("the sample can be made")
-}
+use super::support::{app, click, picture, sample, settle, take};
 
 #[test]
 fn screens_draw_in_both_themes() {
     let sample = sample();
     for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
         let mut harness = app(theme);
-        if theme == egui::Theme::Light {
-            harness.get_by_label("Switch to the light theme").click();
-        }
-        settle(&mut harness);
         picture(&mut harness, &format!("welcome-{word}"));
         take(&mut harness, vec![sample.clone()]);
-        picture(&mut harness, &format!("explore-{word}"));
-        harness.state_mut().act(taco_studio::gui::action::Action::ShowPreview);
+        harness.state_mut().act(Action::ShowPreview);
         settle(&mut harness);
-        harness.get_by_label("Show the first file").click();
-        settle(&mut harness);
+        click(&mut harness, "Show the first file");
+        let canvas = harness.get_by_label_contains("Picture of").rect();
+        harness.hover_at(canvas.center() + egui::vec2(40.0, -30.0));
         settle(&mut harness);
         picture(&mut harness, &format!("preview-{word}"));
-        harness.state_mut().act(taco_studio::gui::action::Action::EditCopy);
+        harness.state_mut().show_pane(Pane::Query);
+        settle(&mut harness);
+        click(&mut harness, "Run query");
+        picture(&mut harness, &format!("query-{word}"));
+        harness.state_mut().act(Action::EditCopy);
+        settle(&mut harness);
+        let id = harness.get_by_role_and_label(egui::accesskit::Role::TextInput, "id");
+        id.focus();
+        harness.step();
+        harness.get_by_role_and_label(egui::accesskit::Role::TextInput, "id").type_text(" X");
         settle(&mut harness);
         harness.state_mut().show_pane(Pane::Table);
         settle(&mut harness);
+        harness.get_by_role_and_label(egui::accesskit::Role::Row, "ebro_0001").click();
+        settle(&mut harness);
         picture(&mut harness, &format!("build-{word}"));
-        harness.state_mut().act(taco_studio::gui::action::Action::Write);
+        harness.state_mut().act(Action::Undo);
+        settle(&mut harness);
+        harness.state_mut().act(Action::Write);
         settle(&mut harness);
         picture(&mut harness, &format!("write-{word}"));
+        let dark = harness.ctx.global_style().visuals.dark_mode;
+        assert_eq!(dark, theme == egui::Theme::Dark);
     }
 }

@@ -1,46 +1,107 @@
 //! The application in a harness, and the waiting that its jobs need.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
 use taco_studio::gui::App;
-use taco_studio::jobs::Jobs;
-use taco_studio::studio::Studio;
+use taco_studio::gui::action::Action;
+use taco_studio::jobs::{JobContext, Jobs};
+use taco_studio::model::Dataset;
+use taco_studio::studio::{Document, Studio};
 
-/// The application on an empty studio in a window of 1440 × 900 points.
-pub fn app(theme: egui::Theme) -> Harness<'static, App> {
-    Harness::builder()
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The window in a test.
+pub type Window = Harness<'static, App>;
+
+/// The application on an empty studio, 1440 × 900 points.
+pub fn app(theme: egui::Theme) -> Window {
+    let mut harness = Harness::builder()
         .with_size(egui::vec2(1440.0, 900.0))
-        .with_theme(theme)
         .with_render_cursor(false)
         .with_max_steps(64)
-        .build_eframe(|creation| {
-            taco_studio::gui::theme::install(&creation.egui_ctx);
-            App::for_test(&creation.egui_ctx, Studio::new(Jobs::quiet()))
-        })
+        .build_eframe(|creation| App::for_test(&creation.egui_ctx, Studio::new(Jobs::quiet())));
+    settle(&mut harness);
+    // With nothing remembered the theme is the desktop's, and a harness has none: dark.
+    if theme == egui::Theme::Light {
+        harness.state_mut().act(Action::ToggleTheme);
+        settle(&mut harness);
+    }
+    harness
 }
 
 /// Draws until no work is left.
-pub fn settle(harness: &mut Harness<'static, App>) {
-    let end = Instant::now() + Duration::from_secs(60);
-    harness.step();
-    while harness.state().is_busy() {
+pub fn settle(harness: &mut Window) {
+    let end = Instant::now() + PATIENCE;
+    let mut calm = 0;
+    while calm < 3 {
         assert!(Instant::now() < end, "the studio did not come to rest");
-        std::thread::sleep(Duration::from_millis(5));
         harness.step();
+        if harness.state().is_busy() {
+            calm = 0;
+            std::thread::sleep(Duration::from_millis(5));
+        } else {
+            calm += 1;
+        }
     }
-    harness.run_steps(3);
+}
+
+/// Clicks what has this label, and waits for what comes of it.
+pub fn click(harness: &mut Window, label: &str) {
+    harness.get_by_label(label).scroll_to_me();
+    harness.run_steps(2);
+    harness.get_by_label(label).click();
+    settle(harness);
+}
+
+/// Types into the field with this label, in place of what stands there.
+pub fn fill(harness: &mut Window, label: &str, text: &str) {
+    use egui::{Key, Modifiers, accesskit::Role};
+    let field = |harness: &Window| harness.query_by_role_and_label(Role::TextInput, label).is_some();
+    let role = if field(harness) { Role::TextInput } else { Role::MultilineTextInput };
+    harness.get_by_role_and_label(role, label).focus();
+    harness.get_by_role_and_label(role, label).scroll_to_me();
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    harness.step();
+    harness.get_by_role_and_label(role, label).type_text(text);
+    harness.step();
+    settle(harness);
 }
 
 /// Opens or imports paths, as a drop does.
-pub fn take(harness: &mut Harness<'static, App>, paths: Vec<PathBuf>) {
+pub fn take(harness: &mut Window, paths: Vec<PathBuf>) {
     harness.state_mut().open_paths(paths);
     settle(harness);
 }
 
+/// The document that is open.
+pub fn document(harness: &Window) -> &Document {
+    harness.state().studio().document().expect("a document is open")
+}
+
+/// The draft's dataset.
+pub fn dataset(harness: &Window) -> &Dataset {
+    document(harness).draft().expect("a draft is open").dataset()
+}
+
+/// The sample dataset, made once.
+pub fn sample() -> PathBuf {
+    static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let make = || {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = taco_studio::studio::make_sample_dataset(folder.path(), &JobContext::default()).expect("the sample can be made");
+        (folder, path)
+    };
+    MADE.get_or_init(make).1.clone()
+}
+
 /// Keeps a picture of the window in the folder that TACO_STUDIO_SHEETS names; without it nothing is rendered.
-pub fn picture(harness: &mut Harness<'static, App>, name: &str) {
+pub fn picture(harness: &mut Window, name: &str) {
     let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else { return };
     let image = harness.render().expect("a software adapter renders");
     image.save(Path::new(&folder).join(format!("{name}.png"))).expect("the folder can be written");

@@ -190,6 +190,7 @@ impl<'a> Table<'a> {
             let selected = self.selected == Some(row);
             let enabled = ui.is_enabled();
             response.widget_info(|| WidgetInfo::selected(Role::Row, enabled, selected, self.source.name(row)));
+            ui.ctx().accesskit_node_builder(response.id, |node| node.set_selected(selected));
             self.row_ui(ui, t, rect, row, &layout, selected, response.hovered());
             response.context_menu(|ui| menu(ui, row));
         });

@@ -69,6 +69,13 @@ pub fn tree(
         }
         let enabled = ui.is_enabled();
         response.widget_info(|| WidgetInfo::selected(Role::TreeItem, enabled, selected, &item.text));
+        ui.ctx().accesskit_node_builder(response.id, |node| {
+            node.set_selected(selected);
+            node.set_level(usize::from(item.depth) + 1);
+            if let Some(open) = item.open {
+                node.set_expanded(open);
+            }
+        });
         if let Some(caret) = row_ui(ui, rect, &item, selected, response.hovered())
             && response.clicked()
             && response.interact_pointer_pos().is_some_and(|pointer| caret.contains(pointer))

@@ -1,0 +1,136 @@
+//! Building a dataset by hand: files come in, the collection is filled, edits are undone, the result is written and opened again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable;
+use taco_studio::gui::action::Action;
+
+use super::support::{app, click, dataset, document, fill, sample, settle, take};
+
+/// The scene folders that the sample dataset was made from.
+fn scenes() -> Vec<PathBuf> {
+    let folder = sample().parent().expect("a folder").join("scenes");
+    let mut scenes: Vec<PathBuf> = std::fs::read_dir(folder).expect("scenes").map(|entry| entry.expect("a scene").path()).collect();
+    scenes.retain(|path| path.is_dir());
+    scenes.sort();
+    scenes
+}
+
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("only the path counts".into())
+    }
+}
+
+#[test]
+fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
+    let target = tempfile::tempdir().expect("a temporary folder");
+    let mut harness = app(egui::Theme::Dark);
+    for scene in scenes().into_iter().take(4) {
+        harness.input_mut().dropped_files.push(Arc::new(Dropped(scene)));
+    }
+    settle(&mut harness);
+    assert_eq!(dataset(&harness).root.samples.len(), 4);
+    assert!(harness.query_by_label_contains("Added 12 files").is_some(), "a message tells what came in");
+
+    click(&mut harness, "Collection");
+    fill(&mut harness, "id", "Peru Cropland");
+    assert_eq!(dataset(&harness).collection.id(), "Peru Cropland");
+    assert!(harness.query_all_by_label_contains("lower-case").next().is_some(), "the fault stands below the field");
+    click(&mut harness, "Write dataset…");
+    assert!(harness.query_by_label_contains("errors have to be fixed first").is_some());
+    harness.key_press(Key::Escape);
+    settle(&mut harness);
+
+    fill(&mut harness, "id", "peru-cropland");
+    fill(&mut harness, "description", "Scenes for a test");
+    fill(&mut harness, "licenses", "CC-BY-4.0,");
+    fill(&mut harness, "tasks", "segm");
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    click(&mut harness, "Add provider");
+    fill(&mut harness, "name of providers 1", "A mapping group");
+    let report = harness.state().studio().report().clone();
+    assert!(report.is_valid(), "{:?}", report.findings);
+    assert_eq!(dataset(&harness).collection.get("licenses"), Some(&serde_json::json!(["CC-BY-4.0"])));
+
+    click(&mut harness, "Write dataset…");
+    let path = target.path().join("peru.tacozip");
+    fill(&mut harness, "Destination", &path.display().to_string());
+    click(&mut harness, "Write now");
+    assert!(path.is_file());
+    assert!(harness.query_by_label("Written").is_some());
+    click(&mut harness, "Open dataset");
+    let document = document(&harness);
+    assert!(document.opened().is_some());
+    assert_eq!(document.title(), "peru-cropland");
+    assert_eq!((document.rows(0), document.rows(1)), (4, 12));
+}
+
+#[test]
+fn edits_are_undone_and_done_again() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(2).collect());
+    let first = dataset(&harness).root.samples[0].id.clone();
+    harness.get_all_by_label(&first).next().expect("is listed").click();
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::ALT, Key::ArrowDown);
+    settle(&mut harness);
+    assert_eq!(dataset(&harness).root.samples[1].id, first, "moved one down");
+
+    harness.key_press(Key::F2);
+    settle(&mut harness);
+    fill(&mut harness, "Sample id", "renamed");
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    assert_eq!(&*dataset(&harness).root.samples[1].id, "renamed");
+
+    harness.state_mut().act(Action::Remove);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("Files on disk stay").is_some(), "a folder with contents asks first");
+    click(&mut harness, "Remove folder");
+    assert_eq!(dataset(&harness).root.samples.len(), 1);
+
+    for _ in 0..3 {
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+        settle(&mut harness);
+    }
+    assert_eq!(dataset(&harness).root.samples[0].id, first);
+    harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
+    settle(&mut harness);
+    assert_eq!(dataset(&harness).root.samples[1].id, first);
+}
+
+#[test]
+fn unsaved_changes_are_not_lost_without_a_question() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(1).collect());
+    take(&mut harness, vec![sample()]);
+    assert!(document(&harness).draft().is_some(), "the draft is still there");
+    click(&mut harness, "Keep");
+    assert!(document(&harness).draft().is_some());
+    take(&mut harness, vec![sample()]);
+    click(&mut harness, "Discard changes");
+    assert!(document(&harness).opened().is_some());
+}
+
+#[test]
+fn pasted_paths_come_in_and_pasted_text_does_not() {
+    let mut harness = app(egui::Theme::Dark);
+    harness.event(egui::Event::Paste("just a sentence".into()));
+    settle(&mut harness);
+    assert!(harness.state().studio().document().is_none());
+    let list: String = scenes().iter().take(2).map(|path| format!("file://{}\r\n", path.display())).collect();
+    harness.event(egui::Event::Paste(list));
+    settle(&mut harness);
+    assert_eq!(dataset(&harness).root.samples.len(), 2);
+}

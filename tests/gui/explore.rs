@@ -1,0 +1,112 @@
+//! Looking into a dataset: one selection in every panel, filters, the picture, rows by SQL, what is wrong.
+
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::studio::{Command, RowRef};
+
+use super::support::{app, click, document, fill, sample, settle, take};
+
+#[test]
+fn the_selection_is_one_in_tree_table_inspector_and_picture() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    let second = document(&harness).id(RowRef { level: 0, row: 1 }).expect("a row").to_owned();
+    harness.get_by_role_and_label(egui::accesskit::Role::Row, &second).click();
+    settle(&mut harness);
+    let item = harness.get_by_role_and_label(egui::accesskit::Role::TreeItem, &second);
+    assert_eq!(item.accesskit_node().is_selected(), Some(true));
+    assert!(harness.query_by_label("2 of 24").is_some(), "the inspector tells its place");
+    // Right unfolds, down goes to the first child.
+    harness.get_by_role_and_label(egui::accesskit::Role::TreeItem, &second).click();
+    settle(&mut harness);
+    for key in [Key::ArrowRight, Key::ArrowDown] {
+        harness.key_press(key);
+        settle(&mut harness);
+    }
+    harness.state_mut().act(Action::ShowPreview);
+    settle(&mut harness);
+    let path = document(&harness).path(RowRef { level: 1, row: 3 }).expect("a child").to_string();
+    assert!(harness.query_by_label(&format!("Picture of {path}")).is_some());
+    assert!(harness.query_by_label_contains("Driver: GTiff").is_some());
+    // The picture holds the pixel that the pointer is on.
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    harness.hover_at(canvas.center());
+    settle(&mut harness);
+    assert!(harness.query_all_by_label_contains("row 128 col 128").next().is_some() || harness.query_all_by_label_contains("row 127 col").next().is_some());
+}
+
+#[test]
+fn a_filter_leaves_what_matches() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::F);
+    settle(&mut harness);
+    fill(&mut harness, "Filter ids", "ebro_000?");
+    let rows = harness.query_all_by_role(egui::accesskit::Role::TreeItem).count();
+    assert_eq!(rows, 5, "the root and four scenes");
+    fill(&mut harness, "Filter ids", "no such id");
+    assert_eq!(harness.query_all_by_role(egui::accesskit::Role::TreeItem).count(), 1);
+}
+
+#[test]
+fn go_to_row_takes_a_number() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::GoToRow);
+    settle(&mut harness);
+    fill(&mut harness, "Row number", "20");
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    let id = document(&harness).id(RowRef { level: 0, row: 20 }).expect("a row").to_owned();
+    let row = harness.get_by_role_and_label(egui::accesskit::Role::Row, &id);
+    assert_eq!(row.accesskit_node().is_selected(), Some(true));
+}
+
+#[test]
+fn rows_come_by_sql_and_a_fault_says_what_to_do() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().show_pane(Pane::Query);
+    settle(&mut harness);
+    fill(&mut harness, "SQL", "SELECT id, cloud_cover FROM data WHERE river = 'po'");
+    click(&mut harness, "Run query");
+    assert!(harness.query_by_label_contains("4 rows, 2 columns").is_some());
+    fill(&mut harness, "SQL", "SELECT nothing_like_this FROM data");
+    click(&mut harness, "Run query");
+    assert!(harness.query_all_by_label_contains("nothing_like_this").next().is_some());
+}
+
+#[test]
+fn the_palette_and_the_theme_work_from_the_keyboard() {
+    let mut harness = app(egui::Theme::Dark);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::K);
+    settle(&mut harness);
+    fill(&mut harness, "Search commands", "light theme");
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    assert!(!harness.ctx.global_style().visuals.dark_mode);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::N);
+    settle(&mut harness);
+    assert!(document(&harness).draft().is_some());
+}
+
+#[test]
+fn a_problem_leads_to_its_place() {
+    let mut harness = app(egui::Theme::Dark);
+    harness.state_mut().command(Command::New);
+    settle(&mut harness);
+    harness.state_mut().show_pane(Pane::Problems);
+    harness.state_mut().show_pane(Pane::Sample);
+    settle(&mut harness);
+    assert!(harness.state().studio().report().errors() > 0, "an empty draft lacks its required fields");
+    let label = harness
+        .get_all_by_role(egui::accesskit::Role::ListItem)
+        .filter_map(|item| item.accesskit_node().label())
+        .find(|label| label.contains("description"))
+        .expect("the missing description is listed");
+    click(&mut harness, &label);
+    let field = harness.get_by_role_and_label(egui::accesskit::Role::MultilineTextInput, "description");
+    assert!(field.is_focused(), "the form is in front, the cursor in the field");
+}
