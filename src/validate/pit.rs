@@ -29,7 +29,8 @@ pub fn check_ids(tree: &Skeleton, report: &mut Report) {
 }
 
 fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Report) {
-    let level = &tree.levels[depth];
+    // A draft without samples has no level at all.
+    let Some(level) = tree.levels.get(depth) else { return };
     let mut seen = std::collections::HashSet::with_capacity(rows.len());
     for &row in rows {
         if !seen.insert(level.id(row)) {

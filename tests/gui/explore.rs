@@ -34,7 +34,10 @@ fn the_selection_is_one_in_tree_table_inspector_and_picture() {
     let canvas = harness.get_by_label_contains("Picture of").rect();
     harness.hover_at(canvas.center());
     settle(&mut harness);
-    assert!(harness.query_all_by_label_contains("row 128 col 128").next().is_some() || harness.query_all_by_label_contains("row 127 col").next().is_some());
+    assert!(
+        harness.query_all_by_label_contains("row 128 col 128").next().is_some()
+            || harness.query_all_by_label_contains("row 127 col").next().is_some()
+    );
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub fn settle(harness: &mut Window) {
 /// Clicks what has this label, and waits for what comes of it.
 pub fn click(harness: &mut Window, label: &str) {
     harness.get_by_label(label).scroll_to_me();
-    harness.run_steps(2);
+    harness.run_steps(8);
     harness.get_by_label(label).click();
     settle(harness);
 }
@@ -65,7 +65,7 @@ pub fn fill(harness: &mut Window, label: &str, text: &str) {
     let role = if field(harness) { Role::TextInput } else { Role::MultilineTextInput };
     harness.get_by_role_and_label(role, label).focus();
     harness.get_by_role_and_label(role, label).scroll_to_me();
-    harness.run_steps(2);
+    harness.run_steps(8);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
     harness.step();
     harness.get_by_role_and_label(role, label).type_text(text);

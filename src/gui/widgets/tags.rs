@@ -73,7 +73,10 @@ pub fn tag_input<S: AsRef<str>>(
         .collect();
     let mut added = None;
     let popup = id.with("popup");
-    let open = response.has_focus() && !offered.is_empty() && (strict || !wanted.is_empty());
+    // Once something was taken the list stays away until the next letter, or it would hide what comes below.
+    let rest = id.with("rest");
+    let resting = ui.data(|data| data.get_temp(rest)).unwrap_or(false) && wanted.is_empty() && response.has_focus();
+    let open = response.has_focus() && !offered.is_empty() && !resting && (strict || !wanted.is_empty());
     let shown = Popup::from_response(&outer)
         .id(popup)
         .open(open || ui.data(|data| data.get_temp(popup)).unwrap_or(false))
@@ -109,6 +112,7 @@ pub fn tag_input<S: AsRef<str>>(
         tags.remove(index);
         changed = true;
     }
+    ui.data_mut(|data| data.insert_temp(rest, resting || added.is_some()));
     if let Some(text) = added {
         typed.clear();
         if !text.is_empty() && !tags.contains(&text) {
