@@ -34,7 +34,7 @@ pub struct Session {
     pub level: usize,
     /// Marks from the newest report.
     pub marks: Arc<Marks>,
-    marks_of: Option<(Key, usize, bool)>,
+    marking: Slot<(Key, usize, bool), Arc<Marks>>,
     /// A check has looked at this document.
     pub checked: bool,
     totals: Slot<Key, Totals>,
@@ -75,15 +75,16 @@ impl Session {
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
         let Some(document) = studio.document() else {
             self.marks = Arc::default();
-            self.marks_of = None;
             return;
         };
         let key = (self.serial, revision(studio));
         // The report's address tells one from the next.
         let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
-        if self.marks_of != Some(of) {
-            self.marks = Arc::new(Marks::new(studio.report(), document.tree(), self.checked));
-            self.marks_of = Some(of);
+        let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
+        self.marking.poll();
+        self.marking.want(jobs, of, "Marks", move |_| Ok(Arc::new(Marks::new(&report, &tree, checked))));
+        if let Some(marks) = self.marking.last() {
+            self.marks = marks.clone();
         }
         let tree = document.tree().clone();
         let draft = document.draft().map(|draft| draft.dataset().root.clone());
@@ -103,7 +104,7 @@ impl Session {
 
     /// True while something is being computed that belongs to the picture.
     pub fn is_busy(&self) -> bool {
-        self.totals.is_busy() || self.tree.is_busy() || self.preview.is_busy() || self.sample.is_busy()
+        self.totals.is_busy() || self.marking.is_busy() || self.tree.is_busy() || self.preview.is_busy() || self.sample.is_busy()
     }
 
     /// True for a job whose failure its own panel shows.

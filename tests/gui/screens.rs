@@ -11,15 +11,20 @@ fn screens_draw_in_both_themes() {
     let sample = sample();
     for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
         let mut harness = app(theme);
-        picture(&mut harness, &format!("welcome-{word}"));
         take(&mut harness, vec![sample.clone()]);
+        harness.state_mut().act(Action::Close);
+        settle(&mut harness);
+        picture(&mut harness, &format!("welcome-{word}"));
+        click(&mut harness, "Open river-floods-sample");
         harness.state_mut().act(Action::ShowPreview);
         settle(&mut harness);
         click(&mut harness, "Show the first file");
         let canvas = harness.get_by_label_contains("Picture of").rect();
         harness.hover_at(canvas.center() + egui::vec2(40.0, -30.0));
+        harness.state_mut().act(Action::ToggleBottom);
         settle(&mut harness);
         picture(&mut harness, &format!("preview-{word}"));
+        harness.state_mut().act(Action::ToggleBottom);
         harness.state_mut().show_pane(Pane::Query);
         settle(&mut harness);
         click(&mut harness, "Run query");

@@ -2,6 +2,7 @@
 
 use egui::{Rect, Role, Ui, WidgetInfo, pos2};
 
+use super::jobs::is_quiet;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
@@ -10,7 +11,8 @@ use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
-    let lines = cx.studio.log_lines();
+    // Pictures come with every click; their lines would hide the others.
+    let lines: Vec<_> = cx.studio.log_lines().iter().filter(|line| line.error || !is_quiet(&line.text)).collect();
     if lines.is_empty() {
         let state = EmptyState {
             icon: icons::TERMINAL_WINDOW,
@@ -28,7 +30,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     }
     let mut copied = None;
     VirtualRows::new("Log", lines.len() as u64).row_height(22.0).show(ui, &mut scroll, |ui, row, rect, response| {
-        let line = &lines[row as usize];
+        let line = lines[row as usize];
         let text = line.text.replace('\n', "  ");
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
         paint::row_background(ui.painter(), t, rect, false, response.hovered());

@@ -9,6 +9,7 @@ pub mod preview;
 mod preview_side;
 pub mod problems;
 pub mod query;
+mod siblings;
 pub mod table;
 pub mod tree;
 pub mod welcome;

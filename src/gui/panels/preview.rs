@@ -6,6 +6,7 @@ use egui::{Frame, Key, Margin, Modifiers, Pos2, Rect, RichText, Sense, TextureHa
 
 use super::inspector;
 use super::preview_side::{self, band_name};
+use super::siblings::{self, SiblingsState};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::session::{Key as DocumentKey, revision};
@@ -55,12 +56,14 @@ pub struct PreviewState {
     pub pixel: Option<(usize, usize)>,
     /// Values there.
     pub probe: Slot<(AssetPath, usize, usize), Probe>,
+    /// The strip of small pictures.
+    pub siblings: SiblingsState,
 }
 
 impl PreviewState {
     /// True while values are read.
     pub fn is_busy(&self) -> bool {
-        self.probe.is_busy()
+        self.probe.is_busy() || self.siblings.is_busy()
     }
 
     /// Remembers the job of the newest request.
@@ -151,9 +154,14 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let area = ui.available_rect_before_wrap();
     let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
     let (left, right) = area.split_left_right_at_x(area.right() - side);
-    let (canvas, readout) = left.split_top_bottom_at_y(left.bottom() - 24.0);
+    let strip = if left.height() > 4.0 * siblings::HEIGHT { siblings::HEIGHT } else { 0.0 };
+    let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
+    let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
     canvas_ui(ui, cx, canvas);
     preview_side::readout_ui(ui, cx, readout);
+    if strip > 0.0 {
+        siblings::ui(ui, cx, document, at, lower);
+    }
     if side > 0.0 {
         ui.scope_builder(UiBuilder::new().max_rect(right), |ui| preview_side::side_ui(ui, cx));
     }
@@ -214,27 +222,57 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
 }
 
+/// The rows beside `at`: the whole level for level 0, else the children of its parent; and the place of `at` among them.
+fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Option<u32>, usize)> {
+    let tree = document.tree();
+    let level = tree.levels.get(at.level)?;
+    let siblings = match at.level {
+        0 => None,
+        above => Some(tree.levels[above - 1].children(*level.parents.get(at.row as usize)?)),
+    };
+    let place = match siblings {
+        None => at.row as usize,
+        Some(rows) => rows.binary_search(&at.row).ok()?,
+    };
+    let count = level.len();
+    let row = move |index: usize| match siblings {
+        None => (index < count).then_some(index as u32),
+        Some(rows) => rows.get(index).copied(),
+    };
+    Some((row, place))
+}
+
 /// The FILE `step` places further among the siblings of `at`.
 fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
+    let (row, place) = row_beside(document, at)?;
     let level = document.tree().levels.get(at.level)?;
-    let rows: Box<dyn Fn(usize) -> Option<u32>> = match at.level {
-        0 => Box::new(|index| (index < level.len()).then_some(index as u32)),
-        _ => {
-            let siblings = document.tree().levels[at.level - 1].children(*level.parents.get(at.row as usize)?);
-            Box::new(|index| siblings.get(index).copied())
-        }
-    };
-    let mut index = match at.level {
-        0 => i64::from(at.row),
-        _ => (0..).map_while(&rows).position(|row| row == at.row)? as i64,
-    };
+    let mut index = place as i64;
     loop {
         index += step;
-        let row = rows(usize::try_from(index).ok()?)?;
+        let row = row(usize::try_from(index).ok()?)?;
         if !level.folder[row as usize] {
             return Some(RowRef { level: at.level, row });
         }
     }
+}
+
+/// At most `room` FILEs around `at`, in order.
+pub(super) fn siblings_of(document: &Document, at: RowRef, room: usize) -> Vec<RowRef> {
+    let mut found = std::collections::VecDeque::from([at]);
+    let (mut before, mut after) = (sibling(document, at, -1), sibling(document, at, 1));
+    while found.len() < room && (before.is_some() || after.is_some()) {
+        if let Some(next) = after.take() {
+            found.push_back(next);
+            after = sibling(document, next, 1);
+        }
+        if found.len() < room
+            && let Some(next) = before.take()
+        {
+            found.push_front(next);
+            before = sibling(document, next, -1);
+        }
+    }
+    found.into()
 }
 
 fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
@@ -247,7 +285,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let names: Vec<String> = info.bands.iter().map(band_name).collect();
     // In the bar the first word has to do: "B04" of "B04 red".
     let name = |band: BandIndex| match names.get(band.position()) {
-        Some(name) if name.chars().count() > 7 && !name.starts_with("Band ") => {
+        Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") => {
             name.split_whitespace().next().unwrap_or(name).to_owned()
         }
         Some(name) => name.clone(),

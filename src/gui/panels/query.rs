@@ -53,7 +53,7 @@ impl QueryState {
             .columns()
             .into_iter()
             .map(|(name, type_name)| {
-                let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(88.0, 220.0);
+                let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 120.0 } else { 88.0 }, 220.0);
                 Column { right: numeric(&type_name), name, type_name, width }
             })
             .collect();
