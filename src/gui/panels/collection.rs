@@ -249,9 +249,17 @@ impl Form<'_, '_> {
             };
             if self.writable {
                 let bad = matches!(note, Note::Error(_));
+                let field = widgets::tag_input_id(ui, key);
                 if widgets::tag_input(ui, key, &mut items, offered, hint, strict, bad) {
                     let value = if items.is_empty() && !required { Json::Null } else { json!(items) };
                     self.set(key, value);
+                }
+                // Findings name the list or one of its items.
+                let state = &mut self.cx.session.form;
+                if state.focus.as_deref().is_some_and(|at| at.split('/').next() == Some(key)) {
+                    state.focus = None;
+                    ui.memory_mut(|memory| memory.request_focus(field));
+                    ui.scroll_to_rect(ui.min_rect(), Some(egui::Align::Center));
                 }
             } else {
                 ui.label(

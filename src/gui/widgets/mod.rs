@@ -38,7 +38,7 @@ pub use progress::{progress_bar, spinner};
 pub use segmented::{Segment, segmented};
 pub use slider::slider;
 pub use table::{Cell, Column, Mark, PitMark, Table, TableOutput, TableSource, TableState};
-pub use tags::tag_input;
+pub use tags::{tag_input, tag_input_id};
 pub use toast::{Toast, ToastEvent};
 pub use tree::{TreeOutput, TreeRow, tree};
 pub use virtual_rows::{RowScroll, RowsOutput, VirtualRows};

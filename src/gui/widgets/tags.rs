@@ -1,12 +1,19 @@
 //! A list of words as removable chips, with suggestions while typing.
 
-use egui::{Key, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2, vec2};
+use egui::{
+    Id, Key, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2, vec2,
+};
 
 use super::badge::chip_closable;
 use super::combo::option_ui;
 use crate::gui::theme::{self, font};
 
 const SHOWN: usize = 8;
+
+/// The id of the text editor in the input of this name, to put the focus there.
+pub fn tag_input_id(ui: &Ui, name: &str) -> Id {
+    ui.make_persistent_id(("tags", name)).with("edit")
+}
 
 /// Edits `tags`; `name` is the accessible name of the input, `suggestions` what is offered. True when the list changed.
 /// With `strict`, only suggestions can be added; otherwise Enter or a comma takes what is typed.
@@ -40,7 +47,7 @@ pub fn tag_input<S: AsRef<str>>(
         }
     }
     let room = (child.available_size_before_wrap().x - 4.0).max(80.0);
-    let edit_id = id.with("edit");
+    let edit_id = tag_input_id(ui, name);
     // Read before the editor runs, because it takes the focus away on Enter.
     let (enter, comma) = child.input(|input| (input.key_pressed(Key::Enter), typed.contains(',')));
     let edit = TextEdit::singleline(&mut typed)
