@@ -8,3 +8,4 @@ mod interop;
 mod roundtrip;
 mod support;
 mod tidy;
+mod window;

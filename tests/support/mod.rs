@@ -54,16 +54,11 @@ impl Workspace {
         self.run(command)
     }
 
-    fn run(&self, mut command: Command) -> Ran {
+    /// Gives a program the workspace as its home, its settings and its working directory.
+    pub fn house<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let home = self.path("home");
-        // Files, not pipes: a program that prints much can't block, and a killed one leaves what it said.
-        let outputs = tempfile::tempdir_in(self.folder.path()).expect("a folder for the output");
-        let (out, err) = (outputs.path().join("stdout"), outputs.path().join("stderr"));
         command
             .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(fs::File::create(&out).expect("stdout"))
-            .stderr(fs::File::create(&err).expect("stderr"))
             .env("HOME", &home)
             .env("XDG_CONFIG_HOME", home.join(".config"))
             .env("XDG_CACHE_HOME", home.join(".cache"))
@@ -72,7 +67,17 @@ impl Workspace {
             .env("NO_COLOR", "1")
             .env("RUST_BACKTRACE", "1")
             .env_remove("RUST_LOG")
-            .env_remove("TACO_STUDIO_CACHE_DIR");
+            .env_remove("TACO_STUDIO_CACHE_DIR")
+    }
+
+    fn run(&self, mut command: Command) -> Ran {
+        // Files, not pipes: a program that prints much can't block, and a killed one leaves what it said.
+        let outputs = tempfile::tempdir_in(self.folder.path()).expect("a folder for the output");
+        let (out, err) = (outputs.path().join("stdout"), outputs.path().join("stderr"));
+        self.house(&mut command)
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(&out).expect("stdout"))
+            .stderr(fs::File::create(&err).expect("stderr"));
         let shown = format!("{command:?}");
         let started = Instant::now();
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{shown} could not start: {error}"));

@@ -1,0 +1,336 @@
+//! The real window on a real display: the built program on an X server of its own, driven with mouse and keyboard from the welcome
+//! screen to a dataset written and opened again. Only what no harness can show belongs here; panels are tested in `gui`.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::interop::expect_ok;
+use crate::support::{Workspace, nested_scenes};
+
+/// For anything that should happen within a moment; a debug build, drawn in software on a loaded machine, is slow.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The clock of `/proc/PID/stat`: 100 ticks a second on every Linux.
+const TICK_MS: u64 = 10;
+
+/// A program of the test, ended with it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn spawn(command: &mut Command) -> Running {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.spawn() {
+        Ok(child) => Running(child),
+        Err(error) => panic!("{name} could not start ({error}): run ./packaging/test, which installs what the tests need"),
+    }
+}
+
+/// An X server on a free display number, in memory.
+struct Screen {
+    _server: Running,
+    display: String,
+}
+
+impl Screen {
+    fn new() -> Self {
+        let mut command = Command::new("Xvfb");
+        command.args(["-displayfd", "1", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset"]);
+        let mut server = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()));
+        let mut number = String::new();
+        BufReader::new(server.0.stdout.take().expect("piped")).read_line(&mut number).expect("the display's number");
+        assert!(!number.trim().is_empty(), "Xvfb ended without a display");
+        Self { _server: server, display: format!(":{}", number.trim()) }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("DISPLAY", &self.display).env_remove("XAUTHORITY").stdin(Stdio::null());
+        command
+    }
+}
+
+/// The program with its window.
+struct Window<'a> {
+    screen: &'a Screen,
+    program: Running,
+    /// What it says on standard error.
+    log: PathBuf,
+    settings: PathBuf,
+    id: String,
+}
+
+impl<'a> Window<'a> {
+    fn open(workspace: &Workspace, screen: &'a Screen) -> Self {
+        let (log, settings) = (workspace.path("window.log"), workspace.path("settings"));
+        let mut command = screen.command(env!("CARGO_BIN_EXE_taco-studio"));
+        // `-v` also logs every command that runs: the test waits for those.
+        workspace
+            .house(command.arg("-v"))
+            .env("TACO_STUDIO_CONFIG_DIR", &settings)
+            .env("LIBGL_ALWAYS_SOFTWARE", "1")
+            .env("GALLIUM_DRIVER", "llvmpipe")
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("WAYLAND_SOCKET")
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&log).expect("a log"));
+        let mut window = Self { screen, program: spawn(&mut command), log, settings, id: String::new() };
+        window.wait("the window", |window| {
+            let found = window.xdotool(&["search", "--onlyvisible", "--name", "Taco Studio"]);
+            found.filter(|found| !found.is_empty()).map(|found| found.lines().last().unwrap_or_default().to_owned())
+        });
+        window.id = window.xdotool(&["search", "--onlyvisible", "--name", "Taco Studio"]).expect("the window's id");
+        window.xdotool(&["windowfocus", "--sync", &window.id]).expect("the focus");
+        window.rest();
+        window
+    }
+
+    /// Runs xdotool; nothing when it finds nothing.
+    fn xdotool(&self, arguments: &[&str]) -> Option<String> {
+        let output = self.screen.command("xdotool").args(arguments).output();
+        let output =
+            output.unwrap_or_else(|error| panic!("xdotool could not start ({error}): run ./packaging/test, which installs it"));
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Presses keys and waits until the window has dealt with them.
+    fn key(&self, keys: &str) {
+        self.keys(keys, 1);
+    }
+
+    /// Presses the same keys several times, each time from rest: a key that moves the focus does so in the frame after.
+    fn keys(&self, keys: &str, times: usize) {
+        for _ in 0..times {
+            self.xdotool(&["key", "--clearmodifiers", keys]).unwrap_or_else(|| panic!("{keys} could not be pressed"));
+            self.rest();
+        }
+    }
+
+    fn type_text(&self, text: &str) {
+        self.xdotool(&["type", "--clearmodifiers", "--delay", "8", text]).unwrap_or_else(|| panic!("{text} could not be typed"));
+        self.rest();
+    }
+
+    fn click(&self, x: u32, y: u32) {
+        self.xdotool(&["mousemove", "--window", &self.id, &x.to_string(), &y.to_string()]).expect("a moved mouse");
+        self.rest();
+        self.xdotool(&["click", "1"]).expect("a click");
+        self.rest();
+    }
+
+    fn title(&self) -> String {
+        self.xdotool(&["getwindowname", &self.id]).unwrap_or_default()
+    }
+
+    fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).expect("the log")).into_owned()
+    }
+
+    fn expect_title(&mut self, wanted: &str) {
+        self.wait(&format!("the title {wanted:?}"), |window| (window.title() == wanted).then_some(()));
+    }
+
+    /// Waits for a command of the studio, as the log has it.
+    fn expect_command(&mut self, part: &str) {
+        self.wait(&format!("the command {part}"), |window| {
+            window.log().lines().any(|line| line.contains("run command=") && line.contains(part)).then_some(())
+        });
+    }
+
+    /// Nanoseconds that the interface thread has worked, where the kernel counts them, and otherwise what `ticks` says.
+    fn work_done(&self) -> u64 {
+        let id = self.program.0.id();
+        let text = fs::read_to_string(format!("/proc/{id}/task/{id}/schedstat")).unwrap_or_default();
+        text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_else(|| self.ticks())
+    }
+
+    /// Processor time of the whole program, in ticks of `/proc/PID/stat`.
+    fn ticks(&self) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.program.0.id())).expect("the program runs");
+        // The name in the second column may hold blanks; user and system time are the 12th and 13th after it.
+        let after: Vec<&str> = text.rsplit(')').next().expect("columns").split_whitespace().collect();
+        after[11].parse::<u64>().expect("a number") + after[12].parse::<u64>().expect("a number")
+    }
+
+    /// Waits until the interface thread sleeps: it has drawn what came of the last input.
+    fn rest(&self) {
+        let end = Instant::now() + PATIENCE;
+        let mut before = None;
+        let mut calm = 0;
+        // Longer than the pause between two looks at a running job.
+        while calm < 4 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(35));
+            let id = self.program.0.id();
+            let stat = fs::read_to_string(format!("/proc/{id}/task/{id}/stat")).unwrap_or_default();
+            let sleeps = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'));
+            let now = Some(self.work_done());
+            calm = if sleeps && now == before { calm + 1 } else { 0 };
+            before = now;
+        }
+    }
+
+    /// Looks again and again until `look` has something.
+    fn wait<T>(&mut self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look(self) {
+                return found;
+            }
+            let ended = self.program.0.try_wait().expect("the state of the program");
+            if ended.is_some() || Instant::now() > end {
+                let picture = std::env::temp_dir().join("taco-studio-window-test.png");
+                let _ = self.screen.command("import").args(["-window", "root"]).arg(&picture).status();
+                let state = ended.map_or("still runs".to_owned(), |status| format!("ended with {status}"));
+                panic!(
+                    "waited for {what}, in vain; the program {state}, its title is {:?}, the screen is in {}, its log:\n{}",
+                    self.title(),
+                    picture.display(),
+                    self.log()
+                );
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    fn wait_for_end(&mut self) -> ExitStatus {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.program.0.try_wait().expect("the state of the program") {
+                return status;
+            }
+            assert!(Instant::now() < end, "the program did not end; its log:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+/// Owns the clipboard, as a file manager does after "Copy".
+fn copy(workspace: &Workspace, screen: &Screen, text: &str) -> Running {
+    let file = workspace.write("clipboard", text);
+    let mut command = screen.command("xclip");
+    command.args(["-quiet", "-selection", "clipboard", "-in"]).arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+    let owner = spawn(&mut command);
+    let end = Instant::now() + PATIENCE;
+    let held = || {
+        screen.command("xclip").args(["-selection", "clipboard", "-out"]).output().is_ok_and(|out| out.stdout == text.as_bytes())
+    };
+    while !held() {
+        assert!(Instant::now() < end, "xclip does not hold the clipboard");
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    owner
+}
+
+fn fill_in_collection(window: &mut Window) {
+    // To the first problem: the collection has no id.
+    window.key("F8");
+    window.type_text("window-test");
+    window.expect_title("• window-test – Taco Studio");
+    window.key("Tab");
+    window.key("ctrl+a");
+    window.type_text("1.2.3");
+    // Past the version of the specification, which can be read and copied only.
+    window.keys("Tab", 2);
+    window.expect_command(r#"key: "dataset_version", value: Some(String("1.2.3"))"#);
+    window.type_text("Scenes from a clipboard");
+    window.key("Tab");
+    window.expect_command(r#"key: "title", value: Some(String("Scenes from a clipboard"))"#);
+    window.type_text("Pasted, named & written in a window.");
+    window.key("Tab");
+    window.expect_command(r#"key: "description", value: Some(String("Pasted, named & written in a window."))"#);
+    window.type_text("CC-BY-4.0");
+    window.key("Return");
+    window.expect_command(r#"key: "licenses", value: Some(Array [String("CC-BY-4.0")])"#);
+    window.key("Tab");
+    window.type_text("classif");
+    window.key("Return");
+    window.expect_command(r#"key: "tasks", value: Some(Array [String("classification")])"#);
+    window.key("Tab");
+    // "Add provider" puts the focus into the new name.
+    window.key("Return");
+    window.expect_command(r#"key: "providers""#);
+    window.rest();
+    window.type_text("Tests");
+    window.expect_command(r#"String("Tests")"#);
+    // To the one problem that is left.
+    window.rest();
+    window.key("F8");
+    window.type_text("floods");
+    window.key("Return");
+    window.expect_command(r#"key: "keywords", value: Some(Array [String("floods")])"#);
+}
+
+/// Writes a ZIP from the dialog, and opens it by the dialog's offer.
+fn write_and_reopen(window: &mut Window, out: &Path) {
+    window.key("ctrl+e");
+    // Close, ZIP, FOLDER, then the destination.
+    window.keys("Tab", 4);
+    window.key("ctrl+a");
+    window.type_text(&out.display().to_string());
+    // Browse, compression, Write.
+    window.keys("Tab", 3);
+    window.key("Return");
+    window.wait("the written file", |_| out.exists().then_some(()));
+    window.expect_title("window-test – Taco Studio");
+    window.rest();
+    // Close, Done, Open dataset.
+    window.keys("Tab", 3);
+    window.key("Return");
+    window.wait("the dataset in the recent list", |window| {
+        let state: Value = serde_json::from_slice(&fs::read(window.settings.join("window.json")).ok()?).ok()?;
+        let first = state.get("recent")?.get(0)?;
+        (first.get("path")?.as_str()? == out.to_str()? && first.get("title")? == "window-test").then_some(())
+    });
+    window.expect_command("Validate { deep: false }");
+}
+
+#[test]
+fn a_folder_pasted_into_the_window_becomes_a_dataset() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let scenes = workspace.path("scenes");
+    let out = workspace.path("from-the-window.tacozip");
+    let screen = Screen::new();
+    let mut window = Window::open(&workspace, &screen);
+    window.expect_title("Taco Studio");
+
+    // "New" in the top bar.
+    window.click(105, 20);
+    window.expect_title("Untitled dataset – Taco Studio");
+    let _owner = copy(&workspace, &screen, &format!("file://{}\n", scenes.display()));
+    window.key("ctrl+v");
+    window.expect_title("• Untitled dataset – Taco Studio");
+    window.rest();
+
+    fill_in_collection(&mut window);
+    write_and_reopen(&mut window, &out);
+
+    // Nothing moves, so nothing is drawn.
+    window.rest();
+    std::thread::sleep(Duration::from_secs(5));
+    let before = window.ticks();
+    std::thread::sleep(Duration::from_secs(5));
+    let worked_ms = (window.ticks() - before) * TICK_MS;
+    assert!(worked_ms < 100, "an idle window worked {worked_ms} ms in 5 s; its log:\n{}", window.log());
+
+    window.xdotool(&["key", "ctrl+q"]).expect("the shortcut to quit");
+    let status = window.wait_for_end();
+    let log = window.log();
+    assert!(status.success(), "it ended with {status}:\n{log}");
+    assert!(!log.contains("panicked at") && !log.contains("ERROR"), "{log}");
+
+    let report =
+        workspace.studio(["validate".as_ref(), out.as_os_str(), "--deep".as_ref(), "--json".as_ref()]).expect_code(0).json();
+    assert_eq!(report["valid"], true, "{report}");
+    assert_eq!(report["findings"], serde_json::json!([]), "{report}");
+    expect_ok(workspace.python("check.py", ["reader".as_ref(), out.as_os_str(), scenes.as_os_str()]));
+}
