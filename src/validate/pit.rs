@@ -196,6 +196,11 @@ mod tests {
     }
 
     #[test]
+    fn a_draft_without_samples_goes_through() {
+        assert_eq!(findings(Vec::new()), []);
+    }
+
+    #[test]
     fn a_missing_grandchild_is_found_where_it_is_missing() {
         let all = ["t0", "t1"];
         let found = findings(vec![scene("a", &all), scene("b", &["t0"]), scene("c", &all), scene("d", &["t0", "tX"])]);
