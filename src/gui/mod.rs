@@ -19,6 +19,7 @@ mod outline;
 mod panels;
 mod picker;
 mod run;
+mod scripted;
 mod session;
 mod slot;
 mod textures;

@@ -7,16 +7,7 @@ use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use taco_studio::gui::action::Action;
 
-use super::support::{app, click, dataset, document, fill, sample, settle, take};
-
-/// The scene folders that the sample dataset was made from.
-fn scenes() -> Vec<PathBuf> {
-    let folder = sample().parent().expect("a folder").join("scenes");
-    let mut scenes: Vec<PathBuf> = std::fs::read_dir(folder).expect("scenes").map(|entry| entry.expect("a scene").path()).collect();
-    scenes.retain(|path| path.is_dir());
-    scenes.sort();
-    scenes
-}
+use super::support::{app, click, dataset, document, fill, sample, scenes, settle, take};
 
 #[derive(Debug)]
 struct Dropped(PathBuf);

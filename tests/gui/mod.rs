@@ -4,3 +4,4 @@ mod build;
 mod explore;
 mod screens;
 mod support;
+mod window;

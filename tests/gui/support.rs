@@ -100,6 +100,15 @@ pub fn sample() -> PathBuf {
     MADE.get_or_init(make).1.clone()
 }
 
+/// The scene folders that the sample dataset was made from.
+pub fn scenes() -> Vec<PathBuf> {
+    let folder = sample().parent().expect("a folder").join("scenes");
+    let mut scenes: Vec<PathBuf> = std::fs::read_dir(folder).expect("scenes").map(|entry| entry.expect("a scene").path()).collect();
+    scenes.retain(|path| path.is_dir());
+    scenes.sort();
+    scenes
+}
+
 /// Keeps a picture of the window in the folder that TACO_STUDIO_SHEETS names; without it nothing is rendered.
 pub fn picture(harness: &mut Window, name: &str) {
     let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else { return };
