@@ -75,7 +75,7 @@ rules! {
     CollectionContact "COL-4" Error "5.5.2" "A contact has a name or an organization, and an address that could be one.";
     CollectionExtent "COL-5" Error "5.5.2" "The extent is [west, south, east, north] in degrees and [start, end] in ISO 8601.";
     CollectionLicence "COL-6" Warning "5.5.2" "Licences are SPDX identifiers.";
-    CollectionTask "COL-7" Error "5.5.2" "Tasks are those that the tools know.";
+    CollectionTask "COL-7" Warning "5.5.2" "Tasks are those that the tools know.";
     CollectionTitle "COL-8" Error "5.5.2" "The title has at most 250 characters.";
     CollectionKeywords "COL-9" Warning "5.5.2" "The dataset has keywords, so that a search finds it.";
     ExtentCovers "COL-10" Warning "5.5.2" "The extent covers every centroid.";
