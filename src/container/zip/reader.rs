@@ -32,43 +32,53 @@ impl ZipReader {
         let start = file.read(0, HEADER_END.min(file.size_bytes()))?;
         let mut notes = Vec::new();
         let in_file = |entry: &HeaderEntry| entry.size > 0 && file.contains(entry.offset, entry.size);
-        let header = match TacoHeader::parse(&start) {
+        let mut header = match TacoHeader::parse(&start) {
             Ok(header) if header.entries.iter().all(in_file) => Some(header),
             Ok(_) => {
-                let message = format!("TACO_HEADER points outside the file, which has {} bytes.", file.size_bytes());
-                notes.push(Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), message));
+                notes.push(header_note(format!("TACO_HEADER points outside the file, which has {} bytes.", file.size_bytes())));
                 None
             }
             Err(error) => {
-                notes.push(Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), error.sentence()));
+                notes.push(header_note(error.sentence()));
                 None
             }
         };
         let directory = OnceLock::new();
-        let (level_entries, collection_entry) = match &header {
-            Some(header) => (header.levels().to_vec(), Some(header.collection())),
+        let mut read = header.as_ref().map(|header| Contents::read(&file, header.levels(), Some(header.collection())));
+        // A header that points at something else is of no use either; where the directory says the same, the table is broken.
+        if let (Some(stated), Some(contents)) = (&header, &read)
+            && !contents.is_whole()
+            && let Ok(found) = Directory::read(&file)
+        {
+            let (levels, collection) = by_name(&file, &found);
+            let stands_elsewhere = !levels.is_empty() && (levels != stated.levels() || collection != Some(stated.collection()));
+            let _ = directory.set(Ok(found));
+            if stands_elsewhere {
+                notes.push(header_note(misplaced(stated, &levels, collection)));
+                read = Some(Contents::read(&file, &levels, collection));
+                header = None;
+            }
+        }
+        let contents = match read {
+            Some(contents) => contents,
             None => {
                 let found = Directory::read(&file)?;
-                let entries = by_name(&file, &found);
+                let (levels, collection) = by_name(&file, &found);
                 let _ = directory.set(Ok(found));
-                entries
+                Contents::read(&file, &levels, collection)
             }
         };
-        if level_entries.is_empty() {
+        if contents.heads.is_empty() {
             return Err(Error::format("the archive has no METADATA/level0.parquet").at_path(path));
         }
-        let heads = level_entries.iter().enumerate().map(|(level, entry)| {
-            let head = file.parquet(entry.offset, entry.size).and_then(TableHead::read);
+        let heads = contents.heads.into_iter().enumerate().map(|(level, head)| {
             head.map_err(|error| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error).at_path(path))
         });
         let levels = LevelSet::new(heads.collect::<Result<_>>()?);
-        let collection = match read_collection(&file, collection_entry) {
-            Ok(collection) => collection,
-            Err(error) => {
-                notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
-                Collection::default()
-            }
-        };
+        let collection = contents.collection.unwrap_or_else(|error| {
+            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
+            Collection::default()
+        });
         let info = ContainerInfo { format: Format::Zip, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
         Ok(Self { info, file, header, collection, levels, notes, directory })
     }
@@ -160,6 +170,46 @@ impl ContainerReader for ZipReader {
 
     fn physical(&self) -> Physical<'_> {
         Physical::Zip(self)
+    }
+}
+
+/// What TACO_HEADER points at, read as far as it can be.
+struct Contents {
+    heads: Vec<Result<TableHead>>,
+    collection: Result<Collection>,
+}
+
+impl Contents {
+    fn read(file: &LocalFile, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Self {
+        let head = |entry: &HeaderEntry| file.parquet(entry.offset, entry.size).and_then(TableHead::read);
+        Self { heads: levels.iter().map(head).collect(), collection: read_collection(file, collection) }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.collection.is_ok() && self.heads.iter().all(Result::is_ok)
+    }
+}
+
+fn header_note(message: String) -> Finding {
+    Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), message)
+}
+
+/// Where header and directory differ.
+fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> String {
+    if levels.len() != header.levels().len() {
+        return format!("TACO_HEADER lists {} level tables; the archive holds {}.", header.levels().len(), levels.len());
+    }
+    let level = levels.iter().zip(header.levels()).position(|(found, stated)| found != stated);
+    let (name, found, stated) = match level {
+        Some(level) => (format!("METADATA/level{level}.parquet"), Some(levels[level]), header.levels()[level]),
+        None => ("COLLECTION.json".to_owned(), collection, header.collection()),
+    };
+    match found {
+        Some(found) => format!(
+            "{name} is said to be {} bytes at {}; it is {} bytes at {}.",
+            stated.size, stated.offset, found.size, found.offset
+        ),
+        None => format!("{name} is not in the archive."),
     }
 }
 
