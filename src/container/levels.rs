@@ -81,13 +81,18 @@ impl LevelSet {
         if let Some(table) = slot.table.get() {
             return Ok(table.clone());
         }
-        let table = Arc::new(slot.head.decode(ctx)?);
+        let table = Arc::new(slot.head.decode(ctx).map_err(|error| unreadable(level, error))?);
         Ok(slot.table.get_or_init(|| table).clone())
     }
 
     /// The table of `level`, if it was decoded before: never blocks.
     pub fn decoded(&self, level: usize) -> Option<&Arc<LevelTable>> {
         self.levels.get(level)?.table.get()
+    }
+
+    /// The named columns of `level`, in file order; names that it lacks are left out.
+    pub fn columns(&self, level: usize, names: &[&str], ctx: &JobContext) -> Result<LevelTable> {
+        self.level(level)?.head.decode_columns(Some(names), ctx).map_err(|error| unreadable(level, error))
     }
 
     /// The position columns of `level`.
@@ -97,9 +102,11 @@ impl LevelSet {
             return Ok(positions.clone());
         }
         let names = ["internal:offset", "internal:size", "internal:relative_path"];
-        let table = slot.head.decode_columns(Some(&names), ctx)?;
-        let positions =
-            Positions { offsets: table.integers(names[0])?, sizes: table.integers(names[1])?, paths: table.strings(names[2])? };
+        let table = self.columns(level, &names, ctx)?;
+        let read = || {
+            Ok(Positions { offsets: table.integers(names[0])?, sizes: table.integers(names[1])?, paths: table.strings(names[2])? })
+        };
+        let positions = read().map_err(|error| unreadable(level, error))?;
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
@@ -114,8 +121,8 @@ impl LevelSet {
             return Ok(skeleton.clone());
         }
         let mut columns = Vec::with_capacity(self.levels.len());
-        for (depth, level) in self.levels.iter().enumerate() {
-            let table = level.head.decode_columns(Some(&["id", "type", "internal:parent_id"]), ctx)?;
+        for depth in 0..self.levels.len() {
+            let table = self.columns(depth, &["id", "type", "internal:parent_id"], ctx)?;
             let missing = |name: &str| Error::format(format!("level{depth} has no column {name}"));
             let ids = table.strings("id")?.ok_or_else(|| missing("id"))?;
             let kinds = table.strings("type")?.ok_or_else(|| missing("type"))?;
@@ -137,6 +144,14 @@ impl LevelSet {
         let count = self.levels.len();
         self.levels.get(level).ok_or_else(|| Error::usage(format!("there is no level {level}; the dataset has {count}")))
     }
+}
+
+/// An error about the pages of a level, with the file's name in it.
+fn unreadable(level: usize, error: Error) -> Error {
+    if error.is_cancelled() {
+        return error;
+    }
+    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error)
 }
 
 fn without_nulls(ids: StringArray) -> StringArray {

@@ -175,7 +175,11 @@ impl Studio {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let dataset = document.draft.dataset().clone();
-                Ok(self.start(label, move |ctx| Ok(show_report(validate::dataset(&dataset, ctx)?))))
+                Ok(self.start(label, move |ctx| {
+                    let mut report = validate::dataset(&dataset, ctx)?;
+                    report.findings.extend(validate::sources(&dataset, ctx)?.findings);
+                    Ok(show_report(report))
+                }))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
@@ -279,7 +283,8 @@ fn open_dataset(path: &Path, ctx: &JobContext) -> Result<OpenDataset> {
 /// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage("Checking", None);
-    let report = validate::dataset(dataset, ctx)?;
+    let mut report = validate::dataset(dataset, ctx)?;
+    report.findings.extend(validate::sources(dataset, ctx)?.findings);
     if !report.is_valid() {
         let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
         let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));

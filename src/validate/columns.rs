@@ -213,8 +213,7 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
         let Some(name) = ["stac:centroid", "istac:centroid"].into_iter().find(|name| names.iter().any(|n| n == name)) else {
             continue;
         };
-        let Some(head) = reader.levels().head(level) else { continue };
-        let table = head.decode_columns(Some(&[name]), ctx)?;
+        let table = reader.levels().columns(level, &[name], ctx)?;
         let mut outside = 0;
         let mut seen = 0;
         for batch in table.batches() {

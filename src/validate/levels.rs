@@ -11,9 +11,8 @@ use crate::model::{Location, Report, Rule, Skeleton};
 pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
     for (depth, level) in tree.levels.iter().enumerate() {
         ctx.check()?;
-        let Some(head) = reader.levels().head(depth) else { continue };
         let names = ["id", "type", "internal:current_id", "internal:parent_id", "internal:relative_path"];
-        let table = head.decode_columns(Some(&names), ctx)?;
+        let table = reader.levels().columns(depth, &names, ctx)?;
         let at = |row: usize| Location::Sample { level: depth, row: row as u32, path: tree.path(depth, row as u32) };
         if let Some(ids) = table.strings("id")? {
             for row in (0..ids.len()).filter(|&row| ids.is_null(row)) {

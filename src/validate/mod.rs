@@ -8,10 +8,12 @@ mod levels;
 mod local_meta;
 mod pit;
 mod schema;
+mod sources;
 mod zip;
 
 pub use collection::check_collection;
 pub use pit::check_tree;
+pub use sources::sources;
 
 use std::path::Path;
 
@@ -23,7 +25,7 @@ use crate::model::{Dataset, Finding, Location, Report, Rule, Skeleton};
 /// Findings of one rule that are kept one by one; the rest is counted in a last one.
 pub(crate) const KEPT: usize = 1000;
 
-/// Checks a draft: ids, tree, schemas, collection. Sources are looked at when it is written.
+/// Checks a draft: ids, tree, schemas, collection. The files behind it are for [`sources`], which asks the disk.
 pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
@@ -58,16 +60,13 @@ pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
 
 fn unreadable(error: &Error) -> Finding {
     let text = error.to_string();
-    let rule = if text.contains("central directory") {
-        Rule::ZipStructure
-    } else if text.contains("TACO_HEADER") {
-        Rule::ZipHeader
-    } else if text.contains("METADATA/level") {
-        Rule::LevelReadable
-    } else {
-        Rule::Unreadable
+    let level = text.split_once("METADATA/level").and_then(|(_, rest)| rest.split('.').next()?.parse().ok());
+    let (rule, at) = match level {
+        Some(level) if text.contains("can't be read") => (Rule::LevelReadable, Location::Level(level)),
+        _ if text.contains("central directory") => (Rule::ZipStructure, Location::Dataset),
+        _ => (Rule::Unreadable, Location::Dataset),
     };
-    Finding::new(rule, Location::Dataset, error.sentence())
+    Finding::new(rule, at, error.sentence())
 }
 
 /// Checks an opened dataset. Deep reads every member and compares its CRC, and every `__meta__` value.
@@ -104,7 +103,11 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
 fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
     match outcome {
         Err(error) if matches!(error.kind(), Kind::Format | Kind::Invalid | Kind::Usage) => {
-            report.findings.push(unreadable(&error));
+            // Several checks stumble over the same table: it is said once.
+            let finding = unreadable(&error);
+            if !report.findings.contains(&finding) {
+                report.findings.push(finding);
+            }
             Ok(())
         }
         other => other,

@@ -1,0 +1,109 @@
+//! The files behind the samples of a draft (§7.1.1): there, and as long as when they were added. Looks at sizes, reads nothing.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla};
+
+/// Looks for every file that a draft points at. Writing relies on the sizes, so one that has changed is a finding as well.
+pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
+    let mut report = Report::default();
+    let mut tree: Option<Skeleton> = None;
+    let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
+    for depth in 0..MAX_LEVELS {
+        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
+        let containers = containers(&samples);
+        let faults: Vec<(usize, String)> = samples
+            .par_iter()
+            .enumerate()
+            .filter_map(|(row, sample)| match ctx.check() {
+                Ok(()) => fault(sample, &containers).map(|message| Ok((row, message))),
+                Err(error) => Some(Err(error)),
+            })
+            .collect::<Result<_>>()?;
+        for (row, message) in faults {
+            let path: SamplePath = tree.get_or_insert_with(|| Skeleton::of(dataset)).path(depth, row as u32);
+            report.add(Rule::SourceMissing, Location::Sample { level: depth, row: row as u32, path }, message);
+        }
+        tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
+    }
+    super::cap(&mut report);
+    Ok(report)
+}
+
+/// Sizes of the containers that samples are ranges of: each is looked at once, however many samples it holds.
+fn containers<'a>(samples: &[&'a Sample]) -> HashMap<&'a Path, Result<u64, String>> {
+    let mut sizes = HashMap::new();
+    for sample in samples {
+        if let Payload::Asset { path: AssetPath::Range { container, .. }, .. } = &sample.payload {
+            sizes.entry(&**container).or_insert_with(|| size_of(container));
+        }
+    }
+    sizes
+}
+
+fn size_of(path: &Path) -> Result<u64, String> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => Ok(meta.len()),
+        Ok(_) => Err(format!("{} is not a file. Point the sample at one.", path.display())),
+        Err(error) => {
+            Err(format!("{} can't be read: {error}. Put the file back, or point the sample at another one.", path.display()))
+        }
+    }
+}
+
+fn fault(sample: &Sample, containers: &HashMap<&Path, Result<u64, String>>) -> Option<String> {
+    let Payload::Asset { path, size } = &sample.payload else { return None };
+    match path {
+        AssetPath::File(path) => match size_of(path) {
+            Ok(found) if found != *size => Some(format!(
+                "{} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it anew.",
+                path.display()
+            )),
+            outcome => outcome.err(),
+        },
+        AssetPath::Range { container, offset, size } => match containers.get(&**container)? {
+            Ok(found) if offset.checked_add(*size).is_none_or(|end| end > *found) => Some(format!(
+                "{} has {found} bytes; the sample is {size} bytes at {offset}. The file was cut short or replaced.",
+                container.display()
+            )),
+            outcome => outcome.clone().err(),
+        },
+        // What is not on this machine can't be looked at without asking for it.
+        AssetPath::Vsi(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gone_and_changed_files_are_named_and_whole_ones_pass() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("a.bin");
+        std::fs::write(&path, b"12345678").expect("writes");
+        let range = |id: &str, offset, size| Sample {
+            payload: Payload::Asset { path: AssetPath::Range { container: path.as_path().into(), offset, size }, size },
+            ..Sample::file(id, &path, size)
+        };
+        let inner = vec![range("all", 0, 8), range("beyond", 4, 5), range("endless", u64::MAX, 2)];
+        let samples = vec![
+            Sample::file("whole", &path, 8),
+            Sample::file("changed", &path, 9),
+            Sample::file("gone", folder.path().join("b.bin"), 1),
+            Sample::file("folder", folder.path(), 1),
+            Sample::folder("ranges", Tortilla::new(inner)),
+        ];
+        let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let report = sources(&dataset, &JobContext::default()).expect("looks");
+        let places: Vec<String> = report.findings.iter().map(|finding| finding.at.to_string()).collect();
+        assert_eq!(places, ["changed", "gone", "folder", "ranges / beyond", "ranges / endless"]);
+        assert!(report.findings.iter().all(|finding| finding.rule == Rule::SourceMissing));
+        assert!(report.findings[1].message.contains("b.bin"), "{}", report.findings[1].message);
+    }
+}
