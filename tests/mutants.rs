@@ -1,0 +1,249 @@
+//! Small good datasets with random damage: whatever the bytes, opening, checking and reading end soon, with an answer or an
+//! error; never with a panic, and never outside the dataset. `TACO_STUDIO_MUTANTS=N` tries more, `TACO_STUDIO_SEED` others.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use taco_studio::container::{Assembly, Physical, open, read_asset};
+use taco_studio::jobs::JobContext;
+use taco_studio::model::{AssetPath, SampleKind};
+use taco_studio::{query, studio, validate};
+
+use crate::rules::{Files, Good};
+use crate::support::files_below;
+
+/// Mutants of each container in an ordinary run.
+const MUTANTS: u64 = 150;
+/// What a mutant may take; a good dataset takes some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Random numbers that are the same everywhere (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`; 0 when there is none.
+    fn below(&mut self, limit: usize) -> usize {
+        if limit == 0 { 0 } else { (self.next() % limit as u64) as usize }
+    }
+
+    /// A place in `range`.
+    fn within(&mut self, range: &std::ops::Range<usize>) -> usize {
+        range.start + self.below(range.len())
+    }
+}
+
+/// Numbers that readers stumble over.
+const ODD: [u64; 10] = [0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
+
+/// Damages `bytes` inside `range` once.
+fn damage(bytes: &mut Vec<u8>, range: &std::ops::Range<usize>, random: &mut Random) -> String {
+    let at = random.within(range);
+    if at >= bytes.len() {
+        return "nothing".into();
+    }
+    let run = (1 + random.below(24)).min(bytes.len() - at);
+    match random.below(8) {
+        0 => {
+            bytes[at] ^= 1 << random.below(8);
+            format!("bit at {at}")
+        }
+        1 => {
+            bytes[at] = random.next() as u8;
+            format!("byte at {at}")
+        }
+        2 => {
+            bytes[at..at + run].fill(0);
+            format!("{run} zeros at {at}")
+        }
+        3 => {
+            bytes[at..at + run].fill(0xFF);
+            format!("{run} ones at {at}")
+        }
+        4 => {
+            let number = ODD[random.below(ODD.len())].to_le_bytes();
+            let width = [1, 2, 4, 8][random.below(4)].min(bytes.len() - at);
+            bytes[at..at + width].copy_from_slice(&number[..width]);
+            format!("{width} bytes of an odd number at {at}")
+        }
+        5 => {
+            let from = random.within(range).min(bytes.len() - run);
+            bytes.copy_within(from..from + run, at);
+            format!("{run} bytes from {from} at {at}")
+        }
+        6 => {
+            bytes.drain(at..at + run);
+            format!("{run} bytes less at {at}")
+        }
+        _ => {
+            let more: Vec<u8> = (0..run).map(|_| random.next() as u8).collect();
+            bytes.splice(at..at, more);
+            format!("{run} bytes more at {at}")
+        }
+    }
+}
+
+/// A value of a JSON text: cut, doubled, of another type.
+fn damage_json(bytes: &mut Vec<u8>, random: &mut Random) -> String {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let places: Vec<usize> = text.match_indices([':', ',']).map(|(at, _)| at + 1).collect();
+    let at = places[random.below(places.len())];
+    let value = ["null,", "[],", "{},", "-1,", "1e999,", "\"\\ud800\",", "true,", "[[[[[[[[", "\"", "18446744073709551616,"];
+    let value = value[random.below(value.len())];
+    bytes.splice(at..at, value.bytes());
+    format!("{value} at {at} of the JSON")
+}
+
+/// Everything that a person could do with it. Errors are fine; what is checked is that every place lies inside.
+fn use_it(path: &Path) {
+    let ctx = JobContext::default();
+    let _ = validate::path(path, true, &ctx);
+    let Ok(reader) = open(path, &ctx) else { return };
+    let Ok(tree) = reader.levels().skeleton(&ctx) else { return };
+    for (depth, level) in tree.levels.iter().enumerate() {
+        for row in 0..level.len() as u32 {
+            let Ok((asset, size)) = reader.asset(depth, row) else { continue };
+            match (&asset, reader.physical()) {
+                (AssetPath::Range { container, offset, size: range }, Physical::Zip(zip)) => {
+                    assert!(&**container == path && *range == size && zip.file().contains(*offset, *range), "{asset} is outside");
+                }
+                (AssetPath::File(file), Physical::Folder(_)) => {
+                    let plain = file.components().all(|part| part != std::path::Component::ParentDir);
+                    assert!(plain && file.starts_with(path.join("DATA")), "{asset} is outside");
+                }
+                _ => panic!("{asset} is of another container"),
+            }
+            let bytes = read_asset(&asset);
+            assert!(bytes.is_err() || bytes.is_ok_and(|bytes| bytes.len() as u64 == size), "{asset} has another length");
+            if level.kind(row) == SampleKind::Folder {
+                let _ = reader.local_meta(depth, row);
+            }
+        }
+        if let Ok(table) = reader.levels().table(depth, &ctx) {
+            for row in 0..table.rows() {
+                for column in 0..table.schema().fields().len() {
+                    let _ = table.text(row, column);
+                }
+            }
+        }
+    }
+    let _ = Assembly::of_reader(reader.as_ref(), &ctx);
+    if let Ok(tables) = studio::tables_of(reader.as_ref(), &ctx) {
+        let _ = query::run_sql(&tables, "SELECT * FROM level0 LIMIT 10", None, &ctx);
+    }
+}
+
+/// Uses the dataset on a thread of its own; says what went wrong.
+fn outcome(path: PathBuf) -> Result<(), String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let done = std::panic::catch_unwind(|| use_it(&path));
+        let _ = sender.send(done.map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_else(|| "a panic".into())
+        }));
+    });
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(outcome) => outcome,
+        Err(RecvTimeoutError::Timeout) => Err(format!("no end after {PATIENCE:?}")),
+        Err(RecvTimeoutError::Disconnected) => Err("the thread is gone".into()),
+    }
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+}
+
+/// Makes mutants with `mutate` until there are enough; a failure says which, and keeps the file for another look.
+fn try_mutants(kind: &str, make: impl Fn(&mut Random, &Path) -> (PathBuf, String)) {
+    let first = number("TACO_STUDIO_SEED", 1);
+    let mut failed = Vec::new();
+    for seed in first..first + number("TACO_STUDIO_MUTANTS", MUTANTS) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // Neighbouring seeds have to give unlike mutants.
+        let (path, what) = make(&mut Random(seed.wrapping_mul(0xD134_2543_DE82_EF95)), folder.path());
+        if let Err(fault) = outcome(path) {
+            failed.push(format!("{kind} with TACO_STUDIO_SEED={seed} ({what}): {fault}; kept in {}", folder.keep().display()));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn damaged_archives_are_survived() {
+    let good = Good::new();
+    let whole = std::fs::read(&good.zip).expect("the archive");
+    let end = whole.len();
+    let directory = u32::from_le_bytes(whole[end - 6..end - 2].try_into().expect("four bytes")) as usize;
+    let tables = u64::from_le_bytes(whole[45..53].try_into().expect("eight bytes")) as usize;
+    let regions = [0..157, 0..end, tables..directory, directory..end, end - 22..end, 157..tables];
+    try_mutants("ZIP", |random, folder| {
+        let mut bytes = whole.clone();
+        let mut what = Vec::new();
+        if random.below(12) == 0 {
+            bytes.truncate(random.below(end));
+            what.push(format!("cut to {}", bytes.len()));
+        }
+        for _ in 0..1 + random.below(3) {
+            let region = &regions[random.below(regions.len())];
+            what.push(damage(&mut bytes, region, random));
+        }
+        let path = folder.join("mutant.tacozip");
+        std::fs::write(&path, bytes).expect("an archive");
+        (path, what.join(", "))
+    });
+}
+
+#[test]
+fn damaged_members_are_survived() {
+    let good = Good::new();
+    // Members that hold what they should but for one: the header and the directory are right, so that readers get far.
+    let names: Vec<String> = files_below(&good.folder).into_iter().filter(|name| !name.ends_with(".bin")).collect();
+    try_mutants("ZIP with one bad member", |random, folder| {
+        let name = &names[random.below(names.len())];
+        let mut files = Files::of_zip(&good.zip);
+        let mut what = String::new();
+        files.patch(name, |bytes| what = damage_file(name, bytes, random));
+        let path = folder.join("mutant.tacozip");
+        std::fs::write(&path, files.to_zip()).expect("an archive");
+        (path, format!("{name}: {what}"))
+    });
+}
+
+#[test]
+fn damaged_folders_are_survived() {
+    let good = Good::new();
+    let names: Vec<String> = files_below(&good.folder).into_iter().filter(|name| !name.ends_with(".bin")).collect();
+    try_mutants("FOLDER", |random, folder| {
+        let mut files = Files::of_folder(&good.folder);
+        let name = &names[random.below(names.len())];
+        let mut what = String::new();
+        match random.below(15) {
+            0 => files.remove(name),
+            _ => files.patch(name, |bytes| what = damage_file(name, bytes, random)),
+        }
+        files.write_folder(folder);
+        (folder.to_owned(), format!("{name}: {what}"))
+    });
+}
+
+fn damage_file(name: &str, bytes: &mut Vec<u8>, random: &mut Random) -> String {
+    if name.ends_with(".json") && random.below(3) > 0 {
+        return damage_json(bytes, random);
+    }
+    if random.below(12) == 0 {
+        bytes.truncate(random.below(bytes.len()));
+        return format!("cut to {}", bytes.len());
+    }
+    // The footer is what readers trust most: every other time the damage is there.
+    let start = if random.below(2) == 0 { bytes.len().saturating_sub(700) } else { 0 };
+    let range = start..bytes.len();
+    (0..1 + random.below(2)).map(|_| damage(bytes, &range, random)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,159 @@
+//! Every rule of the table has a broken dataset that shows it, with the place and a message that helps; a good dataset shows
+//! none. Damage is done in process, to copies of a small dataset of our own.
+
+mod cases;
+mod damage;
+mod good;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use taco_studio::container::{Format, open};
+use taco_studio::error::Kind;
+use taco_studio::jobs::JobContext;
+use taco_studio::model::{AssetPath, Dataset, Report, Rule};
+use taco_studio::{studio, validate};
+
+use cases::{Case, Damage};
+pub use damage::Files;
+pub use good::{FILES, Good, ROOTS};
+
+fn check_draft(dataset: &Dataset) -> Report {
+    let ctx = JobContext::default();
+    let mut report = validate::dataset(dataset, &ctx).expect("a report");
+    report.findings.extend(validate::sources(dataset, &ctx).expect("a report").findings);
+    report
+}
+
+fn check_path(path: &Path) -> Report {
+    validate::path(path, true, &JobContext::default()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn listed(report: &Report) -> String {
+    let line = |f: &taco_studio::model::Finding| format!("  {} at {}: {}\n", f.rule, f.at, f.message);
+    report.findings.iter().map(line).collect()
+}
+
+/// The reports on the case's broken dataset; two where ZIP and FOLDER are damaged alike.
+fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
+    let folder = tempfile::tempdir_in(good.workspace.path("")).expect("a folder");
+    let zip = folder.path().join("broken.tacozip");
+    let write = |bytes: &[u8]| std::fs::write(&zip, bytes).expect("an archive");
+    let damaged = |from: Files, change: fn(&mut Files)| {
+        let mut files = from;
+        change(&mut files);
+        files
+    };
+    let mut found = Vec::new();
+    match case.damage {
+        Damage::Draft(change) => {
+            let mut dataset = good.dataset.clone();
+            change(&mut dataset);
+            found.push(("draft", check_draft(&dataset)));
+        }
+        Damage::Bytes(change) => {
+            let mut bytes = std::fs::read(&good.zip).expect("the archive");
+            change(&mut bytes);
+            write(&bytes);
+            found.push(("ZIP", check_path(&zip)));
+        }
+        Damage::Members(change) => {
+            write(&damaged(Files::of_zip(&good.zip), change).to_zip());
+            found.push(("ZIP", check_path(&zip)));
+        }
+        Damage::Folder(change) => {
+            damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
+            found.push(("FOLDER", check_path(folder.path())));
+        }
+        Damage::Both(change) => {
+            damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
+            found.push(("FOLDER", check_path(folder.path())));
+            write(&damaged(Files::of_zip(&good.zip), change).to_zip());
+            found.push(("ZIP", check_path(&zip)));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_good_dataset_has_no_finding() {
+    let good = Good::new();
+    assert_eq!(listed(&check_draft(&good.dataset)), "");
+    assert_eq!(listed(&check_path(&good.zip)), "");
+    assert_eq!(listed(&check_path(&good.folder)), "");
+    // The archive that the cases make is as good as the writer's, so what is found in it was put there.
+    let again = good.workspace.write("again.tacozip", Files::of_zip(&good.zip).to_zip());
+    assert_eq!(listed(&check_path(&again)), "");
+}
+
+#[test]
+fn every_rule_has_a_case() {
+    let shown: BTreeSet<Rule> = cases::all().iter().map(|case| case.rule).collect();
+    let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule)).map(|rule| rule.code()).collect();
+    assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");
+}
+
+#[test]
+fn every_case_is_found_where_it_is() {
+    let good = Good::new();
+    let mut wrong = String::new();
+    for case in cases::all() {
+        for (what, report) in reports(&good, &case) {
+            let shown = |finding: &&taco_studio::model::Finding| {
+                finding.rule == case.rule && finding.at.to_string() == case.at && finding.message.contains(case.says)
+            };
+            if report.findings.iter().filter(shown).count() == 0 {
+                let Case { rule, at, says, .. } = &case;
+                wrong += &format!("{what}: no {rule} at {at} with {says:?}, but\n{}", listed(&report));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn messages_are_sentences() {
+    let good = Good::new();
+    for case in cases::all() {
+        for (what, report) in reports(&good, &case) {
+            for finding in &report.findings {
+                let message = &finding.message;
+                assert!(message.ends_with('.') && !message.contains("..."), "{what} {}: {message}", case.rule);
+                assert!(!message.contains('\n') && !message.contains('\0'), "{what} {}: {message:?}", case.rule);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_source_stops_the_writer_before_it_begins() {
+    let good = Good::new();
+    let lost = good.workspace.path("sources/scene_b/after.bin");
+    std::fs::remove_file(&lost).expect("removed");
+    let target = good.workspace.path("out/new.tacozip");
+    let error = studio::checked_build(&good.dataset, &good::options(&target, Format::Zip), &JobContext::default());
+    let error = error.expect_err("a source is gone");
+    assert_eq!(error.kind(), Kind::Invalid);
+    assert!(error.report().contains("SRC-1 at scene_b / after.bin"), "{}", error.report());
+    assert!(!good.workspace.path("out").exists(), "the output was begun");
+}
+
+#[test]
+fn ids_that_lead_outside_are_never_followed() {
+    let good = Good::new();
+    good.workspace.write("secret.bin", "not yours");
+    let mut files = Files::of_folder(&good.folder);
+    files.set_text("METADATA/level0.parquet", "id", 0, "..");
+    files.set_text("METADATA/level1.parquet", "id", 0, "../secret.bin");
+    let broken = good.workspace.path("broken");
+    files.write_folder(&broken);
+    let reader = open(&broken, &JobContext::default()).expect("opens");
+    for (level, rows) in [(0, ROOTS.len()), (1, ROOTS.len() * FILES.len())] {
+        for row in 0..rows as u32 {
+            if let Ok((AssetPath::File(path), _)) = reader.asset(level, row) {
+                assert!(path.starts_with(broken.join("DATA")) && !path.to_string_lossy().contains(".."), "{}", path.display());
+            }
+        }
+    }
+    assert!(reader.asset(1, 0).is_err());
+}

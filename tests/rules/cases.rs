@@ -1,0 +1,333 @@
+//! One broken dataset for every rule, or several: what is damaged, and what the finding has to say.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
+use serde_json::{Value as Json, json};
+use taco_studio::model::{AssetPath, Dataset, FieldSpec, Payload, Rule, Sample, Tortilla};
+
+use super::damage::{Files, HEADER, patch_both, records, rename};
+
+/// Where the damage is done.
+pub enum Damage {
+    /// To a draft.
+    Draft(fn(&mut Dataset)),
+    /// To files that ZIP and FOLDER have alike; both have to say the same.
+    Both(fn(&mut Files)),
+    /// To the members of a ZIP; header and directory are made anew.
+    Members(fn(&mut Files)),
+    /// To the bytes of a ZIP.
+    Bytes(fn(&mut Vec<u8>)),
+    /// To the files of a FOLDER.
+    Folder(fn(&mut Files)),
+}
+
+pub struct Case {
+    pub rule: Rule,
+    /// Where the finding is, as people read it.
+    pub at: &'static str,
+    /// What its message has in it.
+    pub says: &'static str,
+    pub damage: Damage,
+}
+
+const LEVEL0: &str = "METADATA/level0.parquet";
+const LEVEL1: &str = "METADATA/level1.parquet";
+const META_B: &str = "DATA/scene_b/__meta__";
+const BEFORE: &str = "DATA/scene_a/before.bin";
+const AFTER: &str = "DATA/scene_a/after.bin";
+
+fn root(dataset: &mut Dataset) -> &mut Tortilla {
+    Arc::make_mut(&mut dataset.root)
+}
+
+/// The tortilla of a root.
+fn inside(dataset: &mut Dataset, row: usize) -> &mut Tortilla {
+    match &mut root(dataset).samples[row].payload {
+        Payload::Folder(tortilla) => Arc::make_mut(tortilla),
+        other => panic!("{other:?} is no FOLDER"),
+    }
+}
+
+fn set(dataset: &mut Dataset, key: &str, value: Json) {
+    dataset.collection.set(key, Some(value));
+}
+
+fn add_field(tortilla: &mut Tortilla, field: FieldSpec) {
+    tortilla.schema = tortilla.schema.iter().cloned().chain([field]).collect();
+}
+
+/// Moves every root one FOLDER deeper, `levels` times.
+fn bury(dataset: &mut Dataset, levels: usize) {
+    for _ in 0..levels {
+        for sample in &mut root(dataset).samples {
+            let inner = Sample { id: "inner".into(), ..sample.clone() };
+            sample.payload = Payload::Folder(Tortilla::new(vec![Sample { values: [].into(), ..inner }]).into());
+        }
+    }
+}
+
+fn reverse(columns: &mut [(String, ArrayRef)]) {
+    for (_, array) in columns {
+        let order: arrow::array::UInt32Array = (0..array.len() as u32).rev().collect();
+        *array = arrow::compute::take(array, &order, None).expect("rows");
+    }
+}
+
+/// Turns one bit at the place that `at` finds.
+fn flip(bytes: &mut [u8], at: impl FnOnce(&[u8]) -> usize) {
+    let at = at(bytes);
+    bytes[at] ^= 0x40;
+}
+
+/// The first data byte of a member.
+fn data(bytes: &[u8], name: &str) -> usize {
+    records(bytes, name).0 + 30 + name.len()
+}
+
+const fn case(rule: Rule, at: &'static str, says: &'static str, damage: Damage) -> Case {
+    Case { rule, at, says, damage }
+}
+
+pub fn all() -> Vec<Case> {
+    use Damage::{Both, Bytes, Draft, Folder, Members};
+    let mut cases = vec![
+        case(Rule::PitRoots, "scene_b", "label.bin", Draft(|d| drop(inside(d, 1).samples.pop()))),
+        case(Rule::PitRoots, "scene_c / other", "after.bin", Draft(|d| inside(d, 2).samples[1].id = "other".into())),
+        case(Rule::PitMixed, "scene_c", "one type", Draft(|d| root(d).samples[2].payload = Payload::Bytes([7].into()))),
+        case(
+            Rule::PitSchemaUniform,
+            "scene_b",
+            "only in some",
+            Draft(|d| add_field(inside(d, 1), FieldSpec::new("x", DataType::Utf8))),
+        ),
+        case(Rule::PitSchemaUniform, "scene_c", "bands is missing", Draft(|d| inside(d, 2).schema = [].into())),
+        case(
+            Rule::PitSchemaUniform,
+            "scene_b",
+            "bands is string here and int64",
+            Draft(|d| {
+                let tortilla = inside(d, 1);
+                let retype = |field: &FieldSpec| match field.name.as_str() {
+                    "bands" => FieldSpec::new("bands", DataType::Utf8),
+                    _ => field.clone(),
+                };
+                tortilla.schema = tortilla.schema.iter().map(retype).collect();
+            }),
+        ),
+        case(Rule::PitDepth, "dataset", "7 levels deep", Draft(|d| bury(d, 5))),
+        case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| inside(d, 1).samples.clear())),
+        case(Rule::IdCharacters, "a:b", "contains \":\"", Draft(|d| root(d).samples[0].id = "a:b".into())),
+        case(Rule::IdCharacters, "scene_a / __x", "padding", Draft(|d| inside(d, 0).samples[0].id = "__x".into())),
+        case(Rule::IdUnique, "scene_a", "twice", Draft(|d| root(d).samples[2].id = "scene_a".into())),
+        case(Rule::IdUnique, "scene_b / before.bin", "twice", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
+        case(
+            Rule::FieldName,
+            "level0 cloud cover",
+            "letters",
+            Draft(|d| add_field(root(d), FieldSpec::new("cloud cover", DataType::Utf8))),
+        ),
+        case(
+            Rule::SourceMissing,
+            "scene_b / after.bin",
+            "gone.bin",
+            Draft(|d| {
+                inside(d, 1).samples[1].payload = Payload::Asset { path: AssetPath::file("/nowhere/gone.bin"), size: 10 };
+            }),
+        ),
+    ];
+    cases.extend(collection());
+    cases.extend([
+        case(
+            Rule::PitDeclared,
+            "COLLECTION.json taco:pit_schema",
+            "7 roots",
+            Both(|f| f.json(|c| c["taco:pit_schema"]["root"]["n"] = json!(7))),
+        ),
+        case(
+            Rule::PitDeclared,
+            "COLLECTION.json taco:pit_schema",
+            "missing",
+            Both(|f| f.json(|c| c["taco:pit_schema"] = Json::Null)),
+        ),
+        case(
+            Rule::PitDeclared,
+            "COLLECTION.json taco:pit_schema",
+            "level 1",
+            Both(|f| {
+                f.json(|c| {
+                    c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!("mask.bin");
+                })
+            }),
+        ),
+        case(Rule::TypeWord, "scene_a / after.bin", "\"DIR\"", Both(|f| f.set_text(LEVEL1, "type", 1, "DIR"))),
+        case(Rule::CollectionRead, "COLLECTION.json", "not a JSON object", Both(|f| f.put("COLLECTION.json", "[1, 2]"))),
+        case(Rule::CollectionRead, "COLLECTION.json", "line 1", Both(|f| f.put("COLLECTION.json", "{\"id\": "))),
+        case(Rule::CollectionRead, "COLLECTION.json", "Could not read", Folder(|f| f.remove("COLLECTION.json"))),
+        case(
+            Rule::ExtentCovers,
+            "COLLECTION.json extent/spatial",
+            "2 of 3",
+            Both(|f| f.json(|c| c["extent"]["spatial"] = json!([10, 45, 10.5, 45]))),
+        ),
+        case(
+            Rule::FieldSchema,
+            "COLLECTION.json taco:field_schema/level1",
+            "bands is int64",
+            Both(|f| {
+                f.json(|c| {
+                    let fields = c["taco:field_schema"]["level1"].as_array_mut().expect("a list");
+                    let bands = fields.iter_mut().find(|field| field[0] == "bands").expect("the field");
+                    bands[1] = json!("string");
+                })
+            }),
+        ),
+        case(
+            Rule::FieldSchema,
+            "COLLECTION.json taco:field_schema/level0",
+            "says nothing",
+            Both(|f| {
+                f.json(|c| {
+                    c["taco:field_schema"].as_object_mut().expect("an object").remove("level0");
+                })
+            }),
+        ),
+        case(Rule::LevelReadable, "level1", "METADATA/level1.parquet", Both(|f| f.put(LEVEL1, [0; 500]))),
+        case(Rule::LevelReadable, "level1", "METADATA/level1.parquet", Both(|f| f.patch(LEVEL1, |bytes| bytes[4..400].fill(0xFF)))),
+        case(Rule::LevelColumns, "level1 internal:parent_id", "no column", Both(|f| f.drop_column(LEVEL1, "internal:parent_id"))),
+        case(Rule::LevelColumns, "level0 type", "no column type", Both(|f| f.drop_column(LEVEL0, "type"))),
+        case(
+            Rule::LevelColumns,
+            "level1 id",
+            "has to be string",
+            Both(|f| f.table(LEVEL1, |columns| columns[0].1 = columns[2].1.clone())),
+        ),
+        case(Rule::LevelColumns, "level0 internal:offset", "no column", Members(|f| f.drop_column(LEVEL0, "internal:offset"))),
+        case(Rule::ParentLink, "after.bin", "no row of level 0", Both(|f| f.set_integer(LEVEL1, "internal:parent_id", 1, |_| 99))),
+        case(
+            Rule::ParentLink,
+            "scene_a / after.bin",
+            "not grouped",
+            Both(|f| f.set_integer(LEVEL1, "internal:parent_id", 4, |_| 0)),
+        ),
+        case(Rule::ParentLink, "scene_c", "own row", Both(|f| f.set_integer(LEVEL0, "internal:parent_id", 2, |_| 0))),
+        case(Rule::CurrentId, "scene_a / label.bin", "row 2", Both(|f| f.set_integer(LEVEL1, "internal:current_id", 2, |_| 7))),
+        case(
+            Rule::RelativePath,
+            "scene_a / before.bin",
+            "else/where",
+            Both(|f| f.set_text(LEVEL1, "internal:relative_path", 0, "else/where")),
+        ),
+        case(Rule::LocalMeta, "scene_b", "lists 3 children (label.bin", Both(|f| f.table(META_B, |columns| reverse(columns)))),
+        case(Rule::LocalMeta, "scene_b", "can't be read", Both(|f| f.put(META_B, [1; 300]))),
+        case(Rule::LocalMeta, "scene_b", "no id", Both(|f| f.drop_column(META_B, "id"))),
+        case(Rule::LocalMetaValues, "scene_b / after.bin", "bands is \"9\"", Both(|f| f.set_integer(META_B, "bands", 1, |_| 9))),
+        case(
+            Rule::NoCurrentId,
+            "level0 internal:current_id",
+            "Python reader",
+            Both(|f| f.drop_column(LEVEL0, "internal:current_id")),
+        ),
+        case(Rule::ZipStructure, "dataset", "central directory", Bytes(|b| b.truncate(b.len() - 30))),
+        case(Rule::ZipStructure, BEFORE, "differ", Bytes(|b| flip(b, |b| records(b, BEFORE).0 + 14))),
+        case(Rule::ZipStructure, BEFORE, "No local header", Bytes(|b| flip(b, |b| records(b, BEFORE).1 + 42))),
+        case(Rule::ZipHeader, "TACO_HEADER", "0 entries", Bytes(|b| b[HEADER] = 0)),
+        case(Rule::ZipHeader, "TACO_HEADER", "outside the file", Bytes(|b| b[HEADER + 4 + 7] = 1)),
+        case(Rule::ZipHeader, "TACO_HEADER", "not zero", Bytes(|b| b[HEADER + 1] = 1)),
+        case(Rule::ZipHeader, "TACO_HEADER", "METADATA/level1.parquet", Bytes(|b| flip(b, |_| HEADER + 4 + 16))),
+        case(Rule::ZipHeader, "TACO_HEADER", "COLLECTION.json", Bytes(|b| flip(b, |_| HEADER + 4 + 32))),
+        case(Rule::ZipStore, BEFORE, "Compressed (method 8)", Bytes(|b| patch_both(b, BEFORE, 4, &[8, 0]))),
+        case(Rule::ZipStore, BEFORE, "Encrypted", Bytes(|b| patch_both(b, BEFORE, 2, &[1, 0]))),
+        case(Rule::ZipStore, BEFORE, "data descriptor", Bytes(|b| patch_both(b, BEFORE, 2, &[8, 0]))),
+        case(Rule::ZipStore, BEFORE, "said to have 9", Bytes(|b| patch_both(b, BEFORE, 18, &[9, 0, 0, 0]))),
+        case(Rule::ZipOverlap, AFTER, "Overlaps", Bytes(|b| patch_both(b, BEFORE, 14, &[200, 0, 0, 0, 200, 0, 0, 0]))),
+        case(Rule::ZipOverlap, AFTER, "past the end", Bytes(|b| patch_both(b, AFTER, 14, &[0, 0, 0, 9, 0, 0, 0, 9]))),
+        case(Rule::ZipCrc, BEFORE, "CRC-32", Bytes(|b| flip(b, |b| data(b, BEFORE) + 3))),
+        case(Rule::ZipCrc, META_B, "CRC-32", Bytes(|b| flip(b, |b| data(b, META_B) + 9))),
+        case(
+            Rule::ZipName,
+            "../A/scene_a/before.bin",
+            "outside the archive",
+            Bytes(|b| rename(b, BEFORE, "../A/scene_a/before.bin")),
+        ),
+        case(Rule::ZipName, AFTER, "Two members", Bytes(|b| rename(b, "DATA/scene_b/after.bin", AFTER))),
+        case(
+            Rule::ZipOffset,
+            "scene_a / after.bin",
+            "the sample is",
+            Members(|f| f.set_integer(LEVEL1, "internal:offset", 1, |at| at + 1)),
+        ),
+        case(
+            Rule::ZipOffset,
+            "scene_b / before.bin",
+            "the sample is",
+            Members(|f| f.set_integer(LEVEL1, "internal:size", 3, |size| size - 1)),
+        ),
+        case(Rule::ZipOffset, "scene_c", "negative", Members(|f| f.set_integer(LEVEL0, "internal:offset", 2, |_| -1))),
+        case(Rule::ZipMissing, "scene_a / after.bin", AFTER, Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin"))),
+        case(Rule::ZipStray, "DATA/scene_a/other.bin", "No level", Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin"))),
+        case(Rule::ZipStray, "README.md", "No level", Members(|f| f.put("README.md", "hello"))),
+        case(Rule::FolderMissing, "scene_a / after.bin", AFTER, Folder(|f| f.remove(AFTER))),
+        case(Rule::FolderMissing, "scene_b", META_B, Folder(|f| f.remove(META_B))),
+        case(Rule::FolderStray, "DATA/scene_a/notes.txt", "No level", Folder(|f| f.put("DATA/scene_a/notes.txt", "hello"))),
+        case(Rule::FolderPath, "..", "outside DATA/", Folder(|f| f.set_text(LEVEL0, "id", 0, ".."))),
+        case(
+            Rule::Unreadable,
+            "dataset",
+            "METADATA/level0.parquet",
+            Folder(|f| {
+                f.remove(LEVEL0);
+                f.remove(LEVEL1);
+            }),
+        ),
+    ]);
+    cases
+}
+
+/// The descriptive fields; they are checked alike in drafts and in opened datasets.
+fn collection() -> Vec<Case> {
+    use Damage::{Both, Draft};
+    vec![
+        case(Rule::IdDataset, "COLLECTION.json id", "Peru 1", Draft(|d| set(d, "id", json!("Peru 1")))),
+        case(Rule::CollectionRequired, "COLLECTION.json licenses", "SPDX", Draft(|d| set(d, "licenses", json!([])))),
+        case(Rule::CollectionRequired, "COLLECTION.json providers", "empty", Both(|f| f.json(|c| c["providers"] = Json::Null))),
+        case(Rule::CollectionType, "COLLECTION.json description", "a number", Draft(|d| set(d, "description", json!(5)))),
+        case(Rule::CollectionType, "COLLECTION.json providers/0", "text", Both(|f| f.json(|c| c["providers"][0] = json!("me")))),
+        case(
+            Rule::CollectionContact,
+            "COLLECTION.json providers/0/email",
+            "\"@\"",
+            Draft(|d| {
+                set(d, "providers", json!([{"name": "A", "email": "a.example.org"}]));
+            }),
+        ),
+        case(
+            Rule::CollectionExtent,
+            "COLLECTION.json extent/spatial",
+            "Latitudes",
+            Draft(|d| {
+                set(d, "extent", json!({"spatial": [0, 0, 1, 100], "temporal": null}));
+            }),
+        ),
+        case(
+            Rule::CollectionExtent,
+            "COLLECTION.json extent/temporal",
+            "ISO 8601",
+            Both(|f| {
+                f.json(|c| {
+                    c["extent"]["temporal"] = json!(["yesterday", "today"]);
+                })
+            }),
+        ),
+        case(
+            Rule::CollectionLicence,
+            "COLLECTION.json licenses/0",
+            "MyLicence",
+            Draft(|d| set(d, "licenses", json!(["MyLicence"]))),
+        ),
+        case(Rule::CollectionTask, "COLLECTION.json tasks/0", "farming", Draft(|d| set(d, "tasks", json!(["farming"])))),
+        case(Rule::CollectionTitle, "COLLECTION.json title", "251", Draft(|d| set(d, "title", json!("x".repeat(251))))),
+        case(Rule::CollectionKeywords, "COLLECTION.json keywords", "No keywords", Draft(|d| set(d, "keywords", Json::Null))),
+    ]
+}
