@@ -123,6 +123,7 @@ impl TableHead {
         if !(0..=ROWS_MAX).contains(&rows) {
             return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
         }
+        check_chunks(&metadata, slice.size)?;
         Ok(Self { slice, metadata })
     }
 
@@ -173,6 +174,25 @@ impl TableHead {
             Ok(LevelTable::new(schema, batches))
         })
     }
+}
+
+/// Column chunks lie inside the file. The query engine takes the footer's word for it and reads without looking.
+fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
+    let inside = |start: i64, length: i64| {
+        let end = u64::try_from(start).ok().zip(u64::try_from(length).ok()).and_then(|(start, length)| start.checked_add(length));
+        end.is_some_and(|end| end <= size)
+    };
+    for group in metadata.metadata().row_groups() {
+        for chunk in group.columns() {
+            let (data, length) = (chunk.data_page_offset(), chunk.compressed_size());
+            let first = chunk.dictionary_page_offset().unwrap_or(data);
+            if !inside(first, length) || !inside(data, 0) || chunk.num_values() < 0 || chunk.uncompressed_size() < 0 {
+                let name = chunk.column_path().string();
+                return Err(Error::format(format!("the Parquet footer says that column {name} lies outside the file")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Damaged files reach corners of the decoder that panic; that is a damaged file, not the end of the program.
