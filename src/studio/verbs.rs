@@ -114,8 +114,12 @@ impl Studio {
 
     pub(super) fn import_collection(&mut self, path: PathBuf) -> Result<Outcome> {
         let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
-        let mut collection = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
-        collection.fields = collection.descriptive();
+        let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
+        // What every dataset needs and the file does not say, as in a new draft.
+        let mut collection = Collection::template();
+        for (key, value) in given.descriptive() {
+            collection.set(&key, Some(value));
+        }
         if self.document.is_none() {
             self.new_draft()?;
         }
