@@ -157,3 +157,28 @@ fn ids_that_lead_outside_are_never_followed() {
     }
     assert!(reader.asset(1, 0).is_err());
 }
+
+#[test]
+fn a_copy_of_a_broken_dataset_is_broken_in_the_same_place() {
+    let good = Good::new();
+    let mut files = Files::of_folder(&good.folder);
+    // Rows 3 to 5 are the children of scene_b.
+    files.table("METADATA/level1.parquet", |columns| {
+        for (_, array) in columns {
+            let rows = arrow::array::UInt32Array::from(vec![0, 1, 2, 6, 7, 8]);
+            *array = arrow::compute::take(array, &rows, None).expect("rows");
+        }
+    });
+    let broken = good.workspace.path("broken");
+    files.write_folder(&broken);
+    let mut studio = studio::Studio::new(taco_studio::jobs::Jobs::quiet());
+    studio.set_live_check(false);
+    for command in [studio::Command::Open { path: broken }, studio::Command::Fork, studio::Command::Validate { deep: true }] {
+        studio.run_to_end(command, &mut |_| {}).expect("works");
+    }
+    let draft = studio.document().and_then(studio::Document::draft).expect("a draft").dataset();
+    let counts: Vec<usize> = draft.root.samples.iter().map(|root| root.children().map_or(0, |below| below.samples.len())).collect();
+    assert_eq!(counts, [3, 0, 3]);
+    let places: Vec<String> = studio.report().findings.iter().map(|f| format!("{} {}", f.rule, f.at)).collect();
+    assert_eq!(places, ["PIT-5 scene_b", "PIT-1 scene_b"]);
+}

@@ -331,7 +331,9 @@ fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset>
         for row in 0..tree.len() {
             let payload = match &level.sources[row] {
                 container::RowSource::Folder => {
-                    let samples = children.next().unwrap_or_default();
+                    // An empty FOLDER has no group: the next one is another FOLDER's.
+                    let full = !tree.children(row as u32).is_empty();
+                    let samples = if full { children.next().unwrap_or_default() } else { Vec::new() };
                     Payload::Folder(Arc::new(Tortilla { schema: schema_below.clone(), samples }))
                 }
                 container::RowSource::Bytes(bytes) => Payload::Bytes(bytes.to_vec().into()),
