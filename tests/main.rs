@@ -6,6 +6,7 @@ mod golden;
 mod gui;
 mod interop;
 mod mutants;
+mod replays;
 mod roundtrip;
 mod rules;
 mod support;

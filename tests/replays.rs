@@ -1,0 +1,74 @@
+//! Command files through the program: `tests/replays/*.json` say what to do and what has to come of it. Each runs beside freshly
+//! made scenes, in a folder of its own. A new file is run without being named here.
+
+use std::fs;
+
+use crate::support::{Workspace, entries, files_below, nested_scenes, tests_folder};
+
+#[test]
+fn every_command_file_does_what_it_says() {
+    let mut files = entries(&tests_folder().join("replays"));
+    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    files.sort();
+    assert!(files.len() >= 4, "only {files:?}");
+    for file in files {
+        let workspace = Workspace::new();
+        nested_scenes(&workspace, 3);
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        let text = fs::read_to_string(&file).expect("a command file");
+        let commands: Vec<serde_json::Value> = serde_json::from_str(&text).expect("a list of commands");
+        // In a folder below, so that paths count from the file and not from where the program runs.
+        let scenes = workspace.path("scenes");
+        let place = workspace.path("work");
+        fs::create_dir(&place).expect("a folder");
+        for name in ["scenes", "metadata.csv", "collection.json"] {
+            fs::rename(workspace.path(name), place.join(name)).expect("moved");
+        }
+        assert!(!scenes.exists());
+        fs::copy(&file, place.join(&name)).expect("a copy");
+        let before = files_below(&place.join("scenes"));
+        let ran = workspace.studio(["replay".as_ref(), place.join(&name).as_os_str()]).expect_code(0);
+        assert!(ran.stdout.contains(&format!("{} commands did what they should", commands.len())), "{name}: {ran}");
+        assert_eq!(files_below(&place.join("scenes")), before, "{name}: the sources changed");
+        let left = files_below(&place);
+        let left: Vec<_> = left.iter().filter(|path| path.contains(".partial") || path.contains(".old")).collect();
+        assert!(left.is_empty(), "{name} left {left:?} behind");
+        for refused in ["none.tacozip", "early.tacozip", "bad.tacozip"] {
+            assert!(!place.join(refused).exists(), "{name}: {refused} was written");
+        }
+    }
+}
+
+#[test]
+fn what_was_saved_is_the_sample() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let file = workspace.path("build.json");
+    fs::copy(tests_folder().join("replays/build.json"), &file).expect("a copy");
+    workspace.studio(["replay".as_ref(), file.as_os_str()]).expect_code(0);
+    let read = |path: &str| fs::read(workspace.path(path)).expect("a file");
+    assert_eq!(read("out/after.tif"), read("scenes/scene_10/after.tif"));
+}
+
+#[test]
+fn an_expectation_that_does_not_hold_fails_with_its_line() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    let cases = [
+        (r#"[{"command": "new"}, {"command": "new", "expect": {"rows": [4]}}]"#, "line 2", "rows"),
+        (r#"[{"command": "new", "expect": {"error": "trouble"}}]"#, "line 1", "it worked"),
+        (r#"[{"command": "undo"}]"#, "line 1", "no draft is open"),
+        (r#"[{"command": "undo", "expect": {"error": "something else"}}]"#, "line 1", "something else"),
+        (r#"[{"command": "new"}, {"command": "validate", "expect": {"rules": []}}]"#, "line 2", "COL-2"),
+        (r#"[{"command": "new", "expect": {"collection": {"id": "x"}}}]"#, "line 1", "id"),
+        (r#"[{"command": "new", "expect": {"result": []}}]"#, "line 1", "no rows"),
+        (r#"[{"command": "dance"}]"#, "commands.json", "dance"),
+        (r#"[{"command": "new", "expect": {"row": [1]}}]"#, "commands.json", "row"),
+        ("{", "commands.json", "not a list of commands"),
+    ];
+    for (commands, place, says) in cases {
+        let file = workspace.write("commands.json", commands);
+        let ran = workspace.studio(["replay".as_ref(), file.as_os_str()]).expect_code(2);
+        assert!(ran.stderr.contains(place) && ran.stderr.contains(says), "{commands} gave {ran}");
+    }
+}
