@@ -19,7 +19,7 @@ use super::theme::{self, Theme};
 use super::view_state::ViewState;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::jobs::{Job, Jobs};
-use crate::studio::{Command, Studio};
+use crate::studio::{Command, RowRef, Studio};
 
 /// The application behind the window.
 pub struct App {
@@ -116,6 +116,11 @@ impl App {
     /// Runs a command of the studio, as panels do.
     pub fn command(&mut self, command: Command) {
         self.asks.push(Ask::Run(command));
+    }
+
+    /// Selects a sample everywhere, as a click on its row does.
+    pub fn select(&mut self, at: Option<RowRef>) {
+        self.asks.push(Ask::Select(at));
     }
 
     /// Brings a panel to the front.

@@ -37,7 +37,7 @@ impl App {
             Ask::Run(command) => self.run_command(command),
             Ask::Do(action) => self.perform(ctx, action),
             Ask::Pick(wish) => self.pick(ctx, wish),
-            Ask::Select(at) => self.select(at),
+            Ask::Select(at) => self.select_now(at),
             Ask::Take(paths) => self.take(paths),
             Ask::Copy(text) => {
                 ctx.copy_text(text);
@@ -267,8 +267,12 @@ impl App {
             Picked::Waiting if picker.is_slow() => self.dialogs.slow_picker(wish),
             Picked::Waiting => {}
             Picked::Nothing => {
+                let instant = picker.was_instant();
                 self.picker = None;
                 self.dialogs.picker_closed();
+                if instant && !self.dialogs.is_open() {
+                    self.dialogs.open(Dialog::path(wish));
+                }
             }
             Picked::Paths(paths) => {
                 self.picker = None;
@@ -309,7 +313,7 @@ impl App {
     }
 
     /// Selects a sample in every panel.
-    fn select(&mut self, at: Option<RowRef>) {
+    fn select_now(&mut self, at: Option<RowRef>) {
         self.session.selected = at;
         let (Some(document), Some(at)) = (self.studio.document(), at) else { return };
         self.session.tree.show(document, at);

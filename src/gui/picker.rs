@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 /// After this long without an answer the window offers to type the path.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Nobody closes a dialog within this time.
+const INSTANT: Duration = Duration::from_millis(400);
+
 /// What to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
@@ -63,6 +66,11 @@ impl Picker {
     /// True when the desktop is slow to answer: the window then offers to type the path.
     pub fn is_slow(&self) -> bool {
         self.since.elapsed() > PATIENCE
+    }
+
+    /// True for an answer that came faster than a person can give one: there is no dialog on this desktop.
+    pub fn was_instant(&self) -> bool {
+        self.since.elapsed() < INSTANT
     }
 
     /// The answer, if there is one.

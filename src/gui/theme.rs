@@ -314,6 +314,7 @@ pub fn style(t: &Tokens) -> Style {
     spacing.icon_width_inner = 8.0;
     spacing.icon_spacing = 6.0;
     spacing.combo_height = 320.0;
+    spacing.menu_width = 260.0;
     spacing.tooltip_width = 320.0;
     spacing.scroll = ScrollStyle {
         bar_width: 6.0,

@@ -113,3 +113,44 @@ fn a_problem_leads_to_its_place() {
     let field = harness.get_by_role_and_label(egui::accesskit::Role::MultilineTextInput, "description");
     assert!(field.is_focused(), "the form is in front, the cursor in the field");
 }
+
+#[test]
+fn every_fixture_opens_or_says_why_not() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut harness = app(egui::Theme::Dark);
+    // Ids in Japanese: the window gets such fonts from the system, a harness has none.
+    harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
+    let mut opened = 0;
+    for kind in ["golden", "broken"] {
+        for set in std::fs::read_dir(fixtures.join(kind)).expect("fixtures") {
+            let set = set.expect("a fixture").path();
+            let parts = std::fs::read_dir(&set).into_iter().flatten().map(|part| part.expect("a part").path());
+            for part in parts.filter(|part| part.extension().is_none_or(|ending| ending != "json" && ending != "md")) {
+                harness.state_mut().command(Command::Close);
+                settle(&mut harness);
+                let before = harness.state().studio().log_lines().len();
+                take(&mut harness, vec![part.clone()]);
+                let Some(document) = harness.state().studio().document() else {
+                    assert!(harness.state().studio().log_lines().len() > before, "{} neither opened nor said why", part.display());
+                    continue;
+                };
+                opened += 1;
+                let last = document.tree().levels.len().saturating_sub(1);
+                for pane in [Pane::Table, Pane::Preview, Pane::Sample, Pane::Collection, Pane::Problems, Pane::Log] {
+                    harness.state_mut().show_pane(pane);
+                    settle(&mut harness);
+                }
+                // A sample of the deepest level, with its picture.
+                if document_rows(&harness, last) > 0 {
+                    harness.state_mut().select(Some(RowRef { level: last, row: 0 }));
+                    settle(&mut harness);
+                }
+            }
+        }
+    }
+    assert!(opened >= 10, "only {opened} fixtures opened");
+}
+
+fn document_rows(harness: &super::support::Window, level: usize) -> usize {
+    harness.state().studio().document().map_or(0, |document| document.rows(level))
+}

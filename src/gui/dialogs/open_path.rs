@@ -86,6 +86,7 @@ pub fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
         if cx.remembered.recent.is_empty() {
             ui.label(RichText::new("Datasets that you open are listed here.").text_style(text_style("small12")).color(t.tx2));
         }
+        ui.spacing_mut().menu_width = ui.available_width();
         for recent in &cx.remembered.recent {
             let path = intake::shown(&recent.path);
             let text = format!("{}   {path}", recent.title);

@@ -12,7 +12,7 @@ pub fn menu_entry(ui: &mut Ui, icon: &str, text: &str, keys: &str, blocked: Opti
     let wanted =
         26.0 + width(text, font::regular(12.0)) + if keys.is_empty() { 12.0 } else { 36.0 + width(keys, font::mono(11.0)) };
     let sense = if blocked.is_none() { Sense::click() } else { Sense::hover() };
-    let (rect, response) = ui.allocate_exact_size(vec2(wanted.max(ui.available_width()).max(180.0), 24.0), sense);
+    let (rect, response) = ui.allocate_exact_size(vec2(wanted.max(ui.available_width().min(ui.spacing().menu_width)), 24.0), sense);
     let enabled = blocked.is_none() && ui.is_enabled();
     response.widget_info(|| WidgetInfo::labeled(Role::MenuItem, enabled, text));
     if enabled && (response.hovered() || response.has_focus()) {
