@@ -1,8 +1,11 @@
 //! The main screens in both themes: they draw, every control has a name, and TACO_STUDIO_SHEETS keeps pictures of them.
 
 use egui_kittest::kittest::Queryable;
+use taco_studio::draft::Edit;
 use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
+use taco_studio::model::NodePath;
+use taco_studio::studio::{Command, RowRef};
 
 use super::support::{app, click, picture, sample, settle, take};
 
@@ -31,6 +34,15 @@ fn screens_draw_in_both_themes() {
         picture(&mut harness, &format!("query-{word}"));
         harness.state_mut().act(Action::EditCopy);
         settle(&mut harness);
+        let faults = [
+            Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+            Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+            Edit::Rename { sample: NodePath(vec![9]), id: "minho:0002".into() },
+        ];
+        for edit in faults {
+            harness.state_mut().command(Command::Edit { edit });
+        }
+        settle(&mut harness);
         let id = harness.get_by_role_and_label(egui::accesskit::Role::TextInput, "id");
         id.focus();
         harness.step();
@@ -38,11 +50,13 @@ fn screens_draw_in_both_themes() {
         settle(&mut harness);
         harness.state_mut().show_pane(Pane::Table);
         settle(&mut harness);
-        harness.get_by_role_and_label(egui::accesskit::Role::Row, "ebro_0001").click();
+        harness.state_mut().select(Some(RowRef { level: 1, row: 15 }));
         settle(&mut harness);
         picture(&mut harness, &format!("build-{word}"));
-        harness.state_mut().act(Action::Undo);
-        settle(&mut harness);
+        for _ in 0..4 {
+            harness.state_mut().act(Action::Undo);
+            settle(&mut harness);
+        }
         harness.state_mut().act(Action::Write);
         settle(&mut harness);
         picture(&mut harness, &format!("write-{word}"));
