@@ -8,6 +8,7 @@ use std::time::Duration;
 use taco_studio::container::{Assembly, Physical, open, read_asset};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, SampleKind};
+use taco_studio::table::{ParquetSlice, TableHead};
 use taco_studio::{query, studio, validate};
 
 use crate::rules::{Files, Good};
@@ -136,7 +137,9 @@ fn use_it(path: &Path) {
     }
     let _ = Assembly::of_reader(reader.as_ref(), &ctx);
     if let Ok(tables) = studio::tables_of(reader.as_ref(), &ctx) {
-        let _ = query::run_sql(&tables, "SELECT * FROM level0 LIMIT 10", None, &ctx);
+        for level in ["level0", "level1"] {
+            let _ = query::run_sql(&tables, &format!("SELECT * FROM {level}"), None, &ctx);
+        }
     }
 }
 
@@ -232,6 +235,31 @@ fn damaged_folders_are_survived() {
         files.write_folder(folder);
         (folder.to_owned(), format!("{name}: {what}"))
     });
+}
+
+#[test]
+fn a_table_that_the_decoder_panics_at_is_a_finding_and_no_panic() {
+    let good = Good::new();
+    let name = "METADATA/level1.parquet";
+    let whole = std::fs::read(good.folder.join(name)).expect("a table");
+    let panics = |bytes: &[u8]| {
+        let slice = ParquetSlice::from_bytes(bytes.to_vec().into());
+        let outcome = TableHead::read(slice).and_then(|head| head.decode(&JobContext::default()));
+        outcome.is_err_and(|error| error.to_string().contains("stopped unexpectedly"))
+    };
+    let mutant = (4..whole.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))).map(|(at, bit)| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << bit;
+        bytes
+    });
+    let Some(bytes) = mutant.into_iter().find(|bytes| panics(bytes)) else {
+        panic!("no bit of {name} makes the decoder panic any more: this test can go");
+    };
+    std::fs::write(good.folder.join(name), bytes).expect("a table");
+    let ran = good.workspace.studio(["validate".as_ref(), good.folder.as_os_str()]).expect_code(1);
+    assert!(ran.stdout.contains("META-2") && ran.stderr.is_empty(), "{ran}");
+    let query = ["query".as_ref(), good.folder.as_os_str(), "SELECT id FROM level1".as_ref()];
+    good.workspace.studio(query).expect_code(2);
 }
 
 fn damage_file(name: &str, bytes: &mut Vec<u8>, random: &mut Random) -> String {

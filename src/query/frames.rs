@@ -52,6 +52,8 @@ fn parquet_bytes(tables: &Tables, level: usize, ctx: &JobContext) -> Result<Vec<
     let readable = tables.stored_columns(level).iter().all(|field| plain_type(&field.dtype).is_none());
     match &tables.levels[level] {
         Level::Parquet(head) if readable => {
+            // Polars trusts pages that it should not: damaged ones end its threads with a panic, or worse.
+            head.verify(ctx)?;
             let bytes = head.slice().bytes();
             let bytes = bytes
                 .map_err(|error| Error::new(crate::error::Kind::Io, format!("level {level} could not be read")).because(error))?;

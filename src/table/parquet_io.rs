@@ -1,8 +1,10 @@
 //! Reading and writing Parquet. A footer is read without the pages; a broken file gives an error, never a panic.
 
+use std::cell::Cell;
 use std::io::Read;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 
 use arrow::array::{ArrayRef, RecordBatch, make_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -111,6 +113,8 @@ impl Read for SliceReader {
 pub struct TableHead {
     slice: ParquetSlice,
     metadata: ArrowReaderMetadata,
+    /// Every page was decoded once.
+    sound: Arc<AtomicBool>,
 }
 
 impl TableHead {
@@ -124,7 +128,7 @@ impl TableHead {
             return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
         }
         check_chunks(&metadata, slice.size)?;
-        Ok(Self { slice, metadata })
+        Ok(Self { slice, metadata, sound: Arc::default() })
     }
 
     /// Number of rows that the footer states.
@@ -149,6 +153,22 @@ impl TableHead {
 
     /// Decodes the named columns only, in file order; names that the file lacks are left out.
     pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
+        let mut batches = Vec::new();
+        let schema = self.scan(columns, ctx, &mut |batch| batches.push(batch))?;
+        Ok(LevelTable::new(schema, batches))
+    }
+
+    /// An error unless every page decodes. Done once for each file, and for nothing where it was decoded before: for readers
+    /// that trust what they read.
+    pub fn verify(&self, ctx: &JobContext) -> Result<()> {
+        if self.sound.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.scan(None, ctx, &mut |_| {}).map(|_| ())
+    }
+
+    /// Hands over batch after batch; gives the schema of the batches.
+    fn scan(&self, columns: Option<&[&str]>, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch)) -> Result<SchemaRef> {
         guarded("reading the Parquet pages", || {
             let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), self.metadata.clone());
             if let Some(columns) = columns {
@@ -159,19 +179,21 @@ impl TableHead {
             }
             let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
             let schema = arrow::array::RecordBatchReader::schema(&reader);
-            let mut batches = Vec::new();
             let mut rows = 0;
             for batch in reader {
                 ctx.check()?;
                 let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
                 rows += batch.num_rows();
                 ctx.step(batch.num_rows() as u64);
-                batches.push(batch);
+                sink(batch);
             }
             if rows != self.rows() {
                 return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
             }
-            Ok(LevelTable::new(schema, batches))
+            if columns.is_none() {
+                self.sound.store(true, Ordering::Relaxed);
+            }
+            Ok(schema)
         })
     }
 }
@@ -195,9 +217,26 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
     Ok(())
 }
 
-/// Damaged files reach corners of the decoder that panic; that is a damaged file, not the end of the program.
+thread_local! {
+    /// True while this thread is inside [`guarded`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Damaged files reach corners of the decoder that panic; that is a damaged file, not the end of the program, and the error
+/// says so: nothing else is printed.
 fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    match std::panic::catch_unwind(AssertUnwindSafe(work)) {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| match GUARDED.try_with(Cell::get) {
+            Ok(true) => tracing::debug!("caught: {panic}"),
+            _ => print(panic),
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    match outcome {
         Ok(outcome) => outcome,
         Err(panic) => Err(Error::format("the Parquet data is damaged").because(panic_error(what, panic.as_ref()))),
     }
