@@ -22,6 +22,10 @@ use crate::jobs::{JobContext, panic_error};
 
 /// More rows than this are refused: row numbers are 32-bit in the tree, and a broken footer may claim anything.
 const ROWS_MAX: i64 = u32::MAX as i64 - 1;
+/// Rows for each byte of a file, and rows that any file may have: ids take more room than that, so a footer that claims more
+/// would only fill the memory.
+const ROWS_PER_BYTE: u64 = 64;
+const ROWS_FREE: u64 = 1 << 20;
 /// Rows decoded at a time: the writer's row group.
 const BATCH_ROWS: usize = 65_536;
 
@@ -126,6 +130,9 @@ impl TableHead {
         let rows = metadata.metadata().file_metadata().num_rows();
         if !(0..=ROWS_MAX).contains(&rows) {
             return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
+        }
+        if rows as u64 > ROWS_FREE.max(slice.size.saturating_mul(ROWS_PER_BYTE)) {
+            return Err(Error::format(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size)));
         }
         check_chunks(&metadata, slice.size)?;
         Ok(Self { slice, metadata, sound: Arc::default() })
@@ -378,6 +385,29 @@ mod tests {
         assert_eq!(crate::model::dtype_name(&table.fields()[1].dtype), "list<element: double>");
         assert_eq!(table.text(0, 0), "a");
         assert!(table.value(1, 1).is_null());
+    }
+
+    #[test]
+    fn a_few_bytes_that_unfold_to_millions_of_rows_are_refused() {
+        let nulls: ArrayRef = arrow::array::new_null_array(&DataType::Int64, 3 << 20);
+        let batch = RecordBatch::try_from_iter_with_nullable([("id", nulls, true)]).expect("is a batch");
+        let options = ParquetOptions { row_group_rows: 4 << 20, ..ParquetOptions::local() };
+        let bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
+        let error = TableHead::read(ParquetSlice::from_bytes(bytes.into())).map(|_| ()).expect_err("is refused");
+        assert!(error.to_string().contains("3145728 rows"), "{error}");
+    }
+
+    #[test]
+    fn column_chunks_outside_the_file_are_refused() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..5000i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D))));
+        let batch = RecordBatch::try_from_iter([("id", numbers)]).expect("is a batch");
+        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        // The same footer, with less in front of it.
+        let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().expect("four bytes")) as usize;
+        let tail = &bytes[bytes.len() - 8 - footer..];
+        let error = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(tail))).map(|_| ());
+        let error = error.expect_err("is refused");
+        assert!(error.to_string().contains("outside the file"), "{error}");
     }
 
     #[test]
