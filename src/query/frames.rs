@@ -53,7 +53,10 @@ fn parquet_bytes(tables: &Tables, level: usize, ctx: &JobContext) -> Result<Vec<
     match &tables.levels[level] {
         Level::Parquet(head) if readable => {
             // Polars trusts pages that it should not: damaged ones end its threads with a panic, or worse.
-            head.verify(ctx)?;
+            head.verify(ctx).map_err(|error| match error.is_cancelled() {
+                true => error,
+                false => Error::format(format!("level {level} can't be queried")).because(error),
+            })?;
             let bytes = head.slice().bytes();
             let bytes = bytes
                 .map_err(|error| Error::new(crate::error::Kind::Io, format!("level {level} could not be read")).because(error))?;
