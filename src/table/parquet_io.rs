@@ -12,9 +12,11 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::LevelTable;
 use crate::error::{Error, Result};
@@ -117,8 +119,16 @@ impl Read for SliceReader {
 pub struct TableHead {
     slice: ParquetSlice,
     metadata: ArrowReaderMetadata,
+    known: Arc<Known>,
+}
+
+/// What was found out about a file's pages.
+#[derive(Default)]
+struct Known {
     /// Every page was decoded once.
-    sound: Arc<AtomicBool>,
+    decoded: AtomicBool,
+    /// The pages hold as many values as the footer says, too.
+    sound: AtomicBool,
 }
 
 impl TableHead {
@@ -135,7 +145,7 @@ impl TableHead {
             return Err(Error::format(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size)));
         }
         check_chunks(&metadata, slice.size)?;
-        Ok(Self { slice, metadata, sound: Arc::default() })
+        Ok(Self { slice, metadata, known: Arc::default() })
     }
 
     /// Number of rows that the footer states.
@@ -165,13 +175,43 @@ impl TableHead {
         Ok(LevelTable::new(schema, batches))
     }
 
-    /// An error unless every page decodes. Done once for each file, and for nothing where it was decoded before: for readers
-    /// that trust what they read.
+    /// An error unless every page decodes and holds what the footer says: for readers that trust what they read. Done once
+    /// for each file; decoding that was done before is not done again.
     pub fn verify(&self, ctx: &JobContext) -> Result<()> {
-        if self.sound.load(Ordering::Relaxed) {
+        if self.known.sound.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.scan(None, ctx, &mut |_| {}).map(|_| ())
+        if !self.known.decoded.load(Ordering::Relaxed) {
+            self.scan(None, ctx, &mut |_| {})?;
+        }
+        guarded("reading the headers of the Parquet pages", || self.count_values(ctx))?;
+        self.known.sound.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Compares the values that the pages announce with the footer's numbers. Our decoder stops where it has enough.
+    fn count_values(&self, ctx: &JobContext) -> Result<()> {
+        let slice = Arc::new(self.slice.clone());
+        for group in self.metadata.metadata().row_groups() {
+            let rows = usize::try_from(group.num_rows()).unwrap_or_default();
+            for chunk in group.columns() {
+                ctx.check()?;
+                let mut pages = SerializedPageReader::new(slice.clone(), chunk, rows, None).map_err(|error| damaged(&error))?;
+                let mut values = 0;
+                while let Some(page) = pages.peek_next_page().map_err(|error| damaged(&error))? {
+                    values += if page.is_dict { 0 } else { page.num_levels.unwrap_or_default() as i64 };
+                    pages.skip_next_page().map_err(|error| damaged(&error))?;
+                }
+                // Only lists have more values than rows.
+                let flat = chunk.column_descr().max_rep_level() == 0;
+                if values != chunk.num_values() || (flat && values != group.num_rows()) {
+                    let (name, said) = (chunk.column_path().string(), chunk.num_values());
+                    let message = format!("the pages of {name} hold {values} values, the Parquet footer says {said}");
+                    return Err(Error::format(message));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Hands over batch after batch; gives the schema of the batches.
@@ -198,7 +238,7 @@ impl TableHead {
                 return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
             }
             if columns.is_none() {
-                self.sound.store(true, Ordering::Relaxed);
+                self.known.decoded.store(true, Ordering::Relaxed);
             }
             Ok(schema)
         })
@@ -384,6 +424,7 @@ mod tests {
         let table = head.decode(&JobContext::default()).expect("decodes");
         assert_eq!(crate::model::dtype_name(&table.fields()[1].dtype), "list<element: double>");
         assert_eq!(table.text(0, 0), "a");
+        head.verify(&JobContext::default()).expect("is sound");
         assert!(table.value(1, 1).is_null());
     }
 
@@ -408,6 +449,22 @@ mod tests {
         let error = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(tail))).map(|_| ());
         let error = error.expect_err("is refused");
         assert!(error.to_string().contains("outside the file"), "{error}");
+    }
+
+    #[test]
+    fn a_footer_and_pages_that_disagree_are_not_sound() {
+        let (schema, batch) = sample();
+        let whole = write_parquet(&schema, &[batch], &ParquetOptions::local()).expect("writes");
+        let footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().expect("four bytes")) as usize;
+        let lenient =
+            (whole.len() - 8 - footer..whole.len() - 8).flat_map(|at| (0..8).map(move |bit| (at, bit))).find(|&(at, bit)| {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1 << bit;
+                let Ok(head) = TableHead::read(ParquetSlice::from_bytes(bytes.into())) else { return false };
+                let decodes = head.decode(&JobContext::default()).is_ok();
+                decodes && head.verify(&JobContext::default()).is_err_and(|error| error.to_string().contains("the pages of"))
+            });
+        assert!(lenient.is_some(), "the decoder finds out about every footer: counting is not needed any more");
     }
 
     #[test]
