@@ -43,7 +43,6 @@ impl App {
                 ctx.copy_text(text);
                 self.toast = Some(Toast::new(true, "Copied"));
             }
-            Ask::Tell(toast) => self.toast = Some(toast),
             Ask::Forget(path) => {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();

@@ -8,7 +8,6 @@ use super::action::Action;
 use super::picker::Wish;
 use super::session::Session;
 use super::view_state::ViewState;
-use super::widgets::Toast;
 use crate::jobs::Jobs;
 use crate::studio::{Command, Document, RowRef, Studio};
 
@@ -26,8 +25,6 @@ pub enum Ask {
     Take(Vec<PathBuf>),
     /// Put text on the clipboard.
     Copy(String),
-    /// Show a short message.
-    Tell(Toast),
     /// Take a path off the recent list.
     Forget(PathBuf),
     /// Make and open the sample dataset.
@@ -68,11 +65,6 @@ impl<'a> Cx<'a> {
     /// What is open.
     pub fn document(&self) -> Option<&'a Document> {
         self.studio.document()
-    }
-
-    /// True when a draft is open.
-    pub fn is_draft(&self) -> bool {
-        self.document().is_some_and(|document| document.draft().is_some())
     }
 
     /// Adds a wish.

@@ -104,8 +104,9 @@ fn children(folder: &Path, depth: usize, report: &mut Imported, ctx: &JobContext
     for entry in entries {
         let path = entry.path();
         let Some(id) = text_name(&entry.file_name(), &path, report) else { continue };
-        // Follows links, so that a folder of links to scenes works; the level limit ends loops.
-        let meta = std::fs::metadata(&path).io_at("read", &path)?;
+        // Links are followed, so that a folder of links to scenes works; the level limit ends loops.
+        let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let meta = if link { std::fs::metadata(&path) } else { entry.metadata() }.io_at("read", &path)?;
         samples.extend(scan(&path, &id, &meta, depth, report, ctx)?);
     }
     Ok(samples)

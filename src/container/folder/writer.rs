@@ -92,7 +92,8 @@ fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) 
             Ok(())
         }
         small if small.size_bytes() <= WHOLE_MAX => {
-            let (bytes, _) = sources.whole(small)?;
+            let mut bytes = vec![0; small.size_bytes() as usize];
+            sources.read_into(small, &mut bytes)?;
             ctx.bytes(bytes.len() as u64);
             put(target, &bytes)
         }

@@ -1,5 +1,6 @@
 //! The ZIP container (§6.3): STORE only, TACO_HEADER at byte 0, levels and COLLECTION.json found through it.
 
+mod batches;
 mod directory;
 mod header;
 mod reader;

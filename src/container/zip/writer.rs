@@ -5,10 +5,11 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use rayon::prelude::*;
 use tempfile::SpooledTempFile;
 
+use super::batches::{Piece, for_each_piece, planned_member};
 use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeader};
 use super::records::{DosTime, Member, local_header_len, put_end};
 use crate::container::output::{PartialFile, check_space};
-use crate::container::transfer::{Piece, Sources, for_each_piece, name_sample};
+use crate::container::transfer::{Sources, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, panic_error};
@@ -18,7 +19,7 @@ const METADATA_IN_MEMORY: usize = 32 << 20;
 /// `__meta__` tables encoded at a time.
 const META_BATCH: usize = 1024;
 /// Bytes gathered before they go to the file.
-const BUFFER: usize = 1 << 20;
+const BUFFER: usize = 256 << 10;
 
 /// Writes the archive. On any error nothing is left behind.
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
@@ -72,23 +73,16 @@ fn copy_data(
     out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
     let sources = Sources::default();
     let mut members: Vec<Member> = Vec::with_capacity(plan.files.len());
-    let mut header = Vec::new();
     for_each_piece(plan, assembly, &sources, ctx, |piece| {
         match piece {
-            Piece::Batch(batch) => {
-                for whole in batch {
-                    let member = planned_member(plan, whole.index, whole.crc, whole.modified.map_or(DosTime::EPOCH, DosTime::of));
-                    header.clear();
-                    member.put_local(&mut header);
-                    out.write_all(&header).map_err(failed)?;
-                    out.write_all(&whole.bytes).map_err(failed)?;
-                    ctx.bytes(whole.bytes.len() as u64);
-                    members.push(member);
-                    ctx.step(1);
-                }
+            Piece::Run { members: run, bytes } => {
+                out.write_all(bytes).map_err(failed)?;
+                ctx.bytes(bytes.len() as u64);
+                ctx.step(run.len() as u64);
+                members.extend_from_slice(run);
             }
             Piece::Large(index) => {
-                let member = stream_large(assembly, plan, &sources, index, &mut out, ctx, &failed)?;
+                let member = stream_large(assembly, plan, &sources, *index, &mut out, ctx, &failed)?;
                 members.push(member);
                 ctx.step(1);
             }
@@ -97,11 +91,6 @@ fn copy_data(
     })?;
     out.flush().map_err(failed)?;
     Ok(members)
-}
-
-fn planned_member(plan: &BuildPlan, index: usize, crc: u32, time: DosTime) -> Member {
-    let file = &plan.files[index];
-    Member { name: file.name.clone(), local: file.local, size: file.size, crc, time }
 }
 
 /// A file too large to hold: its CRC is known only after its bytes, so the local header is written again.

@@ -1,0 +1,136 @@
+//! The data of a ZIP in runs: small files are read in parallel straight to their place in a buffer that is written in one go,
+//! local headers included; large files go through alone. A few buffers go round, so memory does not grow with the dataset.
+
+use std::ops::Range;
+use std::sync::mpsc::{channel, sync_channel};
+
+use rayon::prelude::*;
+
+use super::records::{DosTime, Member};
+use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
+use crate::container::{Assembly, BuildPlan};
+use crate::error::Result;
+use crate::jobs::{JobContext, panic_error};
+
+/// Bytes in one run: few enough that what was read is still in the processor's cache when it is written. Three runs are alive
+/// at the most: being read, waiting, being written.
+const RUN_BYTES: u64 = 2 << 20;
+
+/// What comes next in plan order.
+pub enum Piece {
+    /// Small files that follow one another.
+    Run {
+        /// Their members, in order.
+        members: Vec<Member>,
+        /// Local headers and data, as they go into the archive.
+        bytes: Vec<u8>,
+    },
+    /// A large file at this place in the plan: stream it.
+    Large(usize),
+}
+
+/// Gives every planned file to `write`, in plan order, while the next ones are being read.
+pub fn for_each_piece(
+    plan: &BuildPlan,
+    assembly: &Assembly,
+    sources: &Sources,
+    ctx: &JobContext,
+    mut write: impl FnMut(&Piece) -> Result<()>,
+) -> Result<()> {
+    let (sender, receiver) = sync_channel::<Result<Piece>>(1);
+    let (give_back, used) = channel::<Vec<u8>>();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            for planned in pieces(plan) {
+                let piece = match planned {
+                    Planned::Large(index) => Ok(Piece::Large(index)),
+                    Planned::Run(range) => read_run(plan, assembly, sources, ctx, range, used.try_recv().unwrap_or_default()),
+                };
+                let stop = piece.is_err();
+                // The writer has stopped when nobody receives; its own error is the one that counts.
+                if sender.send(piece).is_err() || stop {
+                    return;
+                }
+            }
+        });
+        for piece in &receiver {
+            ctx.check()?;
+            let piece = piece?;
+            write(&piece)?;
+            if let Piece::Run { bytes, .. } = piece {
+                // The reader may be through already; then nobody wants the buffer.
+                let _ = give_back.send(bytes);
+            }
+        }
+        drop(receiver);
+        reader.join().map_err(|panic| panic_error("reading the samples", panic.as_ref()))
+    })
+}
+
+fn read_run(
+    plan: &BuildPlan,
+    assembly: &Assembly,
+    sources: &Sources,
+    ctx: &JobContext,
+    range: Range<usize>,
+    mut bytes: Vec<u8>,
+) -> Result<Piece> {
+    let files = &plan.files[range.clone()];
+    let start = files.first().map_or(0, |file| file.local);
+    let end = plan.files.get(range.end).map_or(plan.data_end, |file| file.local);
+    bytes.resize((end - start) as usize, 0);
+    let mut places = Vec::with_capacity(files.len());
+    let mut rest = bytes.as_mut_slice();
+    for (offset, file) in files.iter().enumerate() {
+        let next = files.get(offset + 1).map_or(end, |next| next.local);
+        let (place, after) = rest.split_at_mut((next - file.local) as usize);
+        places.push((range.start + offset, place));
+        rest = after;
+    }
+    let members = places
+        .into_par_iter()
+        .with_min_len(4)
+        .map(|(index, place)| {
+            ctx.check()?;
+            let file = &plan.files[index];
+            let (header, data) = place.split_at_mut(place.len() - file.size as usize);
+            let read = sources.read_into(plan.source(assembly, file), data);
+            let modified = read.map_err(|error| name_sample(error, assembly, plan, index))?;
+            let time = modified.map_or(DosTime::EPOCH, DosTime::of);
+            let member = planned_member(plan, index, crc32fast::hash(data), time);
+            let mut record = Vec::with_capacity(header.len());
+            member.put_local(&mut record);
+            header.copy_from_slice(&record);
+            Ok(member)
+        })
+        .collect::<Result<_>>()?;
+    Ok(Piece::Run { members, bytes })
+}
+
+/// The member that a planned file becomes.
+pub fn planned_member(plan: &BuildPlan, index: usize, crc: u32, time: DosTime) -> Member {
+    let file = &plan.files[index];
+    Member { name: file.name.clone(), local: file.local, size: file.size, crc, time }
+}
+
+enum Planned {
+    Run(Range<usize>),
+    Large(usize),
+}
+
+fn pieces(plan: &BuildPlan) -> impl Iterator<Item = Planned> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let first = plan.files.get(at)?;
+        if first.size > WHOLE_MAX {
+            at += 1;
+            return Some(Planned::Large(at - 1));
+        }
+        let start = at;
+        while plan.files.get(at).is_some_and(|file| file.size <= WHOLE_MAX && (at == start || file.local - first.local < RUN_BYTES))
+        {
+            at += 1;
+        }
+        Some(Planned::Run(start..at))
+    })
+}
