@@ -130,20 +130,38 @@ fn pixel(seed: u32, flooded: bool, column: usize, row: usize) -> Pixel {
     let relief = noise(seed.wrapping_add(11), x * 5.0, y * 5.0);
     let width = if flooded { 0.045 + 0.13 * (0.72 - relief).max(0.0) } else { 0.026 + 0.012 * relief };
     let grain = noise(seed.wrapping_add(23), x * 48.0, y * 48.0);
+    let mix = |a: [f64; 4], b: [f64; 4], t: f64| std::array::from_fn(|i| a[i] + (b[i] - a[i]) * t);
     if distance < width {
-        let silt = if flooded { 430.0 } else { 90.0 };
+        // Clear water is dark; a flood carries silt, most of it at the banks.
         let depth = 1.0 - distance / width;
-        let bands = [620.0 + silt * 0.5, 700.0 + silt * 0.9, 480.0 + silt * 1.3, 260.0 + silt * 0.25];
-        return Pixel { bands: bands.map(|band| band - 140.0 * depth + 70.0 * grain), water: true };
+        let (clear, silt) = ([420.0, 460.0, 330.0, 160.0], [900.0, 1_230.0, 1_420.0, 420.0]);
+        let muddy = if flooded { 0.95 - 0.5 * depth } else { 0.25 - 0.25 * depth };
+        let bands: [f64; 4] = mix(clear, silt, muddy);
+        return Pixel { bands: bands.map(|band| band * (0.93 + 0.14 * grain)), water: true };
     }
-    // Fields: a jittered grid, each cell with a crop of its own; hills far from the river.
-    let cell = |v: f64, shift: f64| ((v + 0.03 * relief) * 15.0 + shift).floor();
-    let crop = noise(seed.wrapping_add(37), cell(x, 0.0) * 3.7 + 0.5, cell(y, x * 1.5) * 5.3 + 0.5);
-    let hill = ((distance - 0.27) * 5.0).clamp(0.0, 1.0) * (0.4 + relief);
-    let green = (0.25 + 0.75 * crop) * (1.0 - 0.55 * hill) * if flooded { 0.86 } else { 1.0 };
-    let bare = 1.0 - green;
-    let shade = 0.8 + 0.35 * relief + 0.12 * grain;
-    let bands = [410.0 + 620.0 * bare, 640.0 + 640.0 * bare + 190.0 * green, 420.0 + 1_250.0 * bare, 1_650.0 + 2_500.0 * green];
+    // Fields: a jittered grid, each cell with a crop of its own, from dark green to dry straw.
+    let (u, v) = ((x + 0.35 * y + 0.02 * relief) * 19.0, (y - 0.22 * x + 0.02 * relief) * 26.0);
+    let crop = noise(seed.wrapping_add(37), u.floor() * 3.7 + 0.5, v.floor() * 5.3 + 0.5);
+    let dry = ((crop - 0.5) * 2.6 + 0.42).clamp(0.0, 1.0) * if flooded { 0.9 } else { 1.0 };
+    let (leaf, straw) = ([470.0, 860.0, 560.0, 4_100.0], [1_050.0, 1_480.0, 1_820.0, 2_500.0]);
+    let mut bands: [f64; 4] = mix(leaf, straw, dry);
+    // Tracks between the fields, woods on the hills, a village on either bank. Without woods and roofs no band would hold its darkest and
+    // brightest, and a stretch by percentiles would give false colours.
+    let edge = u.fract().min(1.0 - u.fract()).min(v.fract().min(1.0 - v.fract()));
+    if edge < 0.05 {
+        bands = mix(bands, [900.0, 1_150.0, 1_250.0, 2_300.0], 0.5);
+    }
+    let slope = noise(seed.wrapping_add(51), x * 9.0, y * 9.0);
+    let hill = ((distance - 0.22) * 4.0).clamp(0.0, 1.0) * (0.35 + relief);
+    let wood = ((hill - 0.42) * 7.0).clamp(0.0, 1.0);
+    bands = mix(bands, [380.0, 640.0, 420.0, 3_000.0].map(|band: f64| band * (0.35 + 1.1 * slope)), wood);
+    let middle = 0.2 + 0.6 * noise(seed.wrapping_add(67), 0.5, 0.5);
+    let village = ((distance - 0.24) / 0.075).powi(2) + ((y - middle) / 0.12).powi(2) < 0.1 + 1.9 * slope * slope.sqrt();
+    if village && grain > 0.4 {
+        let roof = noise(seed.wrapping_add(79), x * 90.0, y * 90.0);
+        bands = mix(bands, [1_950.0, 2_100.0, 2_300.0, 2_700.0], (0.2 + 1.1 * roof).min(1.0));
+    }
+    let shade = 0.82 + 0.24 * relief + 0.14 * grain;
     Pixel { bands: bands.map(|band| band * shade), water: false }
 }
 
