@@ -29,7 +29,7 @@ use crate::model::Report;
 const LOG_KEPT: usize = 2000;
 
 /// What a job hands over when it is done: applied to the studio on the thread that polls.
-pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Event + Send>;
+pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Result<Event> + Send>;
 
 /// One line of the log.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl Studio {
                     for warning in job.progress().warnings {
                         self.log(false, warning);
                     }
-                    return Ok(outcome?(self));
+                    return outcome?(self);
                 }
             }
         }
@@ -165,11 +165,12 @@ impl Studio {
         for warning in job.progress().warnings {
             self.log(false, format!("{}: {warning}", job.label()));
         }
-        match outcome {
-            Ok(finish) => {
-                self.log(false, format!("{} took {:.1} s", job.label(), job.elapsed().as_secs_f32()));
-                finish(self)
-            }
+        let applied = outcome.and_then(|finish| {
+            self.log(false, format!("{} took {:.1} s", job.label(), job.elapsed().as_secs_f32()));
+            finish(self)
+        });
+        match applied {
+            Ok(event) => event,
             Err(error) if error.is_cancelled() => {
                 self.log(false, format!("{} was cancelled; nothing was changed", job.label()));
                 Event::Cancelled { job: job.id(), label: job.label().to_owned() }

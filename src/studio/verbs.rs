@@ -40,7 +40,7 @@ impl Studio {
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.show(Document::Opened(open));
                 studio.report = Arc::new(notes);
-                Event::DocumentChanged
+                Ok(Event::DocumentChanged)
             }) as Finish)
         }))
     }
@@ -52,7 +52,7 @@ impl Studio {
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
                 studio.check_live();
-                Event::DocumentChanged
+                Ok(Event::DocumentChanged)
             }) as Finish)
         }))
     }
@@ -72,12 +72,9 @@ impl Studio {
             if let Some(table) = table {
                 join_metadata(&mut incoming, &table, ctx)?;
             }
-            Ok(Box::new(move |studio: &mut Studio| match studio.insert_imported(incoming, into) {
-                Ok(()) => Event::Imported(report),
-                Err(error) => {
-                    studio.log(true, error.report());
-                    Event::None
-                }
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.insert_imported(incoming, into)?;
+                Ok(Event::Imported(report))
             }) as Finish)
         }))
     }
@@ -169,7 +166,7 @@ impl Studio {
         let reader = self.need_opened()?.reader.clone();
         Ok(self.start(&format!("Read level {level}"), move |ctx| {
             reader.levels().table(level, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Event::LevelReady(level)) as Finish)
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::LevelReady(level))) as Finish)
         }))
     }
 
@@ -196,14 +193,14 @@ impl Studio {
         let reader = self.need_opened()?.reader.clone();
         Ok(self.start("Run the query", move |ctx| {
             let result = Arc::new(query::run_sql(&tables_of(reader.as_ref(), ctx)?, &sql, limit, ctx)?);
-            Ok(Box::new(move |_: &mut Studio| Event::Queried(result)) as Finish)
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Queried(result))) as Finish)
         }))
     }
 
     pub(super) fn preview(&mut self, request: PreviewRequest) -> Result<Outcome> {
         Ok(self.start("Read the raster", move |ctx| {
             let image = raster::preview(&request, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Event::Previewed(Arc::new((request, image)))) as Finish)
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Previewed(Arc::new((request, image))))) as Finish)
         }))
     }
 
@@ -218,7 +215,7 @@ impl Studio {
                 {
                     document.draft.mark_saved();
                 }
-                Event::Written(built)
+                Ok(Event::Written(built))
             }) as Finish)
         }))
     }
@@ -226,7 +223,7 @@ impl Studio {
     pub(super) fn convert_job(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
         Ok(self.start(&format!("Convert {}", input.display()), move |ctx| {
             let built = convert(&input, &options, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Event::Written(built)) as Finish)
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
     }
 
@@ -246,7 +243,7 @@ impl Studio {
                 (None, None) => return Err(Error::usage("nothing is open")),
             };
             export_asset(&asset, &target, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Event::Saved(target)) as Finish)
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(target))) as Finish)
         }))
     }
 
@@ -274,7 +271,7 @@ fn not_a_draft() -> Error {
 fn show_report(report: Report) -> Finish {
     Box::new(move |studio: &mut Studio| {
         studio.report = Arc::new(report);
-        Event::Validated
+        Ok(Event::Validated)
     })
 }
 
