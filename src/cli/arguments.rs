@@ -8,7 +8,7 @@ use crate::container::Format;
 
 /// Build, check, write, open and explore TACO datasets. Without a command the window opens on PATH….
 #[derive(Debug, Parser)]
-#[command(name = "taco-studio", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(name = "taco-studio", version, subcommand_precedence_over_arg = true)]
 pub struct Arguments {
     /// What to do without a window.
     #[command(subcommand)]
@@ -175,4 +175,17 @@ pub enum Verb {
         /// Samples.
         samples: u32,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_may_stand_before_a_command() {
+        let parsed = Arguments::try_parse_from(["taco-studio", "-q", "sample", "here"]).expect("parses");
+        assert!(matches!(parsed.verb, Some(Verb::Sample { .. })) && parsed.quiet);
+        let parsed = Arguments::try_parse_from(["taco-studio", "--theme", "dark", "a.tacozip", "b"]).expect("parses");
+        assert!(parsed.verb.is_none() && parsed.paths.len() == 2);
+    }
 }

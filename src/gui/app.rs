@@ -13,7 +13,6 @@ use super::dock::{Contents, Pane};
 use super::panels;
 use super::picker::Picker;
 use super::run::Renderer;
-use super::scripted::Script;
 use super::session::Session;
 use super::theme::{self, Theme};
 use super::view_state::ViewState;
@@ -38,8 +37,6 @@ pub struct App {
     /// The path of the job that opens a dataset, for the recent list.
     pub(super) opening: Option<PathBuf>,
     pub(super) quitting: bool,
-    /// Commands that the environment asks to run in this window.
-    pub(super) script: Option<Script>,
     remembered: Remembered,
     drawn: bool,
     persistent: bool,
@@ -80,7 +77,6 @@ impl App {
             asks: Vec::new(),
             opening: None,
             quitting: false,
-            script: None,
             drawn: false,
             persistent: false,
             title: String::new(),
@@ -246,7 +242,6 @@ impl eframe::App for App {
         self.poll_helpers();
         self.session.jobs.refresh(self.studio.jobs());
         self.session.refresh(&self.studio, &self.jobs);
-        self.follow_script(ctx);
         // Wishes from before the first frame, and from helpers.
         self.fulfil(ctx);
         if self.is_busy() || self.picker.is_some() {

@@ -108,9 +108,6 @@ impl App {
 
     /// An error is in the log already; the toast leads there.
     fn tell_error(&mut self, error: &Error) {
-        if let Some(script) = &mut self.script {
-            script.fail(Error::new(error.kind(), error.to_string()));
-        }
         let hint = error.hints().first().map(|hint| format!(" Next: {hint}.")).unwrap_or_default();
         self.toast = Some(Toast::new(false, format!("{error}.{hint}")));
     }
@@ -148,9 +145,6 @@ impl App {
             }
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
-                if let Some(script) = &mut self.script {
-                    script.fail(Error::new(error.kind(), format!("{label}: {error}")));
-                }
                 self.session.jobs.note(job, End::Failed, error.to_string());
                 self.session.preview.fail(job, &error.to_string());
                 let query = self.session.query.is_waiting() && label == "Run the query";

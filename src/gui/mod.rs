@@ -19,7 +19,6 @@ mod outline;
 mod panels;
 mod picker;
 mod run;
-mod scripted;
 mod session;
 mod slot;
 mod textures;

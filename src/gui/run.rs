@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::scripted::Script;
 use super::theme::Theme;
 use super::view_state::ViewState;
 use super::widgets::logo_image;
@@ -66,8 +65,6 @@ pub struct WindowOptions {
 /// Errors: [`crate::error::Kind::Unsupported`] with advice when there is no display or nothing can draw.
 pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     check_display()?;
-    let script = Script::from_environment()?;
-    let failure = script.as_ref().map(Script::failure);
     let mut state = ViewState::load();
     let tried = tried();
     let Some(renderer) = choose(options.renderer, state.starting.take(), state.renderer, &tried) else {
@@ -77,26 +74,24 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     // Settings that can't be written are no reason not to open a window.
     let _ = state.save();
     tracing::debug!("drawing with {}", renderer.name());
-    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(paths, &options, state, renderer, script)));
+    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(paths, &options, state, renderer)));
     let reason = match started {
-        Ok(Ok(())) => {
-            let failure = failure.and_then(|failure| failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take());
-            return failure.map_or(Ok(()), Err);
-        }
+        Ok(Ok(())) => return Ok(()),
         Ok(Err(error)) => error.to_string(),
-        Err(panic) => crate::jobs::panic_error("drawing", panic.as_ref()).to_string(),
+        Err(panic) => {
+            let error = crate::jobs::panic_error("the window", panic.as_ref());
+            // The first frame takes this mark away: what failed after it is no fault of the renderer.
+            if ViewState::load().starting.is_none() {
+                return Err(error);
+            }
+            error.to_string()
+        }
     };
     tracing::warn!("the window did not open with {}: {reason}", renderer.name());
     restart(renderer, tried, &reason)
 }
 
-fn open(
-    paths: Vec<PathBuf>,
-    options: &WindowOptions,
-    state: ViewState,
-    renderer: Renderer,
-    script: Option<Script>,
-) -> eframe::Result {
+fn open(paths: Vec<PathBuf>, options: &WindowOptions, state: ViewState, renderer: Renderer) -> eframe::Result {
     let x11 = prefers_x11();
     let icon = logo_image(128);
     let rgba = icon.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
@@ -133,7 +128,6 @@ fn open(
         Box::new(move |creation| {
             let mut app = App::new(&creation.egui_ctx, state);
             app.started_with(renderer, theme, drops_arrive(x11));
-            app.script = script;
             app.open_paths(paths);
             Ok(Box::new(app))
         }),

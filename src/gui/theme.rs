@@ -377,7 +377,7 @@ pub fn visuals(t: &Tokens) -> Visuals {
     visuals.popup_shadow =
         Shadow { offset: [0, 6], blur: 16, spread: 0, color: Color32::from_black_alpha(if t.dark { 90 } else { 46 }) };
     visuals.window_shadow = Shadow { offset: [0, 12], blur: 36, spread: 0, color: Color32::from_black_alpha(70) };
-    visuals.text_cursor = TextCursorStyle { stroke: Stroke::new(1.5, t.tx), ..TextCursorStyle::default() };
+    visuals.text_cursor = TextCursorStyle { stroke: Stroke::new(1.5, t.tx), blink: false, ..TextCursorStyle::default() };
     visuals.button_frame = true;
     visuals.striped = false;
     visuals.indent_has_left_vline = true;

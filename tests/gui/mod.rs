@@ -4,4 +4,3 @@ mod build;
 mod explore;
 mod screens;
 mod support;
-mod window;
