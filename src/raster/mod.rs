@@ -14,6 +14,7 @@ mod pool;
 mod preview;
 mod probe;
 mod render;
+mod scientific;
 mod stretch;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use tempfile::TempPath;
 
 use super::info::{self, RasterInfo, Subdataset};
+use super::scientific::{self, Turn};
 use super::{environment, messages};
 use crate::error::{Error, IoContext, Result};
 use crate::model::AssetPath;
@@ -49,6 +50,8 @@ pub(super) struct Lease {
     asset: AssetPath,
     stamp: Stamp,
     opened: Option<Opened>,
+    /// For HDF5 and netCDF. Dropped last: closing is using, too.
+    turn: Option<Turn>,
 }
 
 impl Deref for Lease {
@@ -62,7 +65,8 @@ impl Deref for Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let Some(opened) = self.opened.take() else { return };
-        if std::thread::panicking() {
+        // What needs a turn is closed within it, never kept for a later moment.
+        if std::thread::panicking() || self.turn.is_some() {
             return;
         }
         let mut idle = idle();
@@ -87,6 +91,7 @@ fn idle() -> MutexGuard<'static, Vec<Idle>> {
 pub(super) fn lease(asset: &AssetPath) -> Result<Lease> {
     environment::init();
     let stamp = check(asset)?;
+    let turn = scientific::turn_for(asset);
     let known = {
         let mut idle = idle();
         let position = idle.iter().rposition(|entry| entry.asset == *asset);
@@ -99,7 +104,7 @@ pub(super) fn lease(asset: &AssetPath) -> Result<Lease> {
             open(asset, stamp.map(|(length, _)| length))?
         }
     };
-    Ok(Lease { asset: asset.clone(), stamp, opened: Some(opened) })
+    Ok(Lease { asset: asset.clone(), stamp, opened: Some(opened), turn })
 }
 
 /// Refuses early what GDAL would only call "not recognized": a missing file, a folder without a format, a range outside its file.

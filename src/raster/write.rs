@@ -8,7 +8,7 @@ use gdal::raster::{ColorEntry, ColorInterpretation, ColorTable, GdalType, Palett
 use gdal::spatial_ref::SpatialRef;
 use gdal::{Dataset, DriverManager, Metadata};
 
-use super::{Samples, environment, messages};
+use super::{Samples, environment, messages, scientific};
 use crate::error::{Error, IoContext, Result};
 
 /// A raster to be written. Every band has `width` × `height` values, row by row from the top left, and all have one type.
@@ -53,7 +53,9 @@ pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()>
     // A folder of its own takes whatever a driver writes beside its file.
     let temporary = tempfile::Builder::new().prefix(".taco-studio-").tempdir_in(folder).io_at("write the raster", folder)?;
     let file = temporary.path().join(name);
+    let turn = scientific::turn_for_driver(driver);
     let (written, said) = messages::listen(|| write_to(&file, driver, raster));
+    drop(turn);
     written.map_err(|error| {
         let summary = Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path);
         messages::because(summary, &said, Some(&error))

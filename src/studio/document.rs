@@ -263,7 +263,21 @@ impl Document {
         Some(at)
     }
 
-    /// Where the bytes of a FILE are. May read a few bytes of the container: call it in a job for remote data.
+    /// [`Document::asset`] for a job: a container may have to read its directory first, a draft knows the answer now.
+    pub fn asset_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(AssetPath, u64)> + Send> {
+        match self {
+            Document::Opened(open) => {
+                let reader = open.reader.clone();
+                Box::new(move || reader.asset(at.level, at.row))
+            }
+            Document::Draft(_) => {
+                let place = self.asset(at);
+                Box::new(move || place)
+            }
+        }
+    }
+
+    /// Where the bytes of a FILE are. May read the container: not for the interface thread, see [`Document::asset_later`].
     pub fn asset(&self, at: RowRef) -> Result<(AssetPath, u64)> {
         match self {
             Document::Opened(open) => open.reader.asset(at.level, at.row),

@@ -110,17 +110,24 @@ impl Studio {
     }
 
     pub(super) fn import_collection(&mut self, path: PathBuf) -> Result<Outcome> {
-        let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
-        let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
-        // What every dataset needs and the file does not say, as in a new draft.
-        let mut collection = Collection::template();
-        for (key, value) in given.descriptive() {
-            collection.set(&key, Some(value));
-        }
         if self.document.is_none() {
             self.new_draft()?;
         }
-        self.edit(Edit::ReplaceCollection { collection })
+        self.need_draft()?;
+        Ok(self.start(&format!("Read {}", path.display()), move |_| {
+            let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
+            let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
+            // What every dataset needs and the file does not say, as in a new draft.
+            let mut collection = Collection::template();
+            for (key, value) in given.descriptive() {
+                collection.set(&key, Some(value));
+            }
+            let edit = Edit::ReplaceCollection { collection };
+            Ok(Box::new(move |studio: &mut Studio| match studio.edit(edit)? {
+                Outcome::Done(event) => Ok(event),
+                Outcome::Started(_) => Ok(Event::None),
+            }) as Finish)
+        }))
     }
 
     pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
@@ -229,19 +236,9 @@ impl Studio {
 
     pub(super) fn save_asset(&mut self, level: usize, row: u32, target: PathBuf) -> Result<Outcome> {
         let document = self.document.as_ref().ok_or_else(|| Error::usage("nothing is open"))?;
-        // Looking the sample up may read the container, so that is the job's work; a draft knows it at once.
-        let at = RowRef { level, row };
-        let known = match document {
-            Document::Draft(_) => Some(document.asset(at)?),
-            Document::Opened(_) => None,
-        };
-        let reader = document.opened().map(|open| open.reader.clone());
+        let place = document.asset_later(RowRef { level, row });
         Ok(self.start(&format!("Save {}", target.display()), move |ctx| {
-            let (asset, _) = match (known, reader) {
-                (Some(known), _) => known,
-                (None, Some(reader)) => reader.asset(level, row)?,
-                (None, None) => return Err(Error::usage("nothing is open")),
-            };
+            let (asset, _) = place()?;
             export_asset(&asset, &target, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(target))) as Finish)
         }))

@@ -63,17 +63,7 @@ pub fn refresh(cx: &mut Cx<'_>) {
     }
     state.asset.poll();
     let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
-    // In a draft the answer is at hand; a container may have to read its directory first.
-    let place: Box<dyn FnOnce() -> Result<(AssetPath, u64)> + Send> = match document.opened() {
-        Some(open) => {
-            let reader = open.reader.clone();
-            Box::new(move || reader.asset(at.level, at.row))
-        }
-        None => {
-            let place = document.asset(at);
-            Box::new(move || place)
-        }
-    };
+    let place = document.asset_later(at);
     state.asset.want(cx.jobs, (key, at), "Preview headers", move |_| {
         let (path, size) = place()?;
         let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&path) };

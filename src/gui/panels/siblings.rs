@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::preview::siblings_of;
-use crate::error::Result;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::session::{Key, revision};
@@ -48,16 +47,7 @@ impl SiblingsState {
     }
 
     fn start(&mut self, cx_jobs: &crate::jobs::Jobs, document: &Document, at: RowRef) {
-        let place: Box<dyn FnOnce() -> Result<_> + Send> = match document.opened() {
-            Some(open) => {
-                let reader = open.reader.clone();
-                Box::new(move || reader.asset(at.level, at.row))
-            }
-            None => {
-                let place = document.asset(at);
-                Box::new(move || place)
-            }
-        };
+        let place = document.asset_later(at);
         let job = cx_jobs.start("Small picture", move |ctx| {
             let (asset, _) = place()?;
             let side = 2 * WIDTH as usize;
