@@ -6,6 +6,7 @@ mod golden;
 mod gui;
 mod interop;
 mod mutants;
+mod repair;
 mod replays;
 mod roundtrip;
 mod rules;

@@ -5,22 +5,27 @@ mod cases;
 mod damage;
 mod good;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use taco_studio::container::{Format, open};
 use taco_studio::error::Kind;
 use taco_studio::jobs::JobContext;
-use taco_studio::model::{AssetPath, Dataset, Report, Rule};
+use taco_studio::model::{AssetPath, Dataset, FINDINGS_KEPT, Profile, Report, Rule};
 use taco_studio::{studio, validate};
 
 use cases::{Case, Damage};
 pub use damage::Files;
 pub use good::{FILES, Good, ROOTS};
 
-fn check_draft(dataset: &Dataset) -> Report {
+/// The profile that makes a rule: that of today's tools where it does.
+fn profile_of(rule: Rule) -> Profile {
+    if rule.applies_to(Profile::Tools) { Profile::Tools } else { Profile::Spec }
+}
+
+fn check_draft(dataset: &Dataset, profile: Profile) -> Report {
     let ctx = JobContext::default();
-    let mut report = validate::dataset(dataset, &ctx).expect("a report");
+    let mut report = validate::dataset_as(dataset, profile, &ctx).expect("a report");
     report.findings.extend(validate::sources(dataset, &ctx).expect("a report").findings);
     report
 }
@@ -49,7 +54,7 @@ fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
         Damage::Draft(change) => {
             let mut dataset = good.dataset.clone();
             change(&mut dataset);
-            found.push(("draft", check_draft(&dataset)));
+            found.push(("draft", check_draft(&dataset, profile_of(case.rule))));
         }
         Damage::Bytes(change) => {
             let mut bytes = std::fs::read(&good.zip).expect("the archive");
@@ -60,6 +65,14 @@ fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
         Damage::Members(change) => {
             write(&damaged(Files::of_zip(&good.zip), change).to_zip());
             found.push(("ZIP", check_path(&zip)));
+        }
+        Damage::Place(name) => {
+            let place = folder.path().join(name);
+            std::fs::create_dir(&place).expect("a folder");
+            std::fs::copy(&good.zip, place.join("good.tacozip")).expect("a copy");
+            found.push(("ZIP", check_path(&place.join("good.tacozip"))));
+            Files::of_folder(&good.folder).write_folder(&place.join("good"));
+            found.push(("FOLDER", check_path(&place.join("good"))));
         }
         Damage::Folder(change) => {
             damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
@@ -78,7 +91,7 @@ fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
 #[test]
 fn the_good_dataset_has_no_finding() {
     let good = Good::new();
-    assert_eq!(listed(&check_draft(&good.dataset)), "");
+    assert_eq!(listed(&check_draft(&good.dataset, Profile::Tools)), "");
     assert_eq!(listed(&check_path(&good.zip)), "");
     assert_eq!(listed(&check_path(&good.folder)), "");
     // The archive that the cases make is as good as the writer's, so what is found in it was put there.
@@ -109,6 +122,93 @@ fn every_case_is_found_where_it_is() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_rule_has_a_dataset_that_breaks_nothing_else() {
+    let good = Good::new();
+    let mut with: BTreeMap<Rule, BTreeSet<String>> = BTreeMap::new();
+    for case in cases::all() {
+        for (_, report) in reports(&good, &case) {
+            let others: BTreeSet<&str> =
+                report.findings.iter().map(|finding| finding.rule).filter(|rule| *rule != case.rule).map(Rule::code).collect();
+            let others = others.into_iter().collect::<Vec<_>>().join(" ");
+            with.entry(case.rule).or_default().insert(others);
+        }
+    }
+    // No dataset can break one of these alone: what else comes with it is its other face.
+    let never_alone = [(Rule::ZipOverlap, "ZIP-7"), (Rule::ZipName, "ZIP-9"), (Rule::FolderPath, "DIR-2 ID-1 META-6 META-7")];
+    let mut wrong = String::new();
+    for (rule, others) in &with {
+        let expected = never_alone.iter().find(|(known, _)| known == rule).map_or("", |(_, others)| others);
+        if !others.contains(expected) {
+            wrong += &format!("{rule}: {others:?}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn the_other_profile_does_not_make_the_rule() {
+    let good = Good::new();
+    let ctx = JobContext::default();
+    let mut dataset = good.dataset.clone();
+    dataset.collection.set("taco_version", Some("0.5.0".into()));
+    assert!(validate::dataset(&dataset, &ctx).expect("a report").findings.is_empty());
+    let codes = |profile| {
+        let report = validate::dataset_as(&dataset, profile, &ctx).expect("a report");
+        report.findings.iter().map(|finding| finding.rule.code()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(Profile::Spec), ["COL-12", "COL-13"]);
+    let mut files = Files::of_zip(&good.zip);
+    files.drop_column("METADATA/level0.parquet", "internal:current_id");
+    let path = good.workspace.write("old.tacozip", files.to_zip());
+    let has = |profile| validate::path_as(&path, profile, false, &ctx).expect("a report").has(Rule::NoCurrentId);
+    assert!(has(Profile::Tools) && !has(Profile::Spec));
+}
+
+#[test]
+fn many_findings_of_one_kind_are_folded() {
+    let good = Good::new();
+    let mut dataset = good.dataset.clone();
+    let extra = 1_345;
+    let samples = (0..FINDINGS_KEPT + extra).map(|number| taco_studio::model::Sample::file(&format!("a:{number}"), "/x", 1));
+    dataset.root = std::sync::Arc::new(taco_studio::model::Tortilla::new(samples.collect()));
+    let report = validate::dataset(&dataset, &JobContext::default()).expect("a report");
+    let of_ids: Vec<_> = report.findings.iter().filter(|finding| finding.rule == Rule::IdCharacters).collect();
+    assert_eq!(of_ids.len(), FINDINGS_KEPT + 1);
+    assert_eq!(of_ids.last().map(|last| last.message.as_str()), Some("And 1,345 more of ID-1."));
+}
+
+#[test]
+fn rules_are_printed_as_text_json_and_markdown() {
+    let good = Good::new();
+    let listed = good.workspace.studio(["rules", "--json"]).expect_code(0).json();
+    let listed = listed.as_array().expect("a list");
+    assert_eq!(listed.len(), Rule::ALL.len());
+    for (json, rule) in listed.iter().zip(Rule::ALL) {
+        assert_eq!((&json["rule"], &json["fix"]), (&rule.code().into(), &rule.fix().into()));
+    }
+    assert!(good.workspace.studio(["rules"]).expect_code(0).stdout.contains("META-9  warning, section 8.3, profile tools only"));
+    let table = good.workspace.studio(["rules", "--markdown"]).expect_code(0).stdout;
+    assert_eq!(table.lines().count(), Rule::ALL.len() + 2);
+}
+
+#[test]
+fn sarif_names_rules_and_files() {
+    let good = Good::new();
+    let mut files = Files::of_zip(&good.zip);
+    files.put("README.md", "hello");
+    let path = good.workspace.write("stray.tacozip", files.to_zip());
+    let arguments = ["validate".as_ref(), path.as_os_str(), "--format".as_ref(), "sarif".as_ref()];
+    let log = good.workspace.studio(arguments).expect_code(0).json();
+    let run = &log["runs"][0];
+    let result = &run["results"][0];
+    assert_eq!((&log["version"], &result["ruleId"], &result["level"]), (&"2.1.0".into(), &"ZIP-9".into(), &"warning".into()));
+    let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+    assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "ZIP-9");
+    let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a URI");
+    assert!(uri.starts_with("file:///") && uri.ends_with("/stray.tacozip"), "{uri}");
 }
 
 #[test]

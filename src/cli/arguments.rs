@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::repair::RepairArguments;
+use super::rules::RulesArguments;
+use super::validate::ValidateArguments;
 use crate::container::Format;
 
 /// Build, check, write, open and explore TACO datasets. Without a command the window opens on PATH….
@@ -96,17 +99,11 @@ pub enum Verb {
         json: bool,
     },
     /// Checks datasets; exit code 1 when one breaks a rule.
-    Validate {
-        /// The datasets.
-        #[arg(required = true)]
-        paths: Vec<PathBuf>,
-        /// Read every byte: CRC of every member, every value of every __meta__.
-        #[arg(long)]
-        deep: bool,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Validate(ValidateArguments),
+    /// Lists the rules that datasets are checked against.
+    Rules(RulesArguments),
+    /// Writes a dataset anew with the faults mended that need no judgement; every byte of data stays as it is.
+    Repair(RepairArguments),
     /// Shows a FOLDER's children or a FILE's GDAL path, or copies a FILE's bytes.
     Read {
         /// The dataset.

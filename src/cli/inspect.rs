@@ -1,16 +1,14 @@
-//! `inspect` and `validate`: what a dataset is, and what is wrong with it.
+//! `inspect`: what a dataset is. Must not judge it; that is `validate`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::Terminal;
 use super::output::print;
 use crate::container;
 use crate::error::Result;
-use crate::jobs::{JobContext, Jobs};
-use crate::model::{Report, dtype_name};
-use crate::validate;
+use crate::jobs::JobContext;
+use crate::model::dtype_name;
 
 pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
     let ctx = JobContext::default();
@@ -61,71 +59,11 @@ pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
     Ok(0)
 }
 
-pub fn validate(paths: &[PathBuf], deep: bool, as_json: bool, terminal: &Terminal) -> Result<u8> {
-    let mut reports = Vec::new();
-    let mut failed = None;
-    for path in paths {
-        let target = path.clone();
-        let mut job = Jobs::quiet().start("Check", move |ctx| validate::path(&target, deep, ctx));
-        let outcome = loop {
-            match job.wait_for(std::time::Duration::from_millis(100)) {
-                Some(outcome) => break outcome,
-                None => terminal.progress(&job.progress()),
-            }
-        };
-        terminal.clear();
-        match outcome {
-            Ok(report) => reports.push((path, report)),
-            // Several parts given together: the others are still checked.
-            Err(error) => {
-                eprintln!("error: {}", error.report());
-                failed = Some(error.exit_code());
-            }
-        }
-    }
-    if as_json {
-        let all: Vec<Json> = reports.iter().map(|(path, report)| report_json(path, report)).collect();
-        let out = match all.as_slice() {
-            [one] if paths.len() == 1 => one.clone(),
-            _ => Json::Array(all),
-        };
-        if failed.is_none() || !reports.is_empty() {
-            print(&serde_json::to_string_pretty(&out).unwrap_or_default());
-        }
-    } else {
-        for (path, report) in &reports {
-            print(&report_text(path, report));
-        }
-    }
-    let valid = reports.iter().all(|(_, report)| report.is_valid());
-    Ok(failed.unwrap_or(if valid { 0 } else { 1 }))
-}
-
-fn finding_json(finding: &crate::model::Finding) -> Json {
+pub(super) fn finding_json(finding: &crate::model::Finding) -> Json {
     json!({
         "rule": finding.rule.code(),
         "severity": finding.severity,
         "at": finding.at.to_string(),
         "message": finding.message,
     })
-}
-
-fn report_json(path: &Path, report: &Report) -> Json {
-    let findings: Vec<Json> = report.findings.iter().map(finding_json).collect();
-    json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings })
-}
-
-fn report_text(path: &Path, report: &Report) -> String {
-    let mut text = String::new();
-    for finding in &report.findings {
-        let severity = finding.severity.as_str();
-        text.push_str(&format!("{severity:8}{:8}{}\n        {}\n", finding.rule.code(), finding.at, finding.message));
-    }
-    let verdict = match (report.errors(), report.warnings()) {
-        (0, 0) => "valid".to_owned(),
-        (0, warnings) => format!("valid, {warnings} warnings"),
-        (errors, warnings) => format!("{errors} errors, {warnings} warnings"),
-    };
-    text.push_str(&format!("{}: {verdict}\n", path.display()));
-    text
 }

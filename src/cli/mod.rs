@@ -7,6 +7,9 @@ mod create;
 mod inspect;
 mod output;
 mod read;
+mod repair;
+mod rules;
+mod validate;
 mod verbs;
 
 pub use arguments::{Arguments, Verb};
@@ -54,7 +57,9 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
     match verb {
         Verb::Create(arguments) => create::create(arguments, terminal),
         Verb::Inspect { path, json } => inspect::inspect(&path, json),
-        Verb::Validate { paths, deep, json } => inspect::validate(&paths, deep, json, terminal),
+        Verb::Validate(arguments) => validate::validate(arguments, terminal),
+        Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
+        Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
         Verb::Convert { input, output, format, overwrite } => verbs::convert(input, output, format, overwrite, terminal),
         Verb::Query { path, sql, json, csv, limit } => verbs::query(path, sql, json, csv, limit, terminal),

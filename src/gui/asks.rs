@@ -143,6 +143,11 @@ impl App {
                 self.dialogs.written(built);
                 self.save();
             }
+            Event::Repaired(repaired) => {
+                let (mended, left) = (repaired.mended.len(), repaired.left.len());
+                let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
+                self.toast = Some(Toast::new(repaired.is_valid(), text));
+            }
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());

@@ -5,16 +5,18 @@ mod asset;
 mod collection;
 mod finding;
 mod ids;
+mod rule;
 mod sample;
 mod skeleton;
 mod value;
 
 pub use asset::AssetPath;
 pub use collection::{Collection, KNOWN_KEYS, TASKS};
-pub use finding::{Finding, Location, Report, Rule, Severity};
+pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, PAD_PREFIX, check_dataset_id, check_field_name, check_sample_id, is_padding, safe_relative,
 };
+pub use rule::{Profile, Rule, Severity};
 pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
 pub use value::{FieldSpec, Value, dtype_name};

@@ -11,6 +11,8 @@ use crate::model::NodePath;
 use crate::query::QueryResult;
 use crate::raster::{PreviewImage, PreviewRequest};
 
+use super::Repaired;
+
 /// Everything that can be asked of the studio.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
@@ -88,6 +90,13 @@ pub enum Command {
         /// Where and how.
         options: BuildOptions,
     },
+    /// Writes the dataset at `input` anew without the faults that need no judgement.
+    Repair {
+        /// What to read.
+        input: PathBuf,
+        /// Where and how.
+        options: BuildOptions,
+    },
     /// Copies the bytes of one sample into a file.
     SaveAsset {
         /// Its level.
@@ -152,6 +161,8 @@ pub enum Event {
     Previewed(Arc<(PreviewRequest, PreviewImage)>),
     /// A dataset was written.
     Written(Built),
+    /// A dataset was repaired.
+    Repaired(Box<Repaired>),
     /// A sample was copied to a file.
     Saved(PathBuf),
     /// A job failed.

@@ -4,6 +4,7 @@
 mod command;
 mod document;
 mod import;
+mod repair;
 mod replay;
 mod sample_data;
 mod tables;
@@ -12,6 +13,7 @@ mod verbs;
 pub use command::{Command, Event, Imported, Outcome};
 pub use document::{Document, OpenDataset, RowRef};
 pub use import::{import_folder, import_paths, join_metadata};
+pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
 pub use sample_data::make_sample_dataset;
 pub use tables::tables_of;
@@ -109,6 +111,7 @@ impl Studio {
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
             Command::Convert { input, options } => self.convert_job(input, options),
+            Command::Repair { input, options } => self.repair(input, options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
             Command::Cancel { job } => self.cancel(job),
         }

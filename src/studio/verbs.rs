@@ -36,7 +36,7 @@ impl Studio {
             let open = open_dataset(&path, ctx)?;
             // The first level is what everybody looks at first.
             open.reader.levels().table(0, ctx)?;
-            let notes = Report { findings: open.reader.notes().to_vec() };
+            let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.show(Document::Opened(open));
                 studio.report = Arc::new(notes);

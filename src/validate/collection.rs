@@ -25,6 +25,7 @@ pub fn check_collection(collection: &Collection, report: &mut Report) {
     check_contacts(collection, "providers", true, report);
     check_contacts(collection, "curators", false, report);
     check_known_words(collection, report);
+    check_version(collection, report);
     check_title(collection, report);
     check_extent(collection, report);
 }
@@ -124,6 +125,10 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
                 wrong_type(&format!("{key}/{index}/{name}"), value, "a list", report);
             }
         }
+        if let Some(name) = ["roles", "url", "links"].into_iter().find(|name| fields.get(*name).is_some_and(|v| !v.is_null())) {
+            let message = format!("{name} is a field of the tools; a contact of the text has name, organization, email and role.");
+            report.add(Rule::ContactForm, at(format!("{key}/{index}/{name}")), message);
+        }
         if text("email").is_some_and(|email| !email.contains('@')) {
             let message = "No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.";
             report.add(Rule::CollectionContact, at(format!("{key}/{index}/email")), message);
@@ -149,6 +154,18 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
             let message = format!("{task} is not among the tasks of the Python tools. Choose one from the list, or `other`.");
             report.add(Rule::CollectionTask, at(format!("tasks/{index}")), message);
         }
+    }
+}
+
+/// The version that the text gives (§5.5.2).
+const TACO_VERSION: &str = "2.0.0";
+
+fn check_version(collection: &Collection, report: &mut Report) {
+    if let Some(version) = collection.get("taco_version").and_then(Json::as_str).filter(|text| !text.trim().is_empty())
+        && version != TACO_VERSION
+    {
+        let message = format!("taco_version is {}; this specification is {TACO_VERSION}.", version.escape_debug());
+        report.add(Rule::TacoVersion, at("taco_version"), message);
     }
 }
 
@@ -241,6 +258,7 @@ mod tests {
         change(&mut collection);
         let mut report = Report::default();
         check_collection(&collection, &mut report);
+        report.keep(crate::model::Profile::Tools);
         report.findings.into_iter().map(|f| (f.rule, f.at.to_string())).collect()
     }
 

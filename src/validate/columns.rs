@@ -6,7 +6,9 @@ use serde_json::Value as Json;
 use crate::container::{ContainerReader, Format};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, Severity, Skeleton, dtype_name};
+use crate::model::{
+    FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, Severity, Skeleton, check_field_name, dtype_name, is_padding,
+};
 use crate::table::{cell_text, wkb_point};
 
 /// Columns by name and type. False when the tree can't be read for want of one.
@@ -49,7 +51,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
                 None => {
                     let severity = if unused { Severity::Warning } else { Severity::Error };
                     let message = format!("level{level} has no column {name}.");
-                    report.findings.push(Finding { severity, ..Finding::new(Rule::LevelColumns, at(name), message) });
+                    report.push(Finding { severity, ..Finding::new(Rule::LevelColumns, at(name), message) });
                 }
                 Some(field) if name != "internal:relative_path" && !field.dtype.is_integer() => {
                     let message = format!("{name} is {}; it has to be int64.", dtype_name(&field.dtype));
@@ -62,6 +64,9 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
             let message = format!("level{level} has no internal:current_id: today's Python reader refuses to load the dataset.");
             report.add(Rule::NoCurrentId, at("internal:current_id"), message);
         }
+        for field in &fields {
+            check_field(field, at(&field.name), reader.info().format, report);
+        }
         for (index, field) in fields.iter().enumerate() {
             if fields[..index].iter().any(|other| other.name == field.name) {
                 report.add(Rule::LevelColumns, at(&field.name), format!("level{level} has two columns {}.", field.name));
@@ -69,6 +74,21 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         }
     }
     readable
+}
+
+/// Name and type of one column, for those that are not the format's own.
+fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Report) {
+    if field.name == "internal:gdal_vsi" {
+        let message = "internal:gdal_vsi is stored; readers make it from where the dataset lies, and this one holds old paths.";
+        report.add(Rule::StoredPath, at, message);
+    } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type") {
+        if let Err(fault) = check_field_name(&field.name) {
+            report.add(Rule::FieldName, at, format!("The field name \"{}\" {fault}.", field.name.escape_debug()));
+        } else if format == Format::Zip && matches!(field.dtype, DataType::Float16 | DataType::Decimal256(..)) {
+            let message = format!("{} is {}, which the Python reader can't load.", field.name, dtype_name(&field.dtype));
+            report.add(Rule::TypeRefused, at, message);
+        }
+    }
 }
 
 fn is_text(dtype: &DataType) -> bool {
@@ -100,6 +120,12 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
             return report.add(Rule::PitDeclared, at(), format!("taco:pit_schema is not in the form that readers need: {error}."));
         }
     };
+    let padding: usize =
+        declared.hierarchy.values().flatten().map(|pattern| pattern.ids.iter().filter(|id| is_padding(id)).count()).sum();
+    if padding > 0 {
+        let message = format!("taco:pit_schema lists {padding} placeholders as if they were samples.");
+        report.add(Rule::PitPadding, at(), message);
+    }
     for (level, patterns) in &declared.hierarchy {
         for (index, pattern) in patterns.iter().enumerate() {
             if pattern.ids.len() != pattern.kinds.len() || pattern.ids.is_empty() {
@@ -113,7 +139,10 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
         }
     }
     let Some(found) = PitSchema::of(tree) else { return };
-    if declared.root != found.root {
+    if declared.root.kind == found.root.kind && declared.root.n != found.root.n {
+        let message = format!("taco:pit_schema counts {} roots; level0 holds {}.", declared.root.n, found.root.n);
+        report.add(Rule::PitDeclared, at(), message);
+    } else if declared.root != found.root {
         let message = format!(
             "taco:pit_schema says {} roots of type {}; level0 holds {} of type {}.",
             declared.root.n, declared.root.kind, found.root.n, found.root.kind
@@ -135,8 +164,7 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
                 true => format!("Level {level} has {} patterns; taco:pit_schema lists {} of them.", actual.len(), said.len()),
                 false => format!("The patterns of level {level} in taco:pit_schema are not those of the tree."),
             };
-            let severity = if incomplete { Severity::Warning } else { Severity::Error };
-            report.findings.push(Finding { severity, ..Finding::new(Rule::PitDeclared, at(), message) });
+            report.add(if incomplete { Rule::PitIncomplete } else { Rule::PitDeclared }, at(), message);
         }
     }
     if let Some(level) = declared.hierarchy.keys().find(|level| !found.hierarchy.contains_key(*level)) {
@@ -144,7 +172,7 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     }
     if stale {
         let message = "The counts in taco:pit_schema are not those of the levels; they are from before a subset was taken.";
-        report.findings.push(Finding { severity: Severity::Warning, ..Finding::new(Rule::PitDeclared, at(), message) });
+        report.add(Rule::PitStale, at(), message);
     }
 }
 
@@ -184,6 +212,13 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
                 Some(_) => {}
             }
         }
+        let order = |names: Vec<&str>| -> Vec<String> { names.into_iter().map(str::to_owned).collect() };
+        let listed = order(said.iter().map(|(name, _)| name.as_str()).filter(|name| !NOT_DECLARED.contains(name)).collect());
+        let stored = order(found.iter().map(|field| field.name.as_str()).collect());
+        if listed != stored && sorted(&listed) == sorted(&stored) {
+            let message = format!("taco:field_schema lists the columns of {key} in another order than the table has them.");
+            report.add(Rule::FieldOrder, place(), message);
+        }
         for (name, _) in said.iter().filter(|(name, _)| !NOT_DECLARED.contains(&name.as_str())) {
             if !found.iter().any(|field| field.name == *name) {
                 report.add(Rule::FieldSchema, place(), format!("taco:field_schema lists {name}, which {key} lacks."));
@@ -192,8 +227,14 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
     }
 }
 
+fn sorted(names: &[String]) -> Vec<&String> {
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    sorted
+}
+
 /// Type names as they compare: Parquet's names of list elements, and the types that it can't store, made alike.
-fn comparable(name: &str) -> String {
+pub(super) fn comparable(name: &str) -> String {
     let name = name.to_lowercase().replace("<element: ", "<item: ").replace(" ('item')", "").replace(" ('element')", "");
     // Maps are written with the names of their parts by newer Arrow versions.
     let name = name.replace("timestamp[s", "timestamp[ms").replace("time32[s]", "time32[ms]").replace("date64[ms]", "date32[day]");
@@ -214,7 +255,7 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
             continue;
         };
         let table = reader.levels().columns(level, &[name], ctx)?;
-        let mut outside = 0;
+        let (mut outside, mut beyond_zero) = (0, 0);
         let mut seen = 0;
         for batch in table.batches() {
             let column = batch.column(0);
@@ -226,6 +267,9 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
                     if west <= east { (west - SLACK..=east + SLACK).contains(&x) } else { x >= west - SLACK || x <= east + SLACK };
                 if !(lon && (south - SLACK..=north + SLACK).contains(&y)) {
                     outside += 1;
+                    // On the side of longitude 0 that the extent has nothing of.
+                    let other_side = (west >= 0.0 && x < 0.0) || (east <= 0.0 && x > 0.0);
+                    beyond_zero += usize::from(west <= east && other_side && (south - SLACK..=north + SLACK).contains(&y));
                     if outside == 1 {
                         tracing::debug!(level, row, point = cell_text(column, row), "outside the extent");
                     }
@@ -233,6 +277,14 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
             }
         }
         if outside > 0 {
+            if beyond_zero == outside {
+                let side = if west >= 0.0 { "west" } else { "east" };
+                let message = format!(
+                    "The extent ends at longitude 0 or before it; {outside} of {seen} centroids of level {level} lie {side} of it."
+                );
+                report.add(Rule::ExtentHemisphere, Location::Collection("extent/spatial".into()), message);
+                return Ok(());
+            }
             let message =
                 format!("{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.");
             report.add(Rule::ExtentCovers, Location::Collection("extent/spatial".into()), message);

@@ -1,11 +1,15 @@
 //! The `__meta__` of every FOLDER against the level table (§6.2).
 
 use arrow::array::Array;
+use arrow::datatypes::DataType;
 
 use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Location, Report, Rule, Skeleton};
+use crate::model::{Location, Report, Rule, Skeleton, dtype_name};
+use crate::table::LevelTable;
+
+use super::columns::comparable;
 
 /// FOLDERs that a check that is not deep looks into.
 const SHALLOW: usize = 1000;
@@ -75,6 +79,7 @@ fn check_folder(
         report.add(Rule::LocalMeta, at(), message);
         return Ok(());
     }
+    check_types(reader, depth, &local, &at, report);
     if !deep {
         return Ok(());
     }
@@ -96,4 +101,24 @@ fn check_folder(
         }
     }
     Ok(())
+}
+
+/// PIT-2: the fields of a FOLDER's children have the types of the level. Fields that are missing here are null there, and a
+/// field without any value may have no type.
+fn check_types(reader: &dyn ContainerReader, depth: usize, local: &LevelTable, at: &dyn Fn() -> Location, report: &mut Report) {
+    let fields = reader.levels().fields(depth + 1);
+    for field in local.fields().iter().filter(|field| !field.name.starts_with("internal:")) {
+        let Some(known) = fields.iter().find(|known| known.name == field.name) else { continue };
+        let (here, there) = (comparable(&dtype_name(&field.dtype)), comparable(&dtype_name(&known.dtype)));
+        if here != there && field.dtype != DataType::Null && known.dtype != DataType::Null {
+            let message = format!(
+                "{} is {} in its __meta__ and {} in level{}.",
+                field.name,
+                dtype_name(&field.dtype),
+                dtype_name(&known.dtype),
+                depth + 1
+            );
+            report.add(Rule::PitSchemaUniform, at(), message);
+        }
+    }
 }

@@ -7,12 +7,15 @@ mod folder;
 mod levels;
 mod local_meta;
 mod pit;
+mod sarif;
 mod schema;
 mod sources;
+mod statistics;
 mod zip;
 
 pub use collection::check_collection;
 pub use pit::check_tree;
+pub use sarif::sarif;
 pub use sources::sources;
 
 use std::path::Path;
@@ -20,13 +23,16 @@ use std::path::Path;
 use crate::container::{self, ContainerReader, Physical};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Finding, Location, Report, Rule, Skeleton};
+use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton};
 
-/// Findings of one rule that are kept one by one; the rest is counted in a last one.
-pub(crate) const KEPT: usize = 1000;
-
-/// Checks a draft: ids, tree, schemas, collection. The files behind it are for [`sources`], which asks the disk.
+/// Checks a draft as the tools' readers would: ids, tree, schemas, collection. The files behind it are for [`sources`], which
+/// asks the disk.
 pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
+    dataset_as(dataset, Profile::default(), ctx)
+}
+
+/// Checks a draft against one profile.
+pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
     pit::check_ids(&tree, &mut report);
@@ -39,20 +45,24 @@ pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     if tree.total() == 0 {
         report.add(Rule::PitRoots, Location::Dataset, "The dataset has no samples. Drop files or folders to begin.");
     }
-    cap(&mut report);
-    Ok(report)
+    Ok(finished(report, profile))
 }
 
-/// Checks the dataset at `path`. A dataset that can't be opened because of its bytes is a report with the reason; what is no
-/// dataset, can't be read at all, or is of a kind that this version does not know, is an error.
+/// Checks the dataset at `path` as the tools' readers would. A dataset that can't be opened because of its bytes is a report
+/// with the reason; what is no dataset, can't be read at all, or is of a kind that this version does not know, is an error.
 pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
+    path_as(path, Profile::default(), deep, ctx)
+}
+
+/// Checks the dataset at `path` against one profile; else as [`path`].
+pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     container::detect(path)?;
     match container::open(path, ctx) {
-        Ok(reader) => container(reader.as_ref(), deep, ctx),
+        Ok(reader) => container_as(reader.as_ref(), profile, deep, ctx),
         Err(error) if error.kind() == Kind::Format => {
             let mut report = Report::default();
-            report.findings.push(unreadable(&error));
-            Ok(report)
+            report.push(unreadable(&error));
+            Ok(finished(report, profile))
         }
         Err(error) => Err(error),
     }
@@ -69,9 +79,15 @@ fn unreadable(error: &Error) -> Finding {
     Finding::new(rule, at, error.sentence())
 }
 
-/// Checks an opened dataset. Deep reads every member and compares its CRC, and every `__meta__` value.
+/// Checks an opened dataset as the tools' readers would. Deep reads every member and compares its CRC, and every `__meta__`
+/// value.
 pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> Result<Report> {
-    let mut report = Report { findings: reader.notes().to_vec() };
+    container_as(reader, Profile::default(), deep, ctx)
+}
+
+/// Checks an opened dataset against one profile; else as [`container`].
+pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
+    let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
         Physical::Folder(folder) => folder::check(folder, &mut report, ctx),
@@ -81,8 +97,16 @@ pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> 
     if !report.has(Rule::CollectionRead) {
         collection::check_collection(reader.collection(), &mut report);
     }
-    cap(&mut report);
-    Ok(report)
+    check_path(&reader.info().path, &mut report);
+    Ok(finished(report, profile))
+}
+
+fn check_path(path: &Path, report: &mut Report) {
+    // The reader asks for the path as it was given, but makes it absolute for the samples' paths.
+    if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
+        let message = "The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.";
+        report.add(Rule::PathQuote, Location::Dataset, message);
+    }
 }
 
 fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
@@ -95,6 +119,7 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     pit::check_ids(&tree, report);
     pit::check_tree(&tree, report);
     ctx.check()?;
+    statistics::check(reader, &tree, report, ctx)?;
     columns::check_declared(reader, &tree, report, ctx)?;
     local_meta::check(reader, &tree, deep, report, ctx)
 }
@@ -106,7 +131,7 @@ fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
             // Several checks stumble over the same table: it is said once.
             let finding = unreadable(&error);
             if !report.findings.contains(&finding) {
-                report.findings.push(finding);
+                report.push(finding);
             }
             Ok(())
         }
@@ -114,15 +139,9 @@ fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
     }
 }
 
-/// Keeps reports readable: of each rule the first findings, then how many more there are.
-fn cap(report: &mut Report) {
-    let mut counts = std::collections::BTreeMap::<Rule, usize>::new();
-    report.findings.retain(|finding| {
-        let count = counts.entry(finding.rule).or_default();
-        *count += 1;
-        *count <= KEPT
-    });
-    for (rule, count) in counts.into_iter().filter(|(_, count)| *count > KEPT) {
-        report.add(rule, Location::Dataset, format!("{} more findings like these.", count - KEPT));
-    }
+/// The report for one profile, with what is too much of one kind counted.
+fn finished(mut report: Report, profile: Profile) -> Report {
+    report.keep(profile);
+    report.fold();
+    report
 }

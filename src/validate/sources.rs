@@ -31,7 +31,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         }
         tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
     }
-    super::cap(&mut report);
+    report.fold();
     Ok(report)
 }
 

@@ -21,6 +21,8 @@ pub enum Damage {
     Bytes(fn(&mut Vec<u8>)),
     /// To the files of a FOLDER.
     Folder(fn(&mut Files)),
+    /// None, but it lies in a folder of this name.
+    Place(&'static str),
 }
 
 pub struct Case {
@@ -86,6 +88,68 @@ fn data(bytes: &[u8], name: &str) -> usize {
     records(bytes, name).0 + 30 + name.len()
 }
 
+/// Adds a copy of a column under another name.
+fn copy_column(files: &mut Files, table: &str, from: &str, to: &str) {
+    files.table(table, |columns| {
+        let (_, array) = columns.iter().find(|(name, _)| name == from).expect("the column").clone();
+        columns.push((to.to_owned(), array));
+    });
+}
+
+/// Gives a column another type.
+fn cast(columns: &mut [(String, ArrayRef)], name: &str, dtype: &DataType) {
+    let (_, array) = columns.iter_mut().find(|(known, _)| known == name).expect("the column");
+    *array = arrow::compute::cast(array, dtype).expect("a cast");
+}
+
+/// Exchanges the first two rows of a column.
+fn swap_rows(columns: &mut [(String, ArrayRef)], name: &str) {
+    let (_, array) = columns.iter_mut().find(|(known, _)| known == name).expect("the column");
+    let mut order: Vec<u32> = (0..array.len() as u32).collect();
+    order.swap(0, 1);
+    *array = arrow::compute::take(array, &arrow::array::UInt32Array::from(order), None).expect("rows");
+}
+
+/// Lists a column in taco:field_schema.
+fn declare(files: &mut Files, level: &str, name: &str, dtype: &str) {
+    files.json(|c| c["taco:field_schema"][level].as_array_mut().expect("a list").push(json!([name, dtype, ""])));
+}
+
+/// Gives TACO_HEADER the CRC of what it holds now.
+fn seal(bytes: &mut [u8]) {
+    let crc = crc32fast::hash(&bytes[HEADER..HEADER + 116]).to_le_bytes();
+    patch_both(bytes, "TACO_HEADER", 10, &crc);
+}
+
+/// Puts padding where every root has its last FILE, and counts it like a sample, as older tools do.
+fn pad(files: &mut Files) {
+    const PADDING: &str = "__TACOPAD__0";
+    for (place, root) in super::ROOTS.iter().enumerate() {
+        let row = 3 * place + 2;
+        files.set_text(LEVEL1, "id", row, PADDING);
+        files.set_text(LEVEL1, "internal:relative_path", row, &format!("{root}/{PADDING}"));
+        files.set_text(&format!("DATA/{root}/__meta__"), "id", 2, PADDING);
+        files.remove(&format!("DATA/{root}/label.bin"));
+        files.put(&format!("DATA/{root}/{PADDING}"), "");
+    }
+    files.json(|c| c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!(PADDING));
+}
+
+/// Statistics of one band with three classes, the last of which got nothing.
+fn class_shares(columns: &mut Vec<(String, ArrayRef)>) {
+    use arrow::array::{Float64Builder, ListBuilder};
+    let rows = columns[0].1.len();
+    let mut builder = ListBuilder::new(ListBuilder::new(Float64Builder::new()));
+    for _ in 0..rows {
+        for share in [0.24, 0.76, 0.0] {
+            builder.values().values().append_value(share);
+        }
+        builder.values().append(true);
+        builder.append(true);
+    }
+    columns.push(("geotiff:stats".into(), Arc::new(builder.finish())));
+}
+
 const fn case(rule: Rule, at: &'static str, says: &'static str, damage: Damage) -> Case {
     Case { rule, at, says, damage }
 }
@@ -118,6 +182,7 @@ pub fn all() -> Vec<Case> {
         ),
         case(Rule::PitDepth, "dataset", "7 levels deep", Draft(|d| bury(d, 5))),
         case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| inside(d, 1).samples.clear())),
+        case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| (0..3).for_each(|row| inside(d, row).samples.clear()))),
         case(Rule::IdCharacters, "a:b", "contains \":\"", Draft(|d| root(d).samples[0].id = "a:b".into())),
         case(Rule::IdCharacters, "scene_a / __x", "padding", Draft(|d| inside(d, 0).samples[0].id = "__x".into())),
         case(Rule::IdUnique, "scene_a", "twice", Draft(|d| root(d).samples[2].id = "scene_a".into())),
@@ -139,6 +204,19 @@ pub fn all() -> Vec<Case> {
     ];
     cases.extend(collection());
     cases.extend([
+        case(Rule::PathQuote, "dataset", "apostrophe", Damage::Place("it's here")),
+        case(Rule::ContactForm, "COLLECTION.json providers/0/roles", "field of the tools", Draft(|_| {})),
+        case(
+            Rule::TacoVersion,
+            "COLLECTION.json taco_version",
+            "0.5.0",
+            Draft(|d| {
+                set(d, "taco_version", json!("0.5.0"));
+                set(d, "providers", json!([{"name": "A", "role": "producer"}]));
+            }),
+        ),
+    ]);
+    cases.extend([
         case(
             Rule::PitDeclared,
             "COLLECTION.json taco:pit_schema",
@@ -150,6 +228,31 @@ pub fn all() -> Vec<Case> {
             "COLLECTION.json taco:pit_schema",
             "missing",
             Both(|f| f.json(|c| c["taco:pit_schema"] = Json::Null)),
+        ),
+        case(
+            Rule::PitStale,
+            "COLLECTION.json taco:pit_schema",
+            "counts",
+            Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"][0]["n"] = json!(4))),
+        ),
+        case(
+            Rule::PitStale,
+            "COLLECTION.json taco:pit_schema",
+            "counts",
+            Both(|f| f.json(|c| c["taco:pit_schema"]["shape"] = json!([9, 3]))),
+        ),
+        case(
+            Rule::PitIncomplete,
+            "COLLECTION.json taco:pit_schema",
+            "lists 0 of them",
+            Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"] = json!([]))),
+        ),
+        case(Rule::PitPadding, "COLLECTION.json taco:pit_schema", "1 placeholders", Folder(pad)),
+        case(
+            Rule::PitPadding,
+            "COLLECTION.json taco:pit_schema",
+            "1 placeholders",
+            Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!("__TACOPAD__0"))),
         ),
         case(
             Rule::PitDeclared,
@@ -170,6 +273,50 @@ pub fn all() -> Vec<Case> {
             "COLLECTION.json extent/spatial",
             "2 of 3",
             Both(|f| f.json(|c| c["extent"]["spatial"] = json!([10, 45, 10.5, 45]))),
+        ),
+        case(
+            Rule::ExtentHemisphere,
+            "COLLECTION.json extent/spatial",
+            "3 of 3 centroids of level 0 lie east",
+            Both(|f| f.json(|c| c["extent"]["spatial"] = json!([-70, 43, -60, 45]))),
+        ),
+        case(
+            Rule::FieldOrder,
+            "COLLECTION.json taco:field_schema/level1",
+            "another order",
+            Both(|f| f.json(|c| c["taco:field_schema"]["level1"].as_array_mut().expect("a list").swap(2, 3))),
+        ),
+        case(
+            Rule::StoredPath,
+            "level1 internal:gdal_vsi",
+            "old paths",
+            Both(|f| copy_column(f, LEVEL1, "id", "internal:gdal_vsi")),
+        ),
+        case(Rule::FieldName, "level1 cloud cover", "letters", Both(|f| copy_column(f, LEVEL1, "bands", "cloud cover"))),
+        case(
+            Rule::TypeRefused,
+            "level1 half",
+            "halffloat",
+            Members(|f| {
+                copy_column(f, LEVEL1, "bands", "half");
+                f.table(LEVEL1, |columns| cast(columns, "half", &DataType::Float16));
+                declare(f, "level1", "half", "halffloat");
+            }),
+        ),
+        case(
+            Rule::PitSchemaUniform,
+            "scene_b",
+            "bands is string in its __meta__ and int64 in level1",
+            Both(|f| f.table(META_B, |columns| cast(columns, "bands", &DataType::Utf8))),
+        ),
+        case(
+            Rule::StatisticsClass,
+            "level1 geotiff:stats",
+            "all 9 bands",
+            Both(|f| {
+                f.table(LEVEL1, class_shares);
+                declare(f, "level1", "geotiff:stats", "list<item: list<item: double>>");
+            }),
         ),
         case(
             Rule::FieldSchema,
@@ -227,12 +374,36 @@ pub fn all() -> Vec<Case> {
             Rule::NoCurrentId,
             "level0 internal:current_id",
             "Python reader",
-            Both(|f| f.drop_column(LEVEL0, "internal:current_id")),
+            Both(|f| {
+                f.drop_column(LEVEL0, "internal:current_id");
+                f.json(|c| {
+                    let fields = c["taco:field_schema"]["level0"].as_array_mut().expect("a list");
+                    fields.retain(|field| field[0] != "internal:current_id");
+                });
+            }),
         ),
         case(Rule::ZipStructure, "dataset", "central directory", Bytes(|b| b.truncate(b.len() - 30))),
         case(Rule::ZipStructure, BEFORE, "differ", Bytes(|b| flip(b, |b| records(b, BEFORE).0 + 14))),
         case(Rule::ZipStructure, BEFORE, "No local header", Bytes(|b| flip(b, |b| records(b, BEFORE).1 + 42))),
-        case(Rule::ZipHeader, "TACO_HEADER", "0 entries", Bytes(|b| b[HEADER] = 0)),
+        case(Rule::ZipHeader, "TACO_HEADER", "1 entries", Bytes(|b| b[HEADER] = 1)),
+        case(
+            Rule::ZipHeader,
+            "TACO_HEADER",
+            "not zero",
+            Bytes(|b| {
+                b[HEADER + 1] = 1;
+                seal(b);
+            }),
+        ),
+        case(
+            Rule::ZipHeaderEmpty,
+            "TACO_HEADER",
+            "0 entries",
+            Bytes(|b| {
+                b[HEADER] = 0;
+                seal(b);
+            }),
+        ),
         case(Rule::ZipHeader, "TACO_HEADER", "outside the file", Bytes(|b| b[HEADER + 4 + 7] = 1)),
         case(Rule::ZipHeader, "TACO_HEADER", "not zero", Bytes(|b| b[HEADER + 1] = 1)),
         case(Rule::ZipHeader, "TACO_HEADER", "METADATA/level1.parquet", Bytes(|b| flip(b, |_| HEADER + 4 + 16))),
@@ -264,7 +435,19 @@ pub fn all() -> Vec<Case> {
             "the sample is",
             Members(|f| f.set_integer(LEVEL1, "internal:size", 3, |size| size - 1)),
         ),
+        case(
+            Rule::ZipOffsetOther,
+            "scene_a / before.bin",
+            "bytes of another sample",
+            Members(|f| {
+                for column in ["internal:offset", "internal:size"] {
+                    f.table(LEVEL1, |columns| swap_rows(columns, column));
+                }
+            }),
+        ),
         case(Rule::ZipOffset, "scene_c", "negative", Members(|f| f.set_integer(LEVEL0, "internal:offset", 2, |_| -1))),
+        case(Rule::ZipMissing, "scene_a / before.bin", BEFORE, Bytes(|b| rename(b, BEFORE, "METADATA/level9.parquet"))),
+        case(Rule::ZipName, "../notes.txt", "outside the archive", Members(|f| f.put("../notes.txt", "hello"))),
         case(Rule::ZipMissing, "scene_a / after.bin", AFTER, Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin"))),
         case(Rule::ZipStray, "DATA/scene_a/other.bin", "No level", Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin"))),
         case(Rule::ZipStray, "README.md", "No level", Members(|f| f.put("README.md", "hello"))),

@@ -1,0 +1,69 @@
+//! `repair`: mends a finished dataset and says what it changed and what it could not.
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::inspect::finding_json;
+use super::output::print;
+use crate::container::BuildOptions;
+use crate::error::{Error, Result};
+use crate::jobs::Jobs;
+use crate::model::Finding;
+use crate::studio::{Command, Event, Studio};
+use crate::table::ParquetOptions;
+
+/// Arguments of `repair`.
+#[derive(Debug, clap::Args)]
+pub struct RepairArguments {
+    /// The dataset; it is not changed.
+    pub path: PathBuf,
+    /// The file or folder to make.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Repairs; exit code 1 when errors are left.
+pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
+    let RepairArguments { path, output, format, overwrite, json } = arguments;
+    let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
+    let options = BuildOptions { target: output, format, parquet: ParquetOptions::default(), overwrite };
+    let mut studio = Studio::new(Jobs::quiet());
+    let event = studio.run_to_end(Command::Repair { input: path, options }, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    let Event::Repaired(repaired) = event else { return Err(Error::internal("a repair ended without a report")) };
+    let list = |findings: &[Finding]| findings.iter().map(finding_json).collect::<Json>();
+    if json {
+        let out = json!({
+            "path": repaired.built.path.display().to_string(),
+            "valid": repaired.is_valid(),
+            "repaired": list(&repaired.mended),
+            "left": list(&repaired.left),
+        });
+        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+    } else {
+        let lines = |word: &str, findings: &[Finding]| -> String {
+            let line = |f: &Finding| format!("{word:10}{:8}{}\n          {}\n", f.rule.code(), f.at, f.message);
+            findings.iter().map(line).collect()
+        };
+        let (mended, left) = (repaired.mended.len(), repaired.left.len());
+        print(&format!(
+            "{}{}{}: {mended} repaired, {left} left\n",
+            lines("repaired", &repaired.mended),
+            lines("left", &repaired.left),
+            repaired.built.path.display()
+        ));
+    }
+    Ok(u8::from(!repaired.is_valid()))
+}

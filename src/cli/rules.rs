@@ -1,0 +1,58 @@
+//! `rules`: the table of rules, as text, JSON or Markdown.
+
+use serde_json::{Value as Json, json};
+
+use super::output::print;
+use crate::model::Rule;
+
+/// Arguments of `rules`.
+#[derive(Debug, clap::Args)]
+pub struct RulesArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Print a Markdown table.
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+}
+
+/// Prints every rule.
+pub fn rules(arguments: &RulesArguments) -> u8 {
+    let text = match (arguments.json, arguments.markdown) {
+        (true, _) => serde_json::to_string_pretty(&Rule::ALL.iter().copied().map(rule_json).collect::<Json>()).unwrap_or_default(),
+        (_, true) => markdown(),
+        _ => Rule::ALL.iter().copied().map(rule_text).collect(),
+    };
+    print(&text);
+    0
+}
+
+fn rule_json(rule: Rule) -> Json {
+    json!({
+        "rule": rule.code(),
+        "severity": rule.severity(),
+        "section": rule.section(),
+        "profiles": rule.profiles(),
+        "what": rule.what(),
+        "fix": rule.fix(),
+    })
+}
+
+fn rule_text(rule: Rule) -> String {
+    let only = match rule.profiles().as_slice() {
+        [one] => format!(", profile {one} only"),
+        _ => String::new(),
+    };
+    let (code, severity, section) = (rule.code(), rule.severity().as_str(), rule.section());
+    format!("{code:8}{severity}, section {section}{only}\n        {}\n        {}\n", rule.what(), rule.fix())
+}
+
+fn markdown() -> String {
+    let mut text = String::from("| rule | severity | section | profile | asks for | what to do |\n|---|---|---|---|---|---|\n");
+    for rule in Rule::ALL {
+        let (code, severity, section) = (rule.code(), rule.severity().as_str(), rule.section());
+        let profiles = rule.profiles().join(", ");
+        text.push_str(&format!("| {code} | {severity} | {section} | {profiles} | {} | {} |\n", rule.what(), rule.fix()));
+    }
+    text
+}

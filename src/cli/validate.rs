@@ -1,0 +1,133 @@
+//! `validate`: what is wrong with datasets, as text, JSON or SARIF. Must not change them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde_json::{Value as Json, json};
+
+use super::Terminal;
+use super::inspect::finding_json;
+use super::output::print;
+use crate::error::Result;
+use crate::jobs::Jobs;
+use crate::model::{Profile, Report};
+use crate::validate;
+
+/// Arguments of `validate`.
+#[derive(Debug, clap::Args)]
+pub struct ValidateArguments {
+    /// The datasets.
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Read every byte: CRC of every member, every value of every __meta__.
+    #[arg(long)]
+    pub deep: bool,
+    /// Where the text and the tools differ: what the official reader of today opens, or what the specification says.
+    #[arg(long, value_name = "NAME", default_value = "tools")]
+    pub profile: ProfileName,
+    /// How to print the findings.
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub format: ReportFormat,
+    /// Print JSON; the same as --format json.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The profiles, as arguments name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProfileName {
+    /// The specification's text.
+    Spec,
+    /// The official tools of today.
+    Tools,
+}
+
+impl ProfileName {
+    fn profile(self) -> Profile {
+        match self {
+            ProfileName::Spec => Profile::Spec,
+            ProfileName::Tools => Profile::Tools,
+        }
+    }
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// Lines for people.
+    Text,
+    /// One object for one dataset, a list of them for several.
+    Json,
+    /// SARIF 2.1.0, one log for all datasets.
+    Sarif,
+}
+
+/// Checks every dataset; exit code 1 when one breaks a rule, 2 when one can't be checked.
+pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8> {
+    let ValidateArguments { paths, deep, profile, format, json } = arguments;
+    let format = if json { ReportFormat::Json } else { format };
+    let profile = profile.profile();
+    let mut reports: Vec<(&Path, Report)> = Vec::new();
+    let mut failed = None;
+    for path in &paths {
+        let target = path.clone();
+        let mut job = Jobs::quiet().start("Check", move |ctx| validate::path_as(&target, profile, deep, ctx));
+        let outcome = loop {
+            match job.wait_for(Duration::from_millis(100)) {
+                Some(outcome) => break outcome,
+                None => terminal.progress(&job.progress()),
+            }
+        };
+        terminal.clear();
+        match outcome {
+            Ok(report) => reports.push((path, report)),
+            // Several parts given together: the others are still checked.
+            Err(error) => {
+                eprintln!("error: {}", error.report());
+                failed = Some(error.exit_code());
+            }
+        }
+    }
+    match format {
+        ReportFormat::Text => reports.iter().for_each(|(path, report)| print(&report_text(path, report))),
+        ReportFormat::Json => print_json(&reports, paths.len(), failed.is_some()),
+        ReportFormat::Sarif => {
+            let borrowed: Vec<(&Path, &Report)> = reports.iter().map(|(path, report)| (*path, report)).collect();
+            print(&serde_json::to_string_pretty(&validate::sarif(&borrowed, failed.is_none())).unwrap_or_default());
+        }
+    }
+    let valid = reports.iter().all(|(_, report)| report.is_valid());
+    Ok(failed.unwrap_or(if valid { 0 } else { 1 }))
+}
+
+fn print_json(reports: &[(&Path, Report)], asked: usize, failed: bool) {
+    let all: Vec<Json> = reports.iter().map(|(path, report)| report_json(path, report)).collect();
+    let out = match all.as_slice() {
+        [one] if asked == 1 => one.clone(),
+        _ => Json::Array(all),
+    };
+    if !failed || !reports.is_empty() {
+        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+    }
+}
+
+fn report_json(path: &Path, report: &Report) -> Json {
+    let findings: Vec<Json> = report.findings.iter().map(finding_json).collect();
+    json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings })
+}
+
+fn report_text(path: &Path, report: &Report) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        let severity = finding.severity.as_str();
+        text.push_str(&format!("{severity:8}{:8}{}\n        {}\n", finding.rule.code(), finding.at, finding.message));
+    }
+    let verdict = match (report.errors(), report.warnings()) {
+        (0, 0) => "valid".to_owned(),
+        (0, warnings) => format!("valid, {warnings} warnings"),
+        (errors, warnings) => format!("{errors} errors, {warnings} warnings"),
+    };
+    text.push_str(&format!("{}: {verdict}\n", path.display()));
+    text
+}

@@ -1,0 +1,90 @@
+//! `repair`: writes a finished dataset anew without the faults that need no judgement. Every byte of data stays as it is; must
+//! never write over what it reads, nor give damaged bytes a new checksum.
+
+use std::path::{Path, PathBuf};
+
+use super::{Event, Finish, Outcome, Studio};
+use crate::container::{self, Assembly, BuildOptions, Built, extent_of};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Finding, Report, Rule, Severity};
+use crate::validate;
+
+/// What a repair did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repaired {
+    /// What was written.
+    pub built: Built,
+    /// Findings of the input that the output has no more.
+    pub mended: Vec<Finding>,
+    /// Findings of the output: those that need a person.
+    pub left: Vec<Finding>,
+}
+
+impl Repaired {
+    /// True when no error is left.
+    pub fn is_valid(&self) -> bool {
+        self.left.iter().all(|finding| finding.severity != Severity::Error)
+    }
+}
+
+impl Studio {
+    pub(super) fn repair(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
+        Ok(self.start(&format!("Repair {}", input.display()), move |ctx| {
+            let repaired = repair(&input, &options, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Repaired(Box::new(repaired)))) as Finish)
+        }))
+    }
+}
+
+/// Repairs the dataset at `input` into `options.target`. Levels, `__meta__`, positions, `taco:pit_schema` and
+/// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some. A dataset whose data
+/// is damaged, or whose tree can't be laid out, is an error and nothing is written.
+pub fn repair(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
+    refuse_same(input, &options.target)?;
+    let reader = container::open(input, ctx)?;
+    let before = validate::container(reader.as_ref(), true, ctx)?;
+    refuse_damaged(&before)?;
+    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    if before.has(Rule::ExtentCovers) || before.has(Rule::ExtentHemisphere) {
+        let batches: Vec<_> = assembly.levels.iter().map(|level| &level.batch).collect();
+        let spatial = extent_of(&batches).get("spatial").cloned();
+        // The times are kept: nothing says that they are wrong.
+        let extent = assembly.collection.fields.get_mut("extent").and_then(serde_json::Value::as_object_mut);
+        if let (Some(extent), Some(spatial)) = (extent, spatial) {
+            extent.insert("spatial".into(), spatial);
+        }
+    }
+    let built = container::write(&assembly, options, ctx)?;
+    let written = container::open(&built.path, ctx)?;
+    let after = validate::container(written.as_ref(), true, ctx)?;
+    let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
+    Ok(Repaired { built, mended, left: after.findings })
+}
+
+fn same(a: &Finding, b: &Finding) -> bool {
+    a.rule == b.rule && a.at == b.at
+}
+
+fn refuse_same(input: &Path, target: &Path) -> Result<()> {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let (Some(from), Some(to)) = (real(input), real(target)) else { return Ok(()) };
+    if from == to || to.starts_with(&from) || from.starts_with(&to) {
+        return Err(Error::usage("the output is the dataset itself, or lies inside it, or around it")
+            .at_path(target)
+            .hint("write to another place, then replace the old one by it"));
+    }
+    Ok(())
+}
+
+/// A new checksum over damaged bytes would hide the damage for ever. Only the header and every `__meta__` are made anew.
+fn refuse_damaged(report: &Report) -> Result<()> {
+    let made = |name: &str| name == "TACO_HEADER" || name.ends_with("/__meta__");
+    let damaged = |finding: &&Finding| finding.rule == Rule::ZipCrc && !made(&finding.at.to_string());
+    match report.findings.iter().find(damaged) {
+        Some(finding) => Err(Error::invalid("the bytes of a member are damaged, and a repair would hide it")
+            .at(&finding.at)
+            .hint("take the dataset from another copy")),
+        None => Ok(()),
+    }
+}
