@@ -1,6 +1,7 @@
 //! The window's state for what is open now: selection, filters, marks, half-typed text. Forgotten when another dataset is opened.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::marks::Marks;
@@ -38,6 +39,8 @@ pub struct Session {
     /// A check has looked at this document.
     pub checked: bool,
     totals: Slot<Key, Totals>,
+    /// Which of the recent datasets are still there, asked once for each showing of the welcome screen.
+    pub recent_there: Slot<Vec<PathBuf>, Vec<bool>>,
     /// Levels whose table was asked for.
     pub levels_asked: BTreeSet<usize>,
     /// Drops do not reach this window.
@@ -73,6 +76,8 @@ impl Session {
 
     /// Brings what is computed from the document up to date.
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
+        // Also when the welcome screen, which asks, is not drawn any more.
+        self.recent_there.poll();
         let Some(document) = studio.document() else {
             self.marks = Arc::default();
             return;
@@ -104,7 +109,12 @@ impl Session {
 
     /// True while something is being computed that belongs to the picture.
     pub fn is_busy(&self) -> bool {
-        self.totals.is_busy() || self.marking.is_busy() || self.tree.is_busy() || self.preview.is_busy() || self.sample.is_busy()
+        self.totals.is_busy()
+            || self.marking.is_busy()
+            || self.recent_there.is_busy()
+            || self.tree.is_busy()
+            || self.preview.is_busy()
+            || self.sample.is_busy()
     }
 
     /// True for a job whose failure its own panel shows.

@@ -64,3 +64,21 @@ fn screens_draw_in_both_themes() {
         assert_eq!(dark, theme == egui::Theme::Dark);
     }
 }
+
+#[test]
+fn a_recent_dataset_that_is_gone_is_marked() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let copy = folder.path().join("copy.tacozip");
+    std::fs::copy(sample(), &copy).expect("copies");
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![copy.clone()]);
+    harness.state_mut().act(Action::Close);
+    settle(&mut harness);
+    assert!(harness.query_by_label("Open river-floods-sample").is_some());
+    click(&mut harness, "Open river-floods-sample");
+    std::fs::remove_file(&copy).expect("removes");
+    harness.state_mut().act(Action::Close);
+    settle(&mut harness);
+    assert!(harness.query_by_label("Locate river-floods-sample").is_some());
+    assert!(harness.query_by_label("Open river-floods-sample").is_none());
+}

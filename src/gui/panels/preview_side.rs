@@ -127,20 +127,38 @@ fn histogram_ui(ui: &mut Ui, image: &PreviewImage) {
                 pos2(x, inner.bottom() - (count as f32 / highest).sqrt() * (inner.height() - 4.0))
             })
             .collect();
+        let fill = color.gamma_multiply(0.12);
+        for pair in points.windows(2) {
+            let foot = pair.iter().rev().map(|point| pos2(point.x, inner.bottom()));
+            painter.add(Shape::convex_polygon(pair.iter().copied().chain(foot).collect(), fill, Stroke::NONE));
+        }
         painter.add(Shape::line(points, Stroke::new(1.2, color)));
     }
-    for limits in image.limits.iter().flatten() {
-        for value in [limits.low, limits.high] {
-            painter.vline(x_of(value), inner.y_range(), Stroke::new(1.0, t.accfill));
+    // One band has one pair of limits, drawn through; several have a tick each in their own colour, with the outermost drawn
+    // through, so that three bands don't make a fence.
+    let limits: Vec<&Limits> = image.limits.iter().flatten().collect();
+    let outermost =
+        limits.iter().map(|limits| limits.low).reduce(f64::min).zip(limits.iter().map(|limits| limits.high).reduce(f64::max));
+    if limits.len() > 1 {
+        for (limits, color) in image.limits.iter().zip(band_colors(t, image.limits.len())) {
+            for value in limits.iter().flat_map(|limits| [limits.low, limits.high]) {
+                painter.vline(x_of(value), inner.bottom() - 10.0..=inner.bottom(), Stroke::new(1.5, color));
+            }
+        }
+    }
+    if let Some((low, high)) = outermost {
+        for (x, shade) in [
+            (x_of(low), inner.with_max_x(x_of(low).max(inner.left()))),
+            (x_of(high), inner.with_min_x(x_of(high).min(inner.right()))),
+        ] {
+            painter.rect_filled(shade, 0, t.input.gamma_multiply(0.6));
+            painter.vline(x, inner.y_range(), Stroke::new(1.5, t.accfill));
         }
     }
     let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 16.0), Sense::hover());
     paint::text_left(ui.painter(), row, &number(min), font::mono(11.0), t.tx3);
     paint::text_right(ui.painter(), row, &number(max), font::mono(11.0), t.tx3);
-    let limits: Vec<&Limits> = image.limits.iter().flatten().collect();
-    if let (Some(low), Some(high)) =
-        (limits.iter().map(|limits| limits.low).reduce(f64::min), limits.iter().map(|limits| limits.high).reduce(f64::max))
-    {
+    if let Some((low, high)) = outermost {
         paint::text_center(ui.painter(), row, &format!("{} – {}", number(low), number(high)), font::mono(11.0), t.tx);
     }
     ui.horizontal_wrapped(|ui| {
@@ -158,6 +176,9 @@ fn pixel_ui(ui: &mut Ui, cx: &Cx<'_>, probe: &Probe) {
     let Some(info) = cx.session.preview.info() else { return };
     let highest = probe.values.iter().filter(|value| !value.missing).map(|value| value.value.abs()).fold(0.0, f64::max);
     ui.spacing_mut().item_spacing.y = 2.0;
+    // Room for the longest name, as long as the bars keep half of the width.
+    let longest = probe.values.iter().filter_map(|value| info.band(value.band)).map(|band| band_name(band).chars().count()).max();
+    let names = (longest.unwrap_or(3) as f32 * 6.7 + 6.0).clamp(40.0, ui.available_width() * 0.42);
     for value in &probe.values {
         let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
         let name = info.band(value.band).map_or(value.band.to_string(), band_name);
@@ -170,9 +191,11 @@ fn pixel_ui(ui: &mut Ui, cx: &Cx<'_>, probe: &Probe) {
         };
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {text}")));
         let painter = ui.painter();
-        paint::text_left(painter, row.with_max_x(row.left() + 64.0), &name, font::mono(11.0), t.tx2);
-        let track =
-            Rect::from_min_max(pos2(row.left() + 70.0, row.center().y - 4.0), pos2(row.right() - 70.0, row.center().y + 4.0));
+        paint::text_left(painter, row.with_max_x(row.left() + names), &name, font::mono(11.0), t.tx2);
+        let track = Rect::from_min_max(
+            pos2(row.left() + names + 6.0, row.center().y - 4.0),
+            pos2(row.right() - 70.0, row.center().y + 4.0),
+        );
         if track.width() > 12.0 {
             painter.rect_filled(track, 1, t.input);
             if !value.missing && highest > 0.0 {

@@ -26,15 +26,29 @@ enum Kind {
     Id,
     Pattern,
     Type,
-    Field(String, bool),
+    Field(String, Shown),
     Size,
 }
+
+/// How a field's values are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shown {
+    Words,
+    Mono,
+    /// Fractions with this many decimals at the least, so that the points of a column stand below each other.
+    Decimals(usize),
+}
+
+/// Rows that the decimals of a column are told from.
+const DECIMALS_FROM: usize = 200;
+/// More than these are cut off nowhere, but other rows are not filled up to them.
+const MOST_DECIMALS: usize = 6;
 
 /// What the panel keeps.
 #[derive(Default)]
 pub struct TablePanelState {
     table: TableState,
-    made_for: Option<(Key, usize, usize)>,
+    made_for: Option<(Key, usize, usize, bool)>,
     kinds: Vec<Kind>,
     columns: Vec<Column>,
     all: Vec<String>,
@@ -135,11 +149,11 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let level = cx.session.level;
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.table;
-    let wanted = Some((key, level, state.hidden_changes));
+    let wanted = Some((key, level, state.hidden_changes, document.level_ready(level)));
     if state.made_for == wanted {
         return;
     }
-    if state.made_for.is_none_or(|(_, shown, _)| shown != level) {
+    if state.made_for.is_none_or(|(_, shown, ..)| shown != level) {
         state.table = TableState::default();
     }
     state.made_for = wanted;
@@ -158,7 +172,12 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
         let letters = (field.name.chars().count() as f32 * 7.2).max(name.chars().count() as f32 * 6.4);
         let width = (letters + 24.0).clamp(88.0, 220.0);
         let words = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean);
-        all.push((Kind::Field(field.name.clone(), words), column(&field.name, &name, width, number)));
+        let shown = match () {
+            () if words => Shown::Words,
+            () if field.dtype.is_floating() && document.level_ready(level) => decimals_of(document, level, &field.name),
+            () => Shown::Mono,
+        };
+        all.push((Kind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
     }
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
         all.push((Kind::Size, column("size", "bytes", 88.0, true)));
@@ -166,6 +185,35 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
     all.retain(|(kind, column)| *kind == Kind::Id || !state.hidden.contains(&column.name));
     (state.kinds, state.columns) = all.into_iter().unzip();
+}
+
+fn decimals_of(document: &Document, level: usize, field: &str) -> Shown {
+    let rows = document.rows(level).min(DECIMALS_FROM);
+    let text = |row| document.text(RowRef { level, row: row as u32 }, field);
+    let places = (0..rows).filter_map(|row| decimals(&text(row))).filter(|&places| places <= MOST_DECIMALS);
+    Shown::Decimals(places.max().unwrap_or(0))
+}
+
+/// Digits after the point; `None` for what is not a plain decimal number.
+fn decimals(text: &str) -> Option<usize> {
+    let digits = text.trim_start_matches('-');
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let plain = |text: &str| text.chars().all(|letter| letter.is_ascii_digit());
+    (!whole.is_empty() && plain(whole) && plain(part)).then_some(part.len())
+}
+
+/// `text` with zeros at the end up to this many decimals.
+fn with_decimals(mut text: String, places: usize) -> String {
+    match decimals(&text) {
+        Some(has) if has < places => {
+            if has == 0 && !text.ends_with('.') {
+                text.push('.');
+            }
+            text.extend(std::iter::repeat_n('0', places - has));
+            text
+        }
+        _ => text,
+    }
 }
 
 fn column(name: &str, type_name: &str, width: f32, right: bool) -> Column {
@@ -301,10 +349,11 @@ impl TableSource for Level<'_> {
             Kind::Pattern => Cell::Pattern(self.pattern(at)),
             Kind::Size => self.document.size_bytes(at).map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
             Kind::Field(..) if !self.document.level_ready(self.level) => Cell::Pending,
-            Kind::Field(name, words) => match self.document.text(at, name) {
-                text if text.is_empty() => Cell::Empty,
-                text if *words => Cell::Text(text.into()),
-                text => Cell::Mono(text.into()),
+            Kind::Field(name, shown) => match (self.document.text(at, name), shown) {
+                (text, _) if text.is_empty() => Cell::Empty,
+                (text, Shown::Words) => Cell::Text(text.into()),
+                (text, Shown::Mono) => Cell::Mono(text.into()),
+                (text, Shown::Decimals(places)) => Cell::Mono(with_decimals(text, *places).into()),
             },
         }
     }
@@ -349,4 +398,20 @@ fn pattern_of(document: &Document, level: usize, row: u32) -> Vec<RowRef> {
         stack.extend(children.iter().rev().take(4 * PATTERN_SHOWN).map(|&row| RowRef { level: at.level + 1, row }));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_points_of_a_column_stand_below_each_other() {
+        assert_eq!(with_decimals("11".into(), 1), "11.0");
+        assert_eq!(with_decimals("-0.078".into(), 4), "-0.0780");
+        assert_eq!(with_decimals("0.12345".into(), 4), "0.12345");
+        for untouched in ["1e-9", "NaN", "inf", "", "3"] {
+            assert_eq!(with_decimals(untouched.into(), 0), untouched);
+        }
+        assert_eq!(with_decimals("NaN".into(), 2), "NaN");
+    }
 }

@@ -1,5 +1,7 @@
 //! What shows while nothing is open: ways to start, recent datasets, the drop zone.
 
+use std::path::PathBuf;
+
 use egui::{
     Align, Color32, Frame, Layout, Margin, Rect, Response, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder,
     WidgetInfo, pos2, vec2,
@@ -9,6 +11,7 @@ use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::intake;
+use crate::gui::picker::Wish;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::view_state::{Recent, now_s};
 use crate::gui::widgets::{self, Tone, paint};
@@ -151,21 +154,30 @@ fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         return;
     }
     let shown = recent.len().min(7);
+    // A disk that is gone may take its time to say so.
+    let paths: Vec<PathBuf> = recent.iter().take(shown).map(|recent| recent.path.clone()).collect();
+    let asked = paths.clone();
+    cx.session.recent_there.want(cx.jobs, paths.clone(), "Look for recent datasets", move |_| {
+        Ok(asked.iter().map(|path| path.try_exists().unwrap_or(false)).collect())
+    });
+    let there = cx.session.recent_there.of(&paths).and_then(|outcome| outcome.as_ref().ok());
     let height = 53.0 * shown as f32;
     let (card, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     ui.painter().rect_stroke(card, 6, Stroke::new(1.0, t.line2), StrokeKind::Inside);
     let mut asks = Vec::new();
     for (index, recent) in recent.iter().take(shown).enumerate() {
         let rect = Rect::from_min_size(card.min + vec2(1.0, 53.0 * index as f32), vec2(card.width() - 2.0, 53.0));
-        recent_row(ui, rect, recent, index + 1 < shown, &mut asks);
+        let gone = there.and_then(|there| there.get(index)).is_some_and(|there| !there);
+        recent_row(ui, rect, recent, gone, index + 1 < shown, &mut asks);
     }
     cx.asks.extend(asks);
 }
 
-fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, rule: bool, asks: &mut Vec<Ask>) {
+fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, asks: &mut Vec<Ask>) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with(("recent", &recent.path)), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open {}", recent.title)));
+    let verb = if gone { "Locate" } else { "Open" };
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{verb} {}", recent.title)));
     let painter = ui.painter();
     if response.hovered() {
         painter.rect_filled(rect.shrink(1.0), 4, t.hover);
@@ -174,22 +186,30 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, rule: bool, asks: &mut V
         painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
     }
     let icon = match recent.badge.as_str() {
+        _ if gone => icons::WARNING_OCTAGON,
         "Draft" => icons::PENCIL_SIMPLE,
         "FOLDER" => icons::FOLDER_SIMPLE,
         _ => icons::FILE_ZIP,
     };
-    paint::icon(painter, pos2(rect.left() + 24.0, rect.center().y), icon, 18.0, t.tx2);
+    paint::icon(painter, pos2(rect.left() + 24.0, rect.center().y), icon, 18.0, if gone { t.err } else { t.tx2 });
     let inner = Rect::from_min_max(pos2(rect.left() + 44.0, rect.top() + 8.0), pos2(rect.right() - 14.0, rect.bottom() - 8.0));
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
     let day = upper.with_min_x(upper.right() - 84.0);
     paint::text_right(painter, day.union(lower.with_min_x(day.left())), &day_text(recent.opened_s), font::regular(12.0), t.tx3);
     let numbers = upper.with_min_x(upper.right() - 210.0).with_max_x(day.left() - 8.0);
-    paint::text_right(painter, numbers, &format!("{} roots", paint::grouped(recent.roots)), font::mono(11.0), t.tx);
-    let size = recent.size_bytes.map_or(String::new(), paint::bytes);
-    paint::text_right(painter, lower.with_min_x(numbers.left()).with_max_x(numbers.right()), &size, font::mono(11.0), t.tx2);
+    let numbers_below = lower.with_min_x(numbers.left()).with_max_x(numbers.right());
+    if gone {
+        paint::text_right(painter, numbers, "Not found", font::regular(12.0), t.err);
+        paint::text_right(painter, numbers_below, "Locate…", font::regular(12.0), t.info);
+    } else {
+        paint::text_right(painter, numbers, &format!("{} roots", paint::grouped(recent.roots)), font::mono(11.0), t.tx);
+        let size = recent.size_bytes.map_or(String::new(), paint::bytes);
+        paint::text_right(painter, numbers_below, &size, font::mono(11.0), t.tx2);
+    }
     let text = upper.with_max_x(numbers.left() - 8.0);
     let badge = widgets::badge_width(ui, None, &recent.badge);
-    let end = paint::text_left(painter, text.with_max_x(text.right() - badge - 8.0), &recent.title, font::medium(13.0), t.tx);
+    let title = text.with_max_x(text.right() - badge - 8.0);
+    let end = paint::text_left(painter, title, &recent.title, font::medium(13.0), if gone { t.tx2 } else { t.tx });
     let place = Rect::from_min_size(pos2(end + 8.0, text.center().y - 9.0), vec2(badge, 18.0));
     let tone = if recent.badge == "Draft" { Tone::Accent } else { Tone::Neutral };
     ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::badge(ui, tone, None, &recent.badge));
@@ -197,7 +217,11 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, rule: bool, asks: &mut V
     paint::text_left(ui.painter(), lower.with_max_x(numbers.left() - 8.0), &path, font::mono(11.0), t.tx2);
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
-        asks.push(Ask::Take(vec![recent.path.clone()]));
+        asks.push(match gone {
+            true if recent.badge == "FOLDER" => Ask::Pick(Wish::OpenFolder),
+            true => Ask::Pick(Wish::Open),
+            false => Ask::Take(vec![recent.path.clone()]),
+        });
     }
     response.context_menu(|ui| {
         if widgets::menu_entry(ui, icons::COPY, "Copy path", "", None).clicked() {

@@ -109,6 +109,46 @@ fn variables_of_a_netcdf_file_are_listed() {
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
 }
 
+/// Both drivers stand on one HDF5 library that is not thread safe: without their turns this ends the test program.
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn hdf5_and_netcdf_are_read_from_many_threads() {
+    let folder = folder();
+    let places = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(64, 48) };
+    let cubes: Vec<AssetPath> = (0..4)
+        .map(|number| {
+            let path = folder.path().join(format!("cube{number}.nc"));
+            write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..places.clone() }).expect("writes");
+            AssetPath::file(&path)
+        })
+        .collect();
+    // Inside a container the HDF5 driver has the first look at the same bytes, loose files are the netCDF driver's.
+    let inside: Vec<AssetPath> = cubes
+        .iter()
+        .map(|cube| {
+            let AssetPath::File(path) = cube else { panic!("{cube:?}") };
+            let file = std::fs::read(path).expect("reads");
+            let container = path.with_extension("tacozip");
+            std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
+            AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 }
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let (cubes, inside) = (&cubes, &inside);
+            scope.spawn(move || {
+                for round in 0..12 {
+                    let assets = if (thread + round) % 2 == 0 { cubes } else { inside };
+                    let asset = &assets[(thread + round) % assets.len()];
+                    let info = describe(asset).expect("describes");
+                    let pixels = read_window(asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
+                    assert_eq!((pixels.bands.len(), info.width, info.height), (1, 64, 48));
+                }
+            });
+        }
+    });
+}
+
 #[test]
 #[cfg(feature = "bundled-gdal")]
 fn classic_netcdf_reads_inside_a_container() {
