@@ -14,6 +14,7 @@
 //! | [`container`] | on-disk formats: detect, read, plan, write |
 //! | [`validate`] | checks → reports of findings |
 //! | [`query`] | SQL over levels |
+//! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
 //! | [`draft`] | edits with their inverses, history |
 //! | [`studio`] | commands, events, the document, the verbs |
 //! | [`cli`] | arguments → commands; text and JSON out |
@@ -27,6 +28,7 @@ pub mod cli;
 pub mod container;
 pub mod draft;
 pub mod error;
+pub mod extensions;
 pub mod gui;
 pub mod jobs;
 pub mod model;

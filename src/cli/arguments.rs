@@ -90,6 +90,14 @@ pub struct CreateArguments {
 pub enum Verb {
     /// Builds a dataset from a folder of files.
     Create(CreateArguments),
+    /// Computes columns and collection fields and writes the dataset with them; exit code 1 when some samples failed.
+    Extend(super::extend::ExtendArguments),
+    /// Lists the extensions with their options.
+    Extensions {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Shows what a dataset is: format, levels, columns.
     Inspect {
         /// The dataset.

@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod create;
+mod extend;
 mod inspect;
 mod output;
 mod read;
@@ -56,6 +57,8 @@ pub fn run(arguments: Arguments) -> Invocation {
 fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
     match verb {
         Verb::Create(arguments) => create::create(arguments, terminal),
+        Verb::Extend(arguments) => extend::extend(arguments, terminal),
+        Verb::Extensions { json } => extend::list(json),
         Verb::Inspect { path, json } => inspect::inspect(&path, json),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => Ok(rules::rules(&arguments)),

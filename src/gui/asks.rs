@@ -135,6 +135,14 @@ impl App {
                 }
                 self.toast = Some(Toast::new(true, text).action("Undo", "Ctrl Z"));
             }
+            Event::Extended { label, failures, .. } => {
+                let failed =
+                    if failures.is_empty() { String::new() } else { format!("; {} samples failed, see Log", failures.len()) };
+                for failure in &failures {
+                    self.studio.log(true, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+                }
+                self.toast = Some(Toast::new(failures.is_empty(), format!("{label}{failed}")).action("Undo", "Ctrl Z"));
+            }
             Event::Validated => self.session.checked = true,
             Event::Queried(result) => self.session.query.take(result),
             Event::Previewed(answer) => self.session.preview.take(answer),

@@ -14,6 +14,7 @@ mod pool;
 mod preview;
 mod probe;
 mod render;
+mod reproject;
 mod scientific;
 mod stretch;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use pool::close_idle;
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
 pub use render::{BandChoice, RenderOptions, Rgba, render};
+pub use reproject::to_lonlat_from;
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
 pub use write::{NewRaster, write_geotiff, write_raster};
 

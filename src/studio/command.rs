@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::container::{BuildOptions, Built};
 use crate::draft::Edit;
 use crate::error::Error;
+use crate::extensions::{ExtensionCall, Failure};
 use crate::jobs::JobId;
 use crate::model::NodePath;
 use crate::query::QueryResult;
@@ -49,6 +50,14 @@ pub enum Command {
         /// How.
         #[serde(flatten)]
         edit: Edit,
+    },
+    /// Runs extensions over the draft: one edit when all are done, none when it is stopped.
+    Extend {
+        /// Which, in order.
+        calls: Vec<ExtensionCall>,
+        /// Columns of the same name may be there already; they are replaced.
+        #[serde(default)]
+        replace: bool,
     },
     /// Takes back the last edit.
     Undo,
@@ -148,6 +157,17 @@ pub enum Event {
         label: String,
         /// The draft's revision now.
         revision: u64,
+    },
+    /// Extensions added columns or fields to the draft.
+    Extended {
+        /// What was done, for the history.
+        label: String,
+        /// The draft's revision now.
+        revision: u64,
+        /// Samples computed, once for each call.
+        computed: u64,
+        /// Samples whose values are null because they failed.
+        failures: Vec<Failure>,
     },
     /// Files were added to the draft.
     Imported(Imported),

@@ -3,6 +3,7 @@
 
 mod command;
 mod document;
+mod extend;
 mod import;
 mod repair;
 mod replay;
@@ -105,6 +106,7 @@ impl Studio {
             Command::Edit { edit } => self.edit(edit),
             Command::Undo => self.undo(),
             Command::Redo => self.redo(),
+            Command::Extend { calls, replace } => self.extend(calls, replace),
             Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep } => self.validate(deep),
             Command::Query { sql, limit } => self.query(sql, limit),

@@ -251,7 +251,7 @@ impl Studio {
         self.check_live();
     }
 
-    fn need_draft(&self) -> Result<&Draft> {
+    pub(super) fn need_draft(&self) -> Result<&Draft> {
         self.document.as_ref().and_then(Document::draft).ok_or_else(not_a_draft)
     }
 

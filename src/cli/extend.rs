@@ -1,0 +1,164 @@
+//! `extend` and `extensions`: columns and collection fields computed from the samples, written into a new dataset.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::output::print;
+use super::verbs::studio;
+use crate::container::{self, BuildOptions};
+use crate::error::{Error, IoContext, Result};
+use crate::extensions::{ExtensionCall, OptionSpec, Target, builtin};
+use crate::studio::{Command, Event};
+use crate::table::ParquetOptions;
+
+/// Arguments of `extend`.
+#[derive(Debug, clap::Args)]
+pub struct ExtendArguments {
+    /// The dataset.
+    pub path: PathBuf,
+    /// The file or folder to make.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// The extensions, in order: stac,stats.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', required_unless_present = "calls")]
+    pub with: Vec<String>,
+    /// Their options: JSON or a file of it. With several extensions an object by name: {"stac": {…}}.
+    #[arg(long, value_name = "JSON|FILE", requires = "with")]
+    pub options: Option<String>,
+    /// Whole calls instead: JSON or a file with a list of {"extension", "options", "target", "schema_only"}.
+    #[arg(long, value_name = "JSON|FILE", conflicts_with_all = ["with", "options", "level", "positions", "schema_only"])]
+    pub calls: Option<String>,
+    /// The level of the samples.
+    #[arg(long, default_value_t = 0)]
+    pub level: usize,
+    /// Ids at that level, or patterns with * and ?; every FILE without it.
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub positions: Vec<String>,
+    /// Add the columns with nulls, without computing.
+    #[arg(long)]
+    pub schema_only: bool,
+    /// Replace columns of the same name.
+    #[arg(long)]
+    pub replace: bool,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
+    let calls = calls_of(&arguments)?;
+    let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if same(&arguments.path, &arguments.output) {
+        return Err(Error::usage("the output is the dataset itself").at_path(&arguments.output).hint("write to another name"));
+    }
+    if arguments.output.exists() && !arguments.overwrite {
+        return Err(Error::usage("the output exists").at_path(&arguments.output).hint("use --overwrite, or another name"));
+    }
+    let mut studio = studio();
+    let mut show = |progress: &_| terminal.progress(progress);
+    container::detect(&arguments.path)?;
+    studio.run_to_end(Command::Open { path: arguments.path.clone() }, &mut show)?;
+    studio.run_to_end(Command::Fork, &mut show)?;
+    let event = studio.run_to_end(Command::Extend { calls, replace: arguments.replace }, &mut show)?;
+    let Event::Extended { computed, failures, .. } = event else {
+        return Err(Error::internal(format!("extending ended with {event:?}")));
+    };
+    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
+    let options = BuildOptions {
+        target: arguments.output.clone(),
+        format,
+        parquet: ParquetOptions::default(),
+        overwrite: arguments.overwrite,
+    };
+    let event = studio.run_to_end(Command::Write { options }, &mut show)?;
+    terminal.clear();
+    let Event::Written(built) = event else { return Err(Error::internal(format!("writing ended with {event:?}"))) };
+    if arguments.json {
+        let failed: Vec<Json> = failures
+            .iter()
+            .map(|failure| json!({ "extension": failure.extension, "sample": failure.path.to_archive(), "error": failure.error }))
+            .collect();
+        let path = built.path.display().to_string();
+        print(&json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed }).to_string());
+    } else {
+        for failure in &failures {
+            eprintln!("{} at {}: {}", failure.extension, failure.path, failure.error);
+        }
+        let failed = if failures.is_empty() { String::new() } else { format!(", {} failed", failures.len()) };
+        print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples));
+    }
+    Ok(u8::from(!failures.is_empty()))
+}
+
+fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {
+    if let Some(text) = &arguments.calls {
+        let wrong = |error: serde_json::Error| Error::usage("the calls can't be read").because(error);
+        return serde_json::from_value(json_or_file(text)?).map_err(wrong);
+    }
+    let options = arguments.options.as_deref().map(json_or_file).transpose()?.unwrap_or(Json::Null);
+    let target = Target { level: arguments.level, positions: arguments.positions.clone() };
+    let names = &arguments.with;
+    // An object whose keys are all named extensions is one of options by name.
+    let by_name = options.as_object().is_some_and(|map| !map.is_empty() && map.keys().all(|key| names.contains(key)));
+    if names.len() > 1 && !by_name && !options.is_null() {
+        let error = Error::usage("with several extensions the options have to say whose they are");
+        return Err(error.hint(format!("write {{\"{}\": {{…}}}}", names[0])));
+    }
+    let call = |name: &String| ExtensionCall {
+        extension: name.clone(),
+        options: if by_name { options.get(name).cloned().unwrap_or(Json::Null) } else { options.clone() },
+        target: target.clone(),
+        schema_only: arguments.schema_only,
+    };
+    Ok(names.iter().map(call).collect())
+}
+
+/// JSON text, or the file of that name.
+fn json_or_file(text: &str) -> Result<Json> {
+    let inline = text.trim_start().starts_with(['{', '[']);
+    let content = match inline {
+        true => text.to_owned(),
+        false => std::fs::read_to_string(text).io_at("read the options", text)?,
+    };
+    serde_json::from_str(&content).map_err(|error| {
+        let place = if inline { "--options" } else { text };
+        Error::usage("this is not JSON").because(error).at(place)
+    })
+}
+
+/// Lists what can be computed.
+pub fn list(as_json: bool) -> Result<u8> {
+    let registry = builtin();
+    if as_json {
+        let entries: Vec<Json> = registry
+            .entries()
+            .iter()
+            .map(|entry| {
+                let options = (entry.options)();
+                json!({ "name": entry.name, "title": entry.title, "summary": entry.summary, "scope": entry.scope, "options": options })
+            })
+            .collect();
+        print(&serde_json::to_string_pretty(&entries).unwrap_or_default());
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for entry in registry.entries() {
+        text.push_str(&format!("{}  {}\n", entry.name, entry.summary));
+        for OptionSpec { name, kind, required, help, default } in (entry.options)() {
+            let need = if required { " (needed)".to_owned() } else { String::new() };
+            let default = if default.is_null() { String::new() } else { format!(" [{default}]") };
+            text.push_str(&format!("    {name}: {}{need}{default}: {help}\n", kind.describe()));
+        }
+    }
+    print(&text);
+    Ok(0)
+}

@@ -1,0 +1,70 @@
+//! The one list of extensions. Must stay a plain list: no extension registers itself.
+
+use serde_json::Value as Json;
+
+use super::{Entry, Made, sample};
+use crate::error::{Error, Result};
+
+/// Extensions by name.
+#[derive(Clone, Default)]
+pub struct Registry {
+    entries: Vec<Entry>,
+}
+
+/// Every extension of this program.
+pub fn builtin() -> Registry {
+    let mut registry = Registry::empty();
+    sample::ENTRIES.iter().for_each(|entry| registry.add(*entry));
+    registry
+}
+
+impl Registry {
+    /// None, for tests.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Adds one; an older one of the same name goes.
+    pub fn add(&mut self, entry: Entry) {
+        self.entries.retain(|known| known.name != entry.name);
+        self.entries.push(entry);
+    }
+
+    /// All, in the order of the list.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The one called `name`.
+    pub fn get(&self, name: &str) -> Result<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
+            let names: Vec<_> = self.entries.iter().map(|entry| entry.name).collect();
+            Error::usage(format!("there is no extension {name}")).hint(format!("choose one of {}", names.join(", ")))
+        })
+    }
+
+    /// The one called `name` with these options.
+    pub fn make(&self, name: &str, options: &Json) -> Result<Made> {
+        (self.get(name)?.make)(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_default_is_of_its_kind() {
+        let registry = builtin();
+        for (index, entry) in registry.entries().iter().enumerate() {
+            assert!(registry.entries()[..index].iter().all(|other| other.name != entry.name), "{} twice", entry.name);
+            assert!(!entry.summary.is_empty() && entry.summary.ends_with('.'), "{}", entry.name);
+            for option in (entry.options)() {
+                let given = serde_json::json!({ option.name: option.default });
+                let one = [crate::extensions::OptionSpec { required: false, ..option }];
+                assert!(super::super::parse_options::<Json>(entry.name, &one, &given).is_ok(), "{} {}", entry.name, one[0].name);
+            }
+        }
+        assert!(registry.get("nothing").is_err_and(|error| error.report().contains("stac")));
+    }
+}

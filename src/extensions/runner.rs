@@ -1,0 +1,479 @@
+//! Runs calls over a dataset and gathers columns, collection fields and failures. Changes nothing; [`Run::apply`] gives the new
+//! root. One sample's failure is a null and a [`Failure`]; only cancel and wrong calls end a run.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde_json::Value as Json;
+
+use super::{ExtensionCall, Made, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
+use crate::error::{Error, Result};
+use crate::jobs::{JobContext, panic_error};
+use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value};
+
+/// A column made for a whole level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, type, description.
+    pub field: FieldSpec,
+    /// One value for each row of the level, in tree order.
+    pub values: Vec<Value>,
+    /// False where the call was not for this row; an older value of the same type stays there.
+    pub touched: Vec<bool>,
+}
+
+/// What could not be computed for one sample; its values are null.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Failure {
+    /// The extension.
+    pub extension: String,
+    /// The sample.
+    pub path: SamplePath,
+    /// Why, and what to do.
+    pub error: String,
+}
+
+/// What a run made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// New columns by level, in the order in which they are to be added.
+    pub columns: Vec<Vec<Column>>,
+    /// Fields of the collection.
+    pub collection: Vec<(String, Json)>,
+    /// Samples that failed, in the order of calls and rows.
+    pub failures: Vec<Failure>,
+    /// Samples that were computed, counted once for each call.
+    pub computed: u64,
+}
+
+/// One row of a level.
+struct Row<'a> {
+    sample: &'a Sample,
+    tortilla: &'a Tortilla,
+    ids: Vec<&'a str>,
+}
+
+/// Names of columns that the calls would make and the dataset has already, as `level0 split`.
+pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for call in calls {
+        let schema = match registry.make(&call.extension, &call.options)? {
+            Made::Sample(extension) => extension.schema(),
+            Made::Tortilla(extension) => extension.schema(),
+            Made::Collection(_) => continue,
+        };
+        let rows = rows_of(dataset, call.target.level);
+        let known = |name: &str| rows.iter().any(|row| row.tortilla.field(name).is_some());
+        for field in schema.iter().filter(|field| known(&field.name)) {
+            let name = format!("level{} {}", call.target.level, field.name);
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Runs the calls in order, each over its target. Sample extensions that follow each other on one level run together.
+pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx: &JobContext) -> Result<Run> {
+    let made = calls.iter().map(|call| registry.make(&call.extension, &call.options)).collect::<Result<Vec<_>>>()?;
+    let depth = dataset.depth();
+    check(calls, &made, depth)?;
+    let mut run = Run { columns: vec![Vec::new(); depth], ..Run::default() };
+    let mut index = 0;
+    while let (Some(call), Some(extension)) = (calls.get(index), made.get(index)) {
+        ctx.check()?;
+        let level = call.target.level;
+        match extension {
+            Made::Sample(extension) if extension.batch().is_some() => {
+                run_batches(dataset, call, extension.as_ref(), &mut run, ctx)?;
+                index += 1;
+            }
+            Made::Sample(_) => {
+                let mut group: Vec<(&ExtensionCall, &dyn SampleExtension)> = Vec::new();
+                while let (Some(call), Some(Made::Sample(extension))) = (calls.get(index), made.get(index))
+                    && call.target.level == level
+                    && extension.batch().is_none()
+                {
+                    group.push((call, extension.as_ref()));
+                    index += 1;
+                }
+                run_samples(dataset, level, &group, &mut run, ctx)?;
+            }
+            Made::Tortilla(extension) => {
+                run_tortilla(dataset, call, extension.as_ref(), &mut run, ctx)?;
+                index += 1;
+            }
+            Made::Collection(extension) => {
+                if !call.schema_only {
+                    ctx.stage(&call.extension, None);
+                    // As it will be: the extent, for one, comes from columns that may be new.
+                    let mut so_far = dataset.clone();
+                    so_far.root = run.apply(dataset, true)?;
+                    for (key, value) in &run.collection {
+                        so_far.collection.set(key, Some(value.clone()));
+                    }
+                    let fields = extension.compute(&so_far, ctx).map_err(|error| named(error, &call.extension))?;
+                    run.collection.extend(fields);
+                }
+                index += 1;
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// Levels exist, and two calls that make one column agree on its type.
+fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
+    let mut fields: Vec<(usize, FieldSpec, &str)> = Vec::new();
+    for (call, made) in calls.iter().zip(made) {
+        let schema = match made {
+            Made::Sample(extension) => extension.schema(),
+            Made::Tortilla(extension) => extension.schema(),
+            Made::Collection(_) => continue,
+        };
+        let level = call.target.level;
+        if level >= depth {
+            let summary = format!("{} is for level {level}, but the dataset has {depth} levels", call.extension);
+            return Err(Error::usage(summary).hint("levels count from 0"));
+        }
+        for field in schema {
+            match fields.iter().find(|(other, known, _)| *other == level && known.name == field.name) {
+                Some((_, known, by)) if known.dtype != field.dtype => {
+                    let summary = format!("{by} and {} both make {}, with different types", call.extension, field.name);
+                    return Err(Error::usage(summary).hint("run one of them"));
+                }
+                Some(_) => {}
+                None => fields.push((level, field, &call.extension)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rows_of(dataset: &Dataset, level: usize) -> Vec<Row<'_>> {
+    fn below<'a>(tortilla: &'a Tortilla, left: usize, ids: &mut Vec<&'a str>, rows: &mut Vec<Row<'a>>) {
+        for sample in &tortilla.samples {
+            ids.push(&sample.id);
+            if left == 0 {
+                rows.push(Row { sample, tortilla, ids: ids.clone() });
+            } else if let Some(children) = sample.children() {
+                below(children, left - 1, ids, rows);
+            }
+            ids.pop();
+        }
+    }
+    let mut rows = Vec::new();
+    below(&dataset.root, level, &mut Vec::new(), &mut rows);
+    rows
+}
+
+/// Which rows a call is for. Padding never is.
+fn chosen(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
+    let by_name = !call.target.positions.is_empty();
+    let wanted = |row: &Row| {
+        let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
+        right_kind && !row.sample.is_padding() && call.target.names(&row.ids)
+    };
+    let chosen: Vec<bool> = rows.iter().map(wanted).collect();
+    if !chosen.contains(&true) {
+        let what = match by_name {
+            true => call.target.positions.join(", "),
+            false => "a FILE".to_owned(),
+        };
+        let mut ids: Vec<&str> = rows.iter().filter_map(|row| row.ids.last().copied()).take(1000).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.truncate(8);
+        let summary = format!("{}: no sample of level {} is {what}", call.extension, call.target.level);
+        return Err(Error::usage(summary).hint(format!("ids at this level are {}, …", ids.join(", "))));
+    }
+    Ok(chosen)
+}
+
+fn nulls(extension: &dyn SampleExtension) -> Vec<Value> {
+    vec![Value::Null; extension.schema().len()]
+}
+
+/// The values of one row from one call; `None` where it was not for this row.
+type Cell = Option<Result<Vec<Value>>>;
+
+fn run_samples(
+    dataset: &Dataset,
+    level: usize,
+    group: &[(&ExtensionCall, &dyn SampleExtension)],
+    run: &mut Run,
+    ctx: &JobContext,
+) -> Result<()> {
+    let rows = rows_of(dataset, level);
+    let targets =
+        group.iter().map(|(call, extension)| chosen(&rows, call, extension.needs_file())).collect::<Result<Vec<Vec<bool>>>>()?;
+    let schemas: Vec<Vec<FieldSpec>> = group.iter().map(|(_, extension)| extension.schema()).collect();
+    let names: Vec<&str> = group.iter().map(|(call, _)| call.extension.as_str()).collect();
+    ctx.stage(&names.join(", "), Some(rows.len() as u64));
+    let earlier = run.columns.get(level).cloned().unwrap_or_default();
+    let cells: Vec<Vec<Cell>> = rows
+        .par_iter()
+        .enumerate()
+        .map(|(index, row)| {
+            ctx.check()?;
+            let mut view = SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier);
+            let mut cells = Vec::with_capacity(group.len());
+            for (((call, extension), target), schema) in group.iter().zip(&targets).zip(&schemas) {
+                if !target[index] || call.schema_only {
+                    cells.push(None);
+                    continue;
+                }
+                let computed = guarded(&call.extension, || extension.compute(&view, ctx));
+                let computed = computed.and_then(|values| fitting(values, schema, &call.extension));
+                match &computed {
+                    Err(error) if error.is_cancelled() => return Err(Error::cancelled()),
+                    Err(_) => {}
+                    Ok(values) => view.fresh.extend(schema.iter().cloned().zip(values.iter().cloned())),
+                }
+                cells.push(Some(computed));
+            }
+            ctx.step(1);
+            Ok(cells)
+        })
+        .collect::<Result<_>>()?;
+    let mut columns: Vec<Vec<Cell>> = group.iter().map(|_| Vec::with_capacity(rows.len())).collect();
+    for row in cells {
+        for (column, cell) in columns.iter_mut().zip(row) {
+            column.push(cell);
+        }
+    }
+    for ((call, extension), cells) in group.iter().zip(columns) {
+        merge_cells(call, *extension, &rows, cells, run);
+    }
+    Ok(())
+}
+
+fn run_batches(
+    dataset: &Dataset,
+    call: &ExtensionCall,
+    extension: &dyn SampleExtension,
+    run: &mut Run,
+    ctx: &JobContext,
+) -> Result<()> {
+    let Some(batch) = extension.batch() else { return Ok(()) };
+    let level = call.target.level;
+    let rows = rows_of(dataset, level);
+    let target = chosen(&rows, call, extension.needs_file())?;
+    let mut cells: Vec<Cell> = rows.iter().map(|_| None).collect();
+    if !call.schema_only {
+        let schema = extension.schema();
+        let earlier = run.columns.get(level).cloned().unwrap_or_default();
+        let views: Vec<SampleView> = (0..rows.len())
+            .filter(|&index| target[index])
+            .map(|index| SampleView::new(rows[index].sample, rows[index].tortilla, rows[index].ids.clone(), index, &earlier))
+            .collect();
+        ctx.stage(&call.extension, Some(views.len() as u64));
+        let size = batch.size().max(1);
+        let results: Vec<Vec<Result<Vec<Value>>>> = views
+            .par_chunks(size)
+            .map(|views| {
+                ctx.check()?;
+                let refs: Vec<&SampleView> = views.iter().collect();
+                let results = match guarded(&call.extension, || batch.compute(&refs, ctx)) {
+                    Err(error) if error.is_cancelled() => return Err(error),
+                    Err(error) => {
+                        let text = error.report();
+                        views.iter().map(|_| Err(Error::new(error.kind(), text.clone()))).collect()
+                    }
+                    Ok(mut results) => {
+                        results.truncate(views.len());
+                        while results.len() < views.len() {
+                            results.push(Err(Error::format("nothing came back for this sample")));
+                        }
+                        results
+                    }
+                };
+                ctx.step(views.len() as u64);
+                Ok(results.into_iter().map(|row| row.and_then(|row| fitting(row, &schema, &call.extension))).collect())
+            })
+            .collect::<Result<_>>()?;
+        for (view, result) in views.iter().zip(results.into_iter().flatten()) {
+            cells[view.row] = Some(result);
+        }
+    }
+    merge_cells(call, extension, &rows, cells, run);
+    Ok(())
+}
+
+fn run_tortilla(
+    dataset: &Dataset,
+    call: &ExtensionCall,
+    extension: &dyn TortillaExtension,
+    run: &mut Run,
+    ctx: &JobContext,
+) -> Result<()> {
+    let level = call.target.level;
+    let rows = rows_of(dataset, level);
+    let schema = extension.schema();
+    let target = chosen(&rows, call, false)?;
+    let earlier = run.columns.get(level).cloned().unwrap_or_default();
+    let picked: Vec<usize> = (0..rows.len()).filter(|&index| target[index]).collect();
+    let mut made: Vec<Vec<Value>> = Vec::new();
+    if !call.schema_only {
+        ctx.stage(&call.extension, Some(picked.len() as u64));
+        let view = |&index: &usize| {
+            let row = &rows[index];
+            SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier)
+        };
+        let view = TortillaView { level, samples: picked.iter().map(view).collect() };
+        made = guarded(&call.extension, || extension.compute(&view, ctx)).map_err(|error| named(error, &call.extension))?;
+        if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
+            return Err(Error::internal(format!("{} made columns of another shape than it declares", call.extension)));
+        }
+        run.computed += picked.len() as u64;
+    }
+    let mut made = made.into_iter();
+    for field in schema {
+        let column = column_of(run, level, field, rows.len());
+        for (&index, value) in picked.iter().zip(made.next().unwrap_or_default()) {
+            column.values[index] = value;
+            column.touched[index] = true;
+        }
+    }
+    Ok(())
+}
+
+/// A panic while computing is this sample's failure.
+fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_error(name, panic.as_ref())))
+}
+
+fn fitting(values: Vec<Value>, schema: &[FieldSpec], name: &str) -> Result<Vec<Value>> {
+    if values.len() == schema.len() {
+        return Ok(values);
+    }
+    Err(Error::internal(format!("{name} gave {} values for {} columns", values.len(), schema.len())))
+}
+
+fn named(error: Error, extension: &str) -> Error {
+    if error.is_cancelled() || error.place().is_some() { error } else { error.at(extension) }
+}
+
+fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Row], cells: Vec<Cell>, run: &mut Run) {
+    let mut found: Vec<(usize, Vec<Value>)> = Vec::new();
+    for (index, cell) in cells.into_iter().enumerate() {
+        match cell {
+            None => {}
+            Some(Ok(values)) => found.push((index, values)),
+            Some(Err(error)) => {
+                let ids = rows.get(index).map(|row| row.ids.iter().map(|id| Arc::from(*id)).collect()).unwrap_or_default();
+                run.failures.push(Failure {
+                    extension: call.extension.clone(),
+                    path: SamplePath(ids),
+                    error: error.report().replace("\n  try: ", "; try: "),
+                });
+                found.push((index, nulls(extension)));
+            }
+        }
+    }
+    run.computed += found.len() as u64;
+    for (place, field) in extension.schema().into_iter().enumerate() {
+        let column = column_of(run, call.target.level, field, rows.len());
+        for (index, values) in &mut found {
+            column.values[*index] = values.get_mut(place).map(std::mem::take).unwrap_or_default();
+            column.touched[*index] = true;
+        }
+    }
+}
+
+/// The column of that name, made with nulls where it is new.
+fn column_of(run: &mut Run, level: usize, field: FieldSpec, rows: usize) -> &mut Column {
+    if run.columns.len() <= level {
+        run.columns.resize_with(level + 1, Vec::new);
+    }
+    let columns = &mut run.columns[level];
+    let index = columns.iter().position(|column| column.field.name == field.name).unwrap_or_else(|| {
+        columns.push(Column { field, values: vec![Value::Null; rows], touched: vec![false; rows] });
+        columns.len() - 1
+    });
+    &mut columns[index]
+}
+
+impl Run {
+    /// True when it adds no column and no field.
+    pub fn is_empty(&self) -> bool {
+        self.collection.is_empty() && self.columns.iter().all(Vec::is_empty)
+    }
+
+    /// The root with the new columns; untouched branches are shared. Columns that are there already are an error unless
+    /// `replace`; rows that no call was for then keep their value, if the type is the same.
+    pub fn apply(&self, dataset: &Dataset, replace: bool) -> Result<Arc<Tortilla>> {
+        let mut next = vec![0; self.columns.len()];
+        let mut schemas: Vec<Option<(Schema, Schema)>> = vec![None; self.columns.len()];
+        self.rebuild(&dataset.root, 0, replace, &mut next, &mut schemas)
+    }
+
+    fn rebuild(
+        &self,
+        tortilla: &Arc<Tortilla>,
+        level: usize,
+        replace: bool,
+        next: &mut [usize],
+        schemas: &mut [Option<(Schema, Schema)>],
+    ) -> Result<Arc<Tortilla>> {
+        if self.columns.iter().skip(level).all(Vec::is_empty) {
+            return Ok(tortilla.clone());
+        }
+        let columns = self.columns.get(level).map(Vec::as_slice).unwrap_or_default();
+        let first = next[level];
+        next[level] += tortilla.samples.len();
+        // Siblings share their schema by reference; so do the new ones.
+        let schema = match &schemas[level] {
+            Some((old, new)) if Arc::ptr_eq(old, &tortilla.schema) => new.clone(),
+            _ => {
+                let new = widened(&tortilla.schema, columns, replace, level)?;
+                schemas[level] = Some((tortilla.schema.clone(), new.clone()));
+                new
+            }
+        };
+        let places: Vec<(usize, bool)> = columns
+            .iter()
+            .map(|column| {
+                let place = schema.iter().position(|field| field.name == column.field.name).unwrap_or(usize::MAX);
+                let same = tortilla.schema.get(place).is_some_and(|old| old.dtype == column.field.dtype);
+                (place, same)
+            })
+            .collect();
+        let mut samples = Vec::with_capacity(tortilla.samples.len());
+        for (index, sample) in tortilla.samples.iter().enumerate() {
+            let mut values = sample.values.to_vec();
+            values.resize(schema.len(), Value::Null);
+            for (column, &(place, same)) in columns.iter().zip(&places) {
+                let touched = column.touched.get(first + index).copied().unwrap_or(false);
+                if (touched || !same)
+                    && let Some(value) = values.get_mut(place)
+                {
+                    *value = column.values.get(first + index).cloned().unwrap_or_default();
+                }
+            }
+            let payload = match &sample.payload {
+                Payload::Folder(children) => Payload::Folder(self.rebuild(children, level + 1, replace, next, schemas)?),
+                other => other.clone(),
+            };
+            samples.push(Sample { id: sample.id.clone(), payload, values: values.into() });
+        }
+        Ok(Arc::new(Tortilla { schema, samples }))
+    }
+}
+
+fn widened(old: &Schema, columns: &[Column], replace: bool, level: usize) -> Result<Schema> {
+    let mut fields = old.to_vec();
+    for column in columns {
+        match fields.iter_mut().find(|field| field.name == column.field.name) {
+            None => fields.push(column.field.clone()),
+            Some(field) if replace => *field = column.field.clone(),
+            Some(field) => {
+                let error = Error::usage(format!("level {level} has a column {} already", field.name));
+                return Err(error.hint("replace it (--replace), or remove it first"));
+            }
+        }
+    }
+    Ok(fields.into())
+}

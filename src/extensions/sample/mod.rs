@@ -1,0 +1,44 @@
+//! The extensions that describe one sample. Each file owns one and has its `ENTRY`; the list here is the only registration.
+
+mod scaling;
+mod split;
+mod stac;
+mod times;
+
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use std::sync::Arc;
+
+use super::Entry;
+use crate::model::{FieldSpec, Value};
+
+pub use times::parse_time;
+
+/// Every sample extension, in the order in which people meet them.
+pub const ENTRIES: &[Entry] = &[stac::ENTRY, scaling::ENTRY, split::ENTRY];
+
+fn field(name: &str, dtype: DataType, description: &str) -> FieldSpec {
+    FieldSpec { name: name.into(), dtype, description: description.into() }
+}
+
+fn list_type(item: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new("item", item, true)))
+}
+
+/// `timestamp[us]` without a time zone, which means UTC.
+fn time_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, None)
+}
+
+fn floats(values: impl IntoIterator<Item = f64>) -> Value {
+    Value::List(values.into_iter().map(Value::Float).collect())
+}
+
+/// Little-endian WKB of a point.
+fn wkb_point([x, y]: [f64; 2]) -> Value {
+    let mut bytes = Vec::with_capacity(21);
+    bytes.push(1);
+    bytes.extend(1u32.to_le_bytes());
+    bytes.extend(x.to_le_bytes());
+    bytes.extend(y.to_le_bytes());
+    Value::Bytes(bytes.into())
+}

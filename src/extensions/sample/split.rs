@@ -1,0 +1,84 @@
+//! `split`: which part of a machine-learning split a sample belongs to, fixed or taken from a column.
+
+use serde_json::Value as Json;
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::field;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+
+pub const ENTRY: Entry = Entry {
+    name: "split",
+    title: "Split",
+    summary: "Says whether a sample is for train, test or validation.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+/// The words that the Python tools allow.
+const PARTS: &[&str] = &["train", "test", "validation"];
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("value", OptionKind::Choice(PARTS), "the same part for every targeted sample"),
+        OptionSpec::new("column", OptionKind::Column, "a column that holds the part; \"val\" and \"valid\" mean validation"),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    value: Option<String>,
+    column: Option<String>,
+}
+
+enum Split {
+    Fixed(Value),
+    Column(String),
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let options: Options = parse_options("split", &options(), given)?;
+    Ok(Made::Sample(Box::new(match (options.value, options.column) {
+        (Some(value), None) => Split::Fixed(Value::text(value)),
+        (None, Some(column)) => Split::Column(column),
+        _ => return Err(Error::usage("split needs one of the options value and column")),
+    })))
+}
+
+impl SampleExtension for Split {
+    fn schema(&self) -> Vec<FieldSpec> {
+        let dtype = arrow::datatypes::DataType::Utf8;
+        vec![field("split", dtype, "Dataset partition identifier (train, test, or validation)")]
+    }
+
+    fn needs_file(&self) -> bool {
+        false
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
+        let column = match self {
+            Split::Fixed(value) => return Ok(vec![value.clone()]),
+            Split::Column(column) => column,
+        };
+        let (_, value) = sample.need(column)?;
+        let Value::Text(text) = &value else {
+            return Err(Error::usage(format!("column {column} holds no text here, so it names no split")));
+        };
+        let word = text.trim().to_lowercase();
+        let part = match word.as_str() {
+            "val" | "valid" | "dev" => "validation",
+            "training" => "train",
+            "testing" => "test",
+            other => other,
+        };
+        if !PARTS.contains(&part) {
+            return Err(
+                Error::usage(format!("column {column} says {text}, which is no split")).hint("use train, test or validation")
+            );
+        }
+        Ok(vec![Value::text(part)])
+    }
+}

@@ -1,0 +1,130 @@
+//! `stac`: coordinate system, shape, geotransform, centroid and times of a regular raster. The columns, their order and types
+//! are those of the Python tools; the centroid minds rotation, which theirs does not.
+
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::times::{TimeOptions, Times, time_options};
+use super::{field, floats, list_type, time_type, wkb_point};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+use crate::raster;
+
+pub const ENTRY: Entry = Entry {
+    name: "stac",
+    title: "STAC",
+    summary: "Adds coordinate system, shape, geotransform, centroid and times of a raster on a regular grid.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+fn options() -> Vec<OptionSpec> {
+    let mut options =
+        vec![OptionSpec::new("crs", OptionKind::Text, "the coordinate system of files that name none: EPSG:…, WKT or PROJ")];
+    options.extend(time_options());
+    options
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    crs: Option<String>,
+    time_start: Option<Json>,
+    time_end: Option<Json>,
+    time_pattern: Option<String>,
+    time_column: Option<String>,
+    time_end_column: Option<String>,
+}
+
+struct Stac {
+    crs: Option<String>,
+    times: Times,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let Options { crs, time_start, time_end, time_pattern, time_column, time_end_column } =
+        parse_options("stac", &options(), given)?;
+    if let Some(crs) = &crs {
+        raster::to_lonlat_from(crs, &[])?;
+    }
+    let times = Times::new("stac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
+    Ok(Made::Sample(Box::new(Stac { crs, times })))
+}
+
+impl SampleExtension for Stac {
+    fn schema(&self) -> Vec<FieldSpec> {
+        vec![
+            field("stac:crs", DataType::Utf8, "Coordinate reference system (WKT2, EPSG, or PROJ)"),
+            field("stac:tensor_shape", list_type(DataType::Int64), "Raster dimensions [bands, height, width]"),
+            field("stac:geotransform", list_type(DataType::Float64), "GDAL affine transform"),
+            field("stac:time_start", time_type(), "Start timestamp (μs since Unix epoch, UTC)"),
+            field("stac:centroid", DataType::Binary, "Center point in EPSG:4326 (WKB)"),
+            field("stac:time_end", time_type(), "End timestamp (μs since Unix epoch, UTC)"),
+            field("stac:time_middle", time_type(), "Middle timestamp (μs since Unix epoch, UTC)"),
+        ]
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
+        let info = sample.raster()?;
+        let times = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
+        let Some(transform) = info.geotransform else {
+            return Err(Error::format("the raster has no geotransform").hint("use istac for data without a regular grid"));
+        };
+        let named = info.crs_code.as_ref().or(info.crs_wkt.as_ref()).or(self.crs.as_ref());
+        let Some(crs) = named else {
+            return Err(Error::format("the raster names no coordinate system").hint("give it with the option crs"));
+        };
+        let way = info.crs_wkt.as_ref().unwrap_or(crs);
+        let centre = centre(transform, info.width, info.height);
+        let place = raster::to_lonlat_from(way, &[centre])?.first().copied().flatten();
+        let Some(place) = place else {
+            return Err(Error::format(format!(
+                "the middle of the raster, {} {}, has no place on Earth in {crs}",
+                centre[0], centre[1]
+            )));
+        };
+        let shape = [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
+        let [start, end, middle] = times;
+        Ok(vec![Value::text(crs), Value::List(shape.into()), floats(transform), start, wkb_point(place), end, middle])
+    }
+}
+
+/// The middle of the grid in its own coordinates, rotation minded.
+fn centre(t: [f64; 6], width: usize, height: usize) -> [f64; 2] {
+    let (column, row) = (width as f64 / 2.0, height as f64 / 2.0);
+    [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Vector {
+        crs: String,
+        geotransform: [f64; 6],
+        rows_cols: [usize; 2],
+        lon: f64,
+        lat: f64,
+    }
+
+    #[test]
+    fn centroids_are_those_of_the_python_tools() {
+        let text = include_str!("../../../tests/fixtures/vectors/stac_centroid.json");
+        let vectors: Vec<Vector> = serde_json::from_str(text).expect("reads");
+        assert!(vectors.len() >= 7);
+        for v in vectors {
+            let middle = centre(v.geotransform, v.rows_cols[1], v.rows_cols[0]);
+            let [lon, lat] = raster::to_lonlat_from(&v.crs, &[middle]).expect("knows it")[0].expect("has a place");
+            assert!((lon - v.lon).abs() < 1e-9 && (lat - v.lat).abs() < 1e-9, "{}: {lon} {lat}", v.crs);
+        }
+    }
+
+    #[test]
+    fn rotation_moves_the_centre() {
+        assert_eq!(centre([100.0, 2.0, 1.0, 50.0, -1.0, -2.0], 10, 20), [100.0 + 10.0 + 10.0, 50.0 - 5.0 - 20.0]);
+    }
+}

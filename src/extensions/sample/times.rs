@@ -1,0 +1,256 @@
+//! Where the times of a sample come from: the same for all, its name by a pattern, or columns. Microseconds since 1970, UTC.
+
+use std::path::Path;
+
+use arrow::datatypes::{DataType, TimeUnit};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use regex::{Captures, Regex};
+use serde_json::Value as Json;
+
+use super::super::{OptionKind, OptionSpec, SampleView};
+use crate::error::{Error, Result};
+use crate::model::{FieldSpec, Payload, Value};
+
+/// The options that `stac` and `istac` share.
+pub fn time_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new(
+            "time_start",
+            OptionKind::Json,
+            "when it begins: ISO 8601 text (UTC without an offset), or microseconds since 1970",
+        ),
+        OptionSpec::new("time_end", OptionKind::Json, "when it ends, written as time_start"),
+        OptionSpec::new(
+            "time_pattern",
+            OptionKind::Text,
+            "finds times in the sample's path: as %Y%m%dT%H%M%S (a second date is the end), or a regular expression with groups \
+             year, month, day, doy, hour, minute, second or start, end",
+        ),
+        OptionSpec::new("time_column", OptionKind::Column, "a column with the start: a time, a date, ISO text, or microseconds"),
+        OptionSpec::new("time_end_column", OptionKind::Column, "a column with the end"),
+    ]
+}
+
+/// As given.
+#[derive(Default)]
+pub struct TimeOptions {
+    pub time_start: Option<Json>,
+    pub time_end: Option<Json>,
+    pub time_pattern: Option<String>,
+    pub time_column: Option<String>,
+    pub time_end_column: Option<String>,
+}
+
+/// Ready to read times.
+pub struct Times {
+    start: Option<i64>,
+    end: Option<i64>,
+    pattern: Option<Regex>,
+    column: Option<String>,
+    end_column: Option<String>,
+}
+
+impl Times {
+    /// Checks the options of `extension`.
+    pub fn new(extension: &str, options: TimeOptions) -> Result<Self> {
+        let fixed = |name: &str, value: Option<Json>| {
+            let Some(value) = value else { return Ok(None) };
+            let time = match &value {
+                Json::Number(number) => number.as_i64(),
+                Json::String(text) => parse_time(text),
+                _ => None,
+            };
+            let wrong = || Error::usage(format!("option {name} of {extension} has to be a time, not {value}"));
+            time.map(Some).ok_or_else(|| wrong().hint("write 2023-05-17T10:30:00Z, 2023-05-17, or microseconds since 1970"))
+        };
+        let sources = [options.time_start.is_some(), options.time_pattern.is_some(), options.time_column.is_some()];
+        if sources.iter().filter(|given| **given).count() > 1 {
+            return Err(Error::usage(format!("{extension} takes its times from one of time_start, time_pattern and time_column")));
+        }
+        if sources == [false; 3] && (options.time_end.is_some() || options.time_end_column.is_some()) {
+            return Err(Error::usage(format!("{extension} has an end and no start: give time_start, time_pattern or time_column")));
+        }
+        let pattern = options.time_pattern.map(|text| compile(extension, &text)).transpose()?;
+        Ok(Self {
+            start: fixed("time_start", options.time_start)?,
+            end: fixed("time_end", options.time_end)?,
+            pattern,
+            column: options.time_column,
+            end_column: options.time_end_column,
+        })
+    }
+
+    /// Start, end and middle of a sample. The middle is known with both ends; it is rounded down, as in the Python tools.
+    pub fn of(&self, sample: &SampleView<'_>) -> Result<[Option<i64>; 3]> {
+        let (mut start, mut end) = (self.start, self.end);
+        if let Some(pattern) = &self.pattern {
+            let (from, to) = find(pattern, sample)?;
+            (start, end) = (Some(from), to.or(end));
+        }
+        if let Some(column) = &self.column {
+            start = from_column(sample, column)?;
+        }
+        if let Some(column) = &self.end_column {
+            end = from_column(sample, column)?;
+        }
+        if let (Some(start), Some(end)) = (start, end)
+            && start > end
+        {
+            return Err(Error::invalid("the time of the start lies behind that of the end"));
+        }
+        let middle = start.zip(end).map(|(start, end)| (i128::from(start) + i128::from(end)).div_euclid(2) as i64);
+        Ok([start, end, middle])
+    }
+}
+
+/// ISO 8601 to microseconds: date alone, date and time with or without seconds and offset. Without an offset it is UTC.
+pub fn parse_time(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.timestamp_micros());
+    }
+    for format in ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z"] {
+        if let Ok(time) = DateTime::parse_from_str(text, format) {
+            return Some(time.timestamp_micros());
+        }
+    }
+    let plain = text.strip_suffix('Z').unwrap_or(text);
+    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y%m%dT%H%M%S"] {
+        if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
+            return Some(time.and_utc().timestamp_micros());
+        }
+    }
+    let date = ["%Y-%m-%d", "%Y%m%d"].iter().find_map(|format| NaiveDate::parse_from_str(text, format).ok())?;
+    Some(date.and_time(NaiveTime::MIN).and_utc().timestamp_micros())
+}
+
+const PARTS: [&str; 7] = ["year", "month", "day", "doy", "hour", "minute", "second"];
+
+/// A regular expression, or one made from `%Y%m%d`-like directives; a directive that comes again belongs to the end.
+fn compile(extension: &str, text: &str) -> Result<Regex> {
+    let wrong = |why: String| Error::usage(format!("option time_pattern of {extension} can't be used: {why}"));
+    let mut expression = String::new();
+    let mut seen: Vec<&str> = Vec::new();
+    let mut directives = false;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            expression.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4])));
+            continue;
+        }
+        directives = true;
+        let (name, digits) = match letters.next() {
+            Some('Y') => ("year", 4),
+            Some('m') => ("month", 2),
+            Some('d') => ("day", 2),
+            Some('j') => ("doy", 3),
+            Some('H') => ("hour", 2),
+            Some('M') => ("minute", 2),
+            Some('S') => ("second", 2),
+            Some('%') => {
+                expression.push('%');
+                continue;
+            }
+            other => return Err(wrong(format!("%{} is unknown; known are %Y %m %d %j %H %M %S", other.unwrap_or(' ')))),
+        };
+        let suffix = if seen.contains(&name) { "_end" } else { "" };
+        seen.push(name);
+        expression.push_str(&format!("(?P<{name}{suffix}>[0-9]{{{digits}}})"));
+    }
+    let regex = Regex::new(if directives { &expression } else { text }).map_err(|error| wrong(error.to_string()))?;
+    let names: Vec<&str> = regex.capture_names().flatten().collect();
+    if !names.contains(&"start") && !names.contains(&"year") {
+        return Err(wrong("it has neither a group named year nor one named start".into()));
+    }
+    Ok(regex)
+}
+
+/// The first place in the ids, or else in the file's name, that the pattern fits.
+fn find(pattern: &Regex, sample: &SampleView<'_>) -> Result<(i64, Option<i64>)> {
+    let mut texts = vec![sample.path().to_archive()];
+    if let Payload::Asset { path, .. } = &sample.sample().payload
+        && let Some(name) = path.local_file().and_then(Path::file_name)
+    {
+        texts.push(name.to_string_lossy().into_owned());
+    }
+    let Some(found) = texts.iter().find_map(|text| pattern.captures(text)) else {
+        return Err(Error::usage(format!(
+            "the pattern of the time fits neither the ids nor the file's name: {}",
+            texts.join(", ")
+        )));
+    };
+    let start = time_of(&found, "start", "")?;
+    let start = start.ok_or_else(|| Error::usage("the pattern of the time found no year here"))?;
+    Ok((start, time_of(&found, "end", "_end")?))
+}
+
+fn time_of(found: &Captures, whole: &str, suffix: &str) -> Result<Option<i64>> {
+    if let Some(text) = found.name(whole) {
+        let wrong = || Error::usage(format!("{} is no time", text.as_str())).hint("write it as 2023-05-17T10:30:00Z");
+        return parse_time(text.as_str()).map(Some).ok_or_else(wrong);
+    }
+    let [year, month, day, doy, hour, minute, second] =
+        PARTS.map(|part| found.name(&format!("{part}{suffix}")).and_then(|text| text.as_str().parse::<u32>().ok()));
+    let Some(year) = year else { return Ok(None) };
+    let year = year as i32;
+    let date = match doy {
+        Some(doy) => NaiveDate::from_yo_opt(year, doy),
+        None => NaiveDate::from_ymd_opt(year, month.unwrap_or(1), day.unwrap_or(1)),
+    };
+    let time = date.and_then(|date| date.and_hms_opt(hour.unwrap_or(0), minute.unwrap_or(0), second.unwrap_or(0)));
+    let text = found.get(0).map_or("", |all| all.as_str());
+    time.map(|time| Some(time.and_utc().timestamp_micros())).ok_or_else(|| Error::usage(format!("{text} is no date")))
+}
+
+fn from_column(sample: &SampleView<'_>, name: &str) -> Result<Option<i64>> {
+    let (field, value) = sample.need(name)?;
+    let wrong = || Error::usage(format!("column {name} holds no time here"));
+    match &value {
+        Value::Null => Ok(None),
+        Value::Int(number) => micros(&field, *number).map(Some).ok_or_else(wrong),
+        Value::Text(text) => parse_time(text).map(Some).ok_or_else(wrong),
+        _ => Err(wrong()),
+    }
+}
+
+fn micros(field: &FieldSpec, number: i64) -> Option<i64> {
+    match &field.dtype {
+        DataType::Timestamp(TimeUnit::Second, _) => number.checked_mul(1_000_000),
+        DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => number.checked_mul(1000),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => Some(number.div_euclid(1000)),
+        DataType::Date32 => number.checked_mul(86_400_000_000),
+        _ => Some(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_utc() {
+        assert_eq!(parse_time("1970-01-02"), Some(86_400_000_000));
+        assert_eq!(parse_time("1970-01-01T00:00:01.5Z"), Some(1_500_000));
+        assert_eq!(parse_time("1970-01-01T02:00:00+02:00"), Some(0));
+        assert_eq!(parse_time("1970-01-01 00:01"), Some(60_000_000));
+        assert_eq!(parse_time("yesterday"), None);
+    }
+
+    #[test]
+    fn patterns_find_start_and_end() {
+        let found = |pattern: &str, text: &str| {
+            let regex = compile("stac", pattern).expect("compiles");
+            let found = regex.captures(text).expect("fits");
+            (time_of(&found, "start", "").expect("reads"), time_of(&found, "end", "_end").expect("reads"))
+        };
+        let (start, end) = found("%Y%m%dT%H%M%S", "S2A_20230517T103000_x");
+        assert_eq!((start, end), (parse_time("2023-05-17T10:30:00Z"), None));
+        let (start, end) = found("%Y%j-%Y%j", "MOD_2020060-2020075");
+        assert_eq!((start, end), (parse_time("2020-02-29"), parse_time("2020-03-15")));
+        let (start, _) = found(r"y(?P<year>\d+)m(?P<month>\d+)", "ay2021m7b");
+        assert_eq!(start, parse_time("2021-07-01"));
+        assert!(compile("stac", r"\d+").is_err() && compile("stac", "%q").is_err() && compile("stac", "(").is_err());
+        let regex = compile("stac", "%Y%m%d").expect("compiles");
+        assert!(time_of(&regex.captures("20231301").expect("fits"), "start", "").is_err());
+    }
+}

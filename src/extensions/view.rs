@@ -1,0 +1,163 @@
+//! What an extension sees of a sample or a level: ids, values, the data, and facts of the raster that are read once for all.
+
+use std::sync::{Arc, OnceLock};
+
+use tempfile::TempPath;
+
+use super::runner::Column;
+use crate::error::{Error, IoContext, Result};
+use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
+use crate::raster::{self, RasterInfo};
+
+/// One sample of a run.
+pub struct SampleView<'a> {
+    pub(super) sample: &'a Sample,
+    pub(super) tortilla: &'a Tortilla,
+    /// Ids from the root, its own last.
+    pub(super) ids: Vec<&'a str>,
+    /// Its row in the level.
+    pub(super) row: usize,
+    /// Columns of the level made earlier in this run.
+    pub(super) earlier: &'a [Column],
+    /// Values made by earlier calls that run together with this one.
+    pub(super) fresh: Vec<(FieldSpec, Value)>,
+    facts: Facts,
+}
+
+#[derive(Default)]
+struct Facts {
+    info: OnceLock<Arc<RasterInfo>>,
+    /// Data that lies in memory, written out so that other programs can read it.
+    copy: OnceLock<TempPath>,
+}
+
+impl<'a> SampleView<'a> {
+    pub(super) fn new(sample: &'a Sample, tortilla: &'a Tortilla, ids: Vec<&'a str>, row: usize, earlier: &'a [Column]) -> Self {
+        Self { sample, tortilla, ids, row, earlier, fresh: Vec::new(), facts: Facts::default() }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.sample.id
+    }
+
+    /// Ids from the root.
+    pub fn path(&self) -> SamplePath {
+        SamplePath(self.ids.iter().map(|id| Arc::from(*id)).collect())
+    }
+
+    /// Its row in the level, in tree order.
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// The sample itself.
+    pub fn sample(&self) -> &Sample {
+        self.sample
+    }
+
+    /// Bytes of its data.
+    pub fn size_bytes(&self) -> u64 {
+        self.sample.size_bytes()
+    }
+
+    /// The value of a column: made in this run, or there before; null where the column is missing.
+    pub fn value(&self, column: &str) -> Value {
+        self.field(column).map_or(Value::Null, |(_, value)| value)
+    }
+
+    /// A column with its value; `None` where the level has no such column.
+    pub fn field(&self, column: &str) -> Option<(FieldSpec, Value)> {
+        if let Some((field, value)) = self.fresh.iter().rev().find(|(field, _)| field.name == column) {
+            return Some((field.clone(), value.clone()));
+        }
+        if let Some(made) = self.earlier.iter().find(|made| made.field.name == column)
+            && made.touched.get(self.row).copied().unwrap_or(false)
+        {
+            return Some((made.field.clone(), made.values.get(self.row).cloned().unwrap_or_default()));
+        }
+        let index = self.tortilla.field(column)?;
+        Some((self.tortilla.schema.get(index)?.clone(), self.sample.value(index).clone()))
+    }
+
+    /// The value of a column that has to be there.
+    pub fn need(&self, column: &str) -> Result<(FieldSpec, Value)> {
+        self.field(column).ok_or_else(|| Error::usage(format!("there is no column {column} at this level")))
+    }
+
+    /// Every column with its value: those there before, then those made in this run.
+    pub fn values(&self) -> Vec<(String, Value)> {
+        let mut names: Vec<&str> = self.tortilla.schema.iter().map(|field| field.name.as_str()).collect();
+        let made = self.earlier.iter().map(|made| &made.field).chain(self.fresh.iter().map(|(field, _)| field));
+        for field in made {
+            if !names.contains(&field.name.as_str()) {
+                names.push(&field.name);
+            }
+        }
+        names.into_iter().map(|name| (name.to_owned(), self.value(name))).collect()
+    }
+
+    /// Where its data is; an error for a FOLDER and for padding. Data in memory is written to a temporary file that lives as
+    /// long as this view.
+    pub fn asset(&self) -> Result<AssetPath> {
+        match &self.sample.payload {
+            Payload::Asset { path, .. } => Ok(path.clone()),
+            Payload::Folder(_) => {
+                Err(Error::usage("this is a FOLDER, which has no data of its own").hint("target the level below"))
+            }
+            Payload::Bytes(bytes) if bytes.is_empty() => Err(Error::usage("this sample holds no bytes")),
+            Payload::Bytes(bytes) => {
+                if let Some(copy) = self.facts.copy.get() {
+                    return Ok(AssetPath::file(copy.to_path_buf()));
+                }
+                let temporary = std::env::temp_dir();
+                let file = tempfile::Builder::new().prefix("taco-studio-").tempfile().io_at("make a temporary file", &temporary)?;
+                std::fs::write(file.path(), bytes).io_at("write a temporary file", file.path())?;
+                let copy = self.facts.copy.get_or_init(|| file.into_temp_path());
+                Ok(AssetPath::file(copy.to_path_buf()))
+            }
+        }
+    }
+
+    /// What the raster's header says; read once.
+    pub fn raster(&self) -> Result<Arc<RasterInfo>> {
+        if let Some(info) = self.facts.info.get() {
+            return Ok(info.clone());
+        }
+        let info = raster::describe(&self.asset()?)?;
+        if info.band_count == 0 {
+            return Err(Error::unsupported("this file has no bands"));
+        }
+        Ok(self.facts.info.get_or_init(|| info).clone())
+    }
+}
+
+/// The targeted samples of one level, in tree order.
+pub struct TortillaView<'a> {
+    /// The level, from 0.
+    pub level: usize,
+    /// The samples.
+    pub samples: Vec<SampleView<'a>>,
+}
+
+impl TortillaView<'_> {
+    /// How many samples.
+    pub fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// True when nothing was targeted.
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// One value for each sample.
+    pub fn column(&self, name: &str) -> Vec<Value> {
+        self.samples.iter().map(|sample| sample.value(name)).collect()
+    }
+
+    /// The type of a column, where any sample has it.
+    pub fn field(&self, name: &str) -> Option<FieldSpec> {
+        self.samples.iter().find_map(|sample| sample.field(name)).map(|(field, _)| field)
+    }
+}

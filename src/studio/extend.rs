@@ -1,0 +1,60 @@
+//! `Extend`: extensions run over a clone of the draft; when all are done their columns become one undoable edit. A run that is
+//! stopped, or that ends after the draft was changed, leaves the draft as it was.
+
+use super::{Command, Event, Finish, Outcome, Studio};
+use crate::draft::Edit;
+use crate::error::{Error, Result};
+use crate::extensions::{self, ExtensionCall, builtin};
+use crate::model::NodePath;
+
+impl Studio {
+    pub(super) fn extend(&mut self, calls: Vec<ExtensionCall>, replace: bool) -> Result<Outcome> {
+        let draft = self.need_draft()?;
+        if calls.is_empty() {
+            return Err(Error::usage("no extension was named"));
+        }
+        // Wrong names and options are told at once, not by the job.
+        let registry = builtin();
+        for call in &calls {
+            registry.make(&call.extension, &call.options)?;
+        }
+        let (dataset, revision) = (draft.dataset().clone(), draft.revision());
+        let label = label_of(&calls);
+        Ok(self.start(&label.clone(), move |ctx| {
+            if !replace {
+                let clashes = extensions::clashes(&dataset, &calls, &registry)?;
+                if !clashes.is_empty() {
+                    let error = Error::usage(format!("these columns are there already: {}", clashes.join(", ")));
+                    return Err(error.hint("replace them (--replace), or remove them first"));
+                }
+            }
+            let run = extensions::run(&dataset, &calls, &registry, ctx)?;
+            let mut edits = Vec::new();
+            if run.columns.iter().any(|columns| !columns.is_empty()) {
+                edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: run.apply(&dataset, replace)? });
+            }
+            let fields = run.collection.into_iter();
+            edits.extend(fields.map(|(key, value)| Edit::SetCollection { key, value: Some(value) }));
+            ctx.check()?;
+            let (failures, computed) = (run.failures, run.computed);
+            Ok(Box::new(move |studio: &mut Studio| {
+                if studio.need_draft()?.revision() != revision {
+                    let error = Error::usage("the draft was changed meanwhile, so the new columns would not fit it");
+                    return Err(error.hint("run the extensions again"));
+                }
+                let edit = Edit::Batch { label: label.clone(), edits };
+                let outcome = studio.run(Command::Edit { edit })?;
+                match outcome {
+                    Outcome::Done(Event::Edited { label, revision }) => Ok(Event::Extended { label, revision, computed, failures }),
+                    _ => Err(Error::internal("the edit did not end at once")),
+                }
+            }) as Finish)
+        }))
+    }
+}
+
+fn label_of(calls: &[ExtensionCall]) -> String {
+    let mut names: Vec<&str> = calls.iter().map(|call| call.extension.as_str()).collect();
+    names.dedup();
+    format!("Add {}", names.join(", "))
+}

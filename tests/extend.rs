@@ -1,0 +1,151 @@
+//! `extend` from outside: columns at a level, failures that stay one sample's, runs that end half-way and leave nothing.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::interop::create;
+use crate::support::{Ran, Workspace, entries, flat_scenes, nested_scenes};
+
+fn extend(workspace: &Workspace, input: &str, output: &str, arguments: &[&str]) -> Ran {
+    let (input, output) = (workspace.path(input), workspace.path(output));
+    let (input, output) = (input.to_string_lossy().into_owned(), output.to_string_lossy().into_owned());
+    let mut all = vec!["extend", input.as_str(), "-o", output.as_str()];
+    all.extend(arguments);
+    workspace.studio(all)
+}
+
+/// Rows of a query as JSON objects.
+fn query(workspace: &Workspace, path: &str, sql: &str) -> Vec<Value> {
+    let path = workspace.path(path);
+    let ran =
+        workspace.studio(["query".as_ref(), path.as_os_str(), "--sql".as_ref(), sql.as_ref(), "--json".as_ref()]).expect_code(0);
+    ran.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+#[test]
+fn columns_are_added_to_the_whole_level() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    create(&workspace, "in.tacozip", "zip");
+    for (output, format) in [("out.tacozip", "zip"), ("out", "folder")] {
+        let options = r#"{"time_start": "2023-05-17", "time_end": "2023-05-18"}"#;
+        let positions =
+            ["--with", "stac", "--options", options, "--level", "1", "--positions", "before.tif,a*", "--format", format];
+        extend(&workspace, "in.tacozip", output, &positions).expect_code(0);
+        let sql = r#"SELECT id, "stac:crs" AS crs, "stac:time_middle" IS NULL AS timeless FROM level1 ORDER BY id"#;
+        let rows = query(&workspace, output, sql);
+        assert_eq!(rows.len(), 9);
+        for row in &rows {
+            let label = row["id"] == "label.tif";
+            let expected = if label { Value::Null } else { json!("EPSG:32633") };
+            assert_eq!((&row["crs"], &row["timeless"]), (&expected, &json!(label)), "{row}");
+        }
+        let path = workspace.path(output);
+        workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
+    }
+}
+
+#[test]
+fn folders_take_part_in_a_split_and_replacing_has_to_be_asked_for() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    create(&workspace, "in.tacozip", "zip");
+    let train = ["--with", "split", "--options", r#"{"value": "train"}"#];
+    extend(&workspace, "in.tacozip", "a.tacozip", &train).expect_code(0);
+    let test = ["--with", "split", "--options", r#"{"value": "test"}"#, "--positions", "scene_9"];
+    let refused = extend(&workspace, "a.tacozip", "b.tacozip", &test).expect_code(2);
+    assert!(refused.stderr.contains("level0 split") && refused.stderr.contains("--replace"), "{refused}");
+    assert!(!workspace.path("b.tacozip").exists());
+    extend(&workspace, "a.tacozip", "b.tacozip", &[&test[..], &["--replace"]].concat()).expect_code(0);
+    let rows = query(&workspace, "b.tacozip", "SELECT id, split FROM level0");
+    let split = |id: &str| rows.iter().find(|row| row["id"] == id).expect("a row")["split"].clone();
+    assert_eq!((split("scene_8"), split("scene_9"), split("scene_10")), (json!("train"), json!("test"), json!("train")));
+    let nulls = [&train[..], &["--replace", "--schema-only"]].concat();
+    extend(&workspace, "in.tacozip", "c.tacozip", &nulls).expect_code(0);
+    assert!(query(&workspace, "c.tacozip", "SELECT split FROM level0").iter().all(|row| row["split"].is_null()));
+}
+
+#[test]
+fn wrong_calls_say_what_is_wrong_and_write_nothing() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    create(&workspace, "in.tacozip", "zip");
+    for (arguments, says) in [
+        (&["--with", "dance"][..], "choose one of stac"),
+        (&["--with", "split"], "value and column"),
+        (&["--with", "split", "--options", r#"{"value": "all"}"#], "one of train, test, validation"),
+        (&["--with", "stac", "--options", r#"{"time": 3}"#], "no option time"),
+        (&["--with", "stac", "--level", "4"], "1 levels"),
+        (&["--with", "stac", "--positions", "nobody"], "tile_0.tif"),
+        (&["--with", "stac", "--options", "{"], "not JSON"),
+    ] {
+        let ran = extend(&workspace, "in.tacozip", "out.tacozip", arguments).expect_code(2);
+        assert!(ran.stderr.contains(says), "{arguments:?}: {ran}");
+        assert!(!workspace.path("out.tacozip").exists(), "{arguments:?}");
+    }
+}
+
+/// Flat scenes, of which `bad` hold no raster, as a FOLDER.
+fn damaged(workspace: &Workspace, count: u16, bad: &[u16]) {
+    flat_scenes(workspace, 1);
+    let good = std::fs::read(workspace.path("scenes/tile_0.tif")).expect("a raster");
+    std::fs::remove_file(workspace.path("scenes/tile_0.tif")).expect("removed");
+    for index in 0..count {
+        let bytes = if bad.contains(&index) { b"no raster at all".as_slice() } else { &good };
+        workspace.write(&format!("scenes/t{index:04}.tif"), bytes);
+    }
+    workspace.write("metadata.csv", "path,n\nt0000.tif,1\n");
+    create(workspace, "in", "folder");
+}
+
+#[test]
+fn three_unreadable_rasters_among_a_thousand_are_three_located_failures() {
+    let workspace = Workspace::new();
+    damaged(&workspace, 1000, &[7, 500, 999]);
+    let ran = extend(&workspace, "in", "out.tacozip", &["--with", "stac", "--json"]).expect_code(1);
+    let told = ran.json();
+    let failed: Vec<_> = told["failures"].as_array().expect("a list").iter().map(|f| f["sample"].clone()).collect();
+    assert_eq!(failed, ["t0007.tif", "t0500.tif", "t0999.tif"]);
+    assert_eq!(told["computed"], 1000);
+    let rows = query(&workspace, "out.tacozip", r#"SELECT id FROM level0 WHERE "stac:crs" IS NULL ORDER BY id"#);
+    assert_eq!(rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>(), ["t0007.tif", "t0500.tif", "t0999.tif"]);
+    let beside: Vec<_> =
+        entries(&workspace.path("in/DATA")).into_iter().filter(|path| path.to_string_lossy().contains(".aux")).collect();
+    assert!(beside.is_empty(), "{beside:?}");
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_under_the_final_name() {
+    let workspace = Workspace::new();
+    damaged(&workspace, 600, &[]);
+    let started = Instant::now();
+    extend(&workspace, "in", "whole.tacozip", &["--with", "stac"]).expect_code(0);
+    let whole = started.elapsed();
+    for part in 1..8 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+        command.arg("extend").arg(workspace.path("in")).arg("-o").arg(workspace.path("out.tacozip")).args(["--with", "stac"]);
+        let mut child = workspace.house(&mut command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+        std::thread::sleep(whole.mul_f64(f64::from(part) / 8.0).max(Duration::from_millis(1)));
+        child.kill().expect("ends it");
+        let status = child.wait().expect("its state");
+        let out = workspace.path("out.tacozip");
+        // It may have been done before the end came; then what stands there is whole.
+        if out.exists() {
+            workspace.studio(["validate".as_ref(), out.as_os_str(), "--deep".as_ref()]).expect_code(0);
+            std::fs::remove_file(&out).expect("removed");
+        } else {
+            assert!(!status.success());
+        }
+    }
+}
+
+#[test]
+fn every_extension_is_listed_with_its_options() {
+    let workspace = Workspace::new();
+    let listed = workspace.studio(["extensions", "--json"]).expect_code(0).json();
+    let stac = listed.as_array().expect("a list").iter().find(|entry| entry["name"] == "stac").expect("stac").clone();
+    assert!(stac["options"].as_array().is_some_and(|options| options.iter().any(|option| option["name"] == "time_pattern")));
+    assert!(workspace.studio(["extensions"]).expect_code(0).stdout.contains("time_pattern: text"));
+}
