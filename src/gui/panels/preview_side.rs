@@ -127,11 +127,17 @@ fn histogram_ui(ui: &mut Ui, image: &PreviewImage) {
                 pos2(x, inner.bottom() - (count as f32 / highest).sqrt() * (inner.height() - 4.0))
             })
             .collect();
-        let fill = color.gamma_multiply(0.12);
-        for pair in points.windows(2) {
-            let foot = pair.iter().rev().map(|point| pos2(point.x, inner.bottom()));
-            painter.add(Shape::convex_polygon(pair.iter().copied().chain(foot).collect(), fill, Stroke::NONE));
+        // One mesh: polygons side by side would show their smoothed edges as stripes.
+        let mut area = egui::Mesh::default();
+        for point in &points {
+            area.colored_vertex(*point, color.gamma_multiply(0.12));
+            area.colored_vertex(pos2(point.x, inner.bottom()), color.gamma_multiply(0.12));
         }
+        for first in (0..2 * points.len().saturating_sub(1) as u32).step_by(2) {
+            area.add_triangle(first, first + 1, first + 2);
+            area.add_triangle(first + 1, first + 2, first + 3);
+        }
+        painter.add(Shape::mesh(area));
         painter.add(Shape::line(points, Stroke::new(1.2, color)));
     }
     // One band has one pair of limits, drawn through; several have a tick each in their own colour, with the outermost drawn
