@@ -9,26 +9,32 @@ use serde_json::Value;
 use crate::support::{Workspace, fixtures, sha256_of};
 
 /// Calls `check(dataset, expected, fixture name)` for every ZIP and FOLDER dataset that has an expectation.
-pub fn each_dataset(mut check: impl FnMut(&Path, &Value, &str)) {
+pub fn each_dataset(check: impl FnMut(&Path, &Value, &str)) {
+    let seen = each_of_kind(&["zip", "folder"], check);
+    assert!(seen >= 10, "only {seen} datasets with an expectation");
+}
+
+/// The same for containers of these kinds; gives how many there were.
+fn each_of_kind(kinds: &[&str], mut check: impl FnMut(&Path, &Value, &str)) -> usize {
     let mut seen = 0;
     for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
         let Ok(text) = fs::read_to_string(folder.join("expected.json")) else { continue };
         let expected: Value = serde_json::from_str(&text).expect("expected.json");
         for (name, expected) in expected.as_object().expect("an object of datasets") {
-            if matches!(expected["kind"].as_str(), Some("zip" | "folder")) {
+            if expected["kind"].as_str().is_some_and(|kind| kinds.contains(&kind)) {
                 let fixture = format!("{}/{name}", folder.file_name().expect("a name").to_string_lossy());
                 check(&folder.join(name), expected, &fixture);
                 seen += 1;
             }
         }
     }
-    assert!(seen >= 10, "only {seen} datasets with an expectation");
+    seen
 }
 
 #[test]
 fn inspect_says_what_an_independent_reader_saw() {
     let workspace = Workspace::new();
-    each_dataset(|dataset, expected, fixture| {
+    each_of_kind(&["zip", "folder", "tacocat", "tacocat_file"], |dataset, expected, fixture| {
         let seen = workspace.studio(["inspect".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();
         assert_eq!(seen["format"], expected["kind"], "{fixture}: format");
         let id = expected.get("id").unwrap_or(&expected["collection"]["id"]);

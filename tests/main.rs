@@ -12,5 +12,6 @@ mod replays;
 mod roundtrip;
 mod rules;
 mod support;
+mod tacocat;
 mod tidy;
 mod window;

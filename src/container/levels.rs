@@ -1,5 +1,6 @@
 //! The level tables of an opened dataset, decoded when asked for and kept.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, Int64Array, StringArray};
@@ -14,12 +15,55 @@ use crate::table::{LevelTable, TableHead};
 pub struct LevelSet {
     levels: Vec<Level>,
     skeleton: OnceLock<Arc<Skeleton>>,
+    /// Ids and parents count from 0 in every part.
+    by_part: bool,
 }
 
 struct Level {
     head: TableHead,
     table: OnceLock<Arc<LevelTable>>,
     positions: OnceLock<Arc<Positions>>,
+    sources: OnceLock<Arc<RowParts>>,
+}
+
+/// `internal:source_file` of a level: which part each row comes from.
+#[derive(Debug, Default)]
+pub struct RowParts {
+    /// The parts' names, in the order in which the rows first name them.
+    pub names: Vec<Arc<str>>,
+    /// For each row a place in `names`; the greatest number where the row names none.
+    pub rows: Vec<u32>,
+}
+
+impl RowParts {
+    /// The name of the part of `row`.
+    pub fn of(&self, row: u32) -> Option<Arc<str>> {
+        self.names.get(*self.rows.get(row as usize)? as usize).cloned()
+    }
+
+    fn from_column(column: &StringArray) -> Self {
+        let mut places: HashMap<&str, u32> = HashMap::new();
+        let mut names: Vec<Arc<str>> = Vec::new();
+        let mut last: Option<(&str, u32)> = None;
+        let mut rows = Vec::with_capacity(column.len());
+        for name in column {
+            let Some(name) = name else {
+                rows.push(u32::MAX);
+                continue;
+            };
+            // Rows of one part stand together: mostly it is the name of the row before.
+            let place = match last {
+                Some((known, place)) if known == name => place,
+                _ => *places.entry(name).or_insert_with(|| {
+                    names.push(name.into());
+                    names.len() as u32 - 1
+                }),
+            };
+            last = Some((name, place));
+            rows.push(place);
+        }
+        Self { names, rows }
+    }
 }
 
 /// Where the level table says the samples' bytes are.
@@ -47,8 +91,18 @@ impl Positions {
 impl LevelSet {
     /// Levels of which the footers were read.
     pub fn new(heads: Vec<TableHead>) -> Self {
-        let level = |head| Level { head, table: OnceLock::new(), positions: OnceLock::new() };
-        Self { levels: heads.into_iter().map(level).collect(), skeleton: OnceLock::new() }
+        let level = |head| Level { head, table: OnceLock::new(), positions: OnceLock::new(), sources: OnceLock::new() };
+        Self { levels: heads.into_iter().map(level).collect(), skeleton: OnceLock::new(), by_part: false }
+    }
+
+    /// Levels that join those of several parts: `internal:parent_id` is the number of a row within its `internal:source_file`.
+    pub fn of_parts(heads: Vec<TableHead>) -> Self {
+        Self { by_part: true, ..Self::new(heads) }
+    }
+
+    /// True when ids and parents count from 0 in every part.
+    pub fn is_by_part(&self) -> bool {
+        self.by_part
     }
 
     /// Number of levels.
@@ -110,6 +164,19 @@ impl LevelSet {
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
+    /// The part of each row of `level`; an error where the level does not name them.
+    pub fn sources(&self, level: usize, ctx: &JobContext) -> Result<Arc<RowParts>> {
+        let slot = self.level(level)?;
+        if let Some(sources) = slot.sources.get() {
+            return Ok(sources.clone());
+        }
+        let name = "internal:source_file";
+        let column = self.columns(level, &[name], ctx)?.strings(name).map_err(|error| unreadable(level, error))?;
+        let column = column.ok_or_else(|| Error::format(format!("level{level} has no column {name}")))?;
+        let sources = Arc::new(RowParts::from_column(&column));
+        Ok(slot.sources.get_or_init(|| sources).clone())
+    }
+
     /// The tree, if it was made before: never blocks.
     pub fn skeleton_if_ready(&self) -> Option<&Arc<Skeleton>> {
         self.skeleton.get()
@@ -121,20 +188,27 @@ impl LevelSet {
             return Ok(skeleton.clone());
         }
         let mut columns = Vec::with_capacity(self.levels.len());
+        let mut above_ids = None;
         for depth in 0..self.levels.len() {
-            let table = self.columns(depth, &["id", "type", "internal:parent_id"], ctx)?;
+            let table = self.columns(depth, &["id", "type", "internal:current_id", "internal:parent_id"], ctx)?;
             let missing = |name: &str| Error::format(format!("level{depth} has no column {name}"));
             let ids = table.strings("id")?.ok_or_else(|| missing("id"))?;
             let kinds = table.strings("type")?.ok_or_else(|| missing("type"))?;
             let folder = (0..kinds.len()).map(|row| kinds.is_valid(row) && kinds.value(row) == "FOLDER").collect();
             let rows = table.rows() as u32;
+            let own = if self.by_part { table.integers("internal:current_id")? } else { None };
             let parents: Vec<u32> = match table.integers("internal:parent_id")? {
                 _ if depth == 0 => (0..rows).collect(),
+                Some(parents) if self.by_part => {
+                    let above = self.sources(depth - 1, ctx)?;
+                    parents_by_part(&parents, &*self.sources(depth, ctx)?, &above, above_ids.as_ref())
+                }
                 // A parent that is no row number leads nowhere; the level checks say so.
                 Some(parents) => parents.iter().map(|p| p.and_then(|p| u32::try_from(p).ok()).unwrap_or(u32::MAX)).collect(),
                 None => vec![u32::MAX; rows as usize],
             };
             columns.push((without_nulls(ids), folder, parents));
+            above_ids = own;
         }
         let skeleton = Arc::new(Skeleton::from_columns(columns));
         Ok(self.skeleton.get_or_init(|| skeleton).clone())
@@ -156,4 +230,67 @@ fn unreadable(level: usize, error: Error) -> Error {
 
 fn without_nulls(ids: StringArray) -> StringArray {
     if ids.null_count() == 0 { ids } else { ids.iter().map(|id| Some(id.unwrap_or_default())).collect() }
+}
+
+/// Rows of the level above that the rows of a level have as parents. The same part's rows are counted from 0, unless the level
+/// above says otherwise in its `internal:current_id` (`ids`); files of older tools have no such column.
+fn parents_by_part(parents: &Int64Array, here: &RowParts, above: &RowParts, ids: Option<&Int64Array>) -> Vec<u32> {
+    let places: HashMap<&str, u32> = above.names.iter().enumerate().map(|(at, name)| (&**name, at as u32)).collect();
+    let part_above: Vec<Option<u32>> = here.names.iter().map(|name| places.get(&**name).copied()).collect();
+    // Where each part begins, as long as its rows stand together and count up from 0.
+    let mut starts: Vec<Option<usize>> = vec![None; above.names.len()];
+    let mut lengths = vec![0usize; above.names.len()];
+    let mut regular = true;
+    for (row, &part) in above.rows.iter().enumerate() {
+        let Some(start) = starts.get_mut(part as usize) else { continue };
+        let first = *start.get_or_insert(row);
+        let number = lengths[part as usize];
+        let stated = ids.filter(|ids| ids.is_valid(row)).map_or(number as i64, |ids| ids.value(row));
+        regular &= row - first == number && stated == number as i64;
+        lengths[part as usize] += 1;
+    }
+    let mut by_id: HashMap<(u32, i64), u32> = HashMap::new();
+    if !regular {
+        let mut counted = vec![0i64; above.names.len()];
+        for (row, &part) in above.rows.iter().enumerate() {
+            let Some(number) = counted.get_mut(part as usize) else { continue };
+            let id = ids.filter(|ids| ids.is_valid(row)).map_or(*number, |ids| ids.value(row));
+            by_id.entry((part, id)).or_insert(row as u32);
+            *number += 1;
+        }
+    }
+    let find = |row: usize| {
+        let part = (*part_above.get(*here.rows.get(row)? as usize)?)?;
+        let parent = parents.is_valid(row).then(|| parents.value(row))?;
+        if !regular {
+            return by_id.get(&(part, parent)).copied();
+        }
+        let number = usize::try_from(parent).ok().filter(|&number| number < lengths[part as usize])?;
+        Some((starts[part as usize]? + number) as u32)
+    };
+    (0..parents.len()).map(|row| find(row).unwrap_or(u32::MAX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(names: &[&str]) -> RowParts {
+        RowParts::from_column(&StringArray::from_iter_values(names.iter()))
+    }
+
+    #[test]
+    fn parents_are_counted_within_their_part() {
+        let above = parts(&["a", "a", "b", "b"]);
+        let here = parts(&["a", "b", "b", "c", "a"]);
+        let wanted = Int64Array::from(vec![1, 0, 1, 0, 2]);
+        let none = u32::MAX;
+        assert_eq!(parents_by_part(&wanted, &here, &above, None), [1, 2, 3, none, none]);
+        // Filtered files keep their ids.
+        let ids = Int64Array::from(vec![5, 1, 0, 7]);
+        assert_eq!(parents_by_part(&wanted, &here, &above, Some(&ids)), [1, 2, none, none, none]);
+        // Rows of the parts in turn.
+        let mixed = parts(&["a", "b", "a", "b"]);
+        assert_eq!(parents_by_part(&wanted, &here, &mixed, None), [2, 1, 3, none, none]);
+    }
 }

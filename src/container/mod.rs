@@ -7,9 +7,12 @@ mod detect;
 mod extent;
 mod folder;
 mod levels;
+mod open;
 mod output;
+mod part_files;
 mod plan;
 mod source;
+mod tacocat;
 mod transfer;
 mod zip;
 
@@ -18,13 +21,14 @@ pub use collection_file::{field_schema_of, parse_collection, write_collection};
 pub use detect::{Detected, Format, detect};
 pub use extent::extent_of;
 pub use folder::FolderReader;
-pub use levels::{LevelSet, Positions};
+pub use levels::{LevelSet, Positions, RowParts};
+pub use open::{OpenOptions, open, open_with};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{LocalFile, copy_asset, read_asset};
+pub use tacocat::{TacocatIndex, TacocatReader};
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -68,19 +72,8 @@ pub enum Physical<'a> {
     Zip(&'a ZipReader),
     /// §6.4.
     Folder(&'a FolderReader),
-}
-
-/// Opens the dataset at `path`, whatever it is. Errors say what the path is when it can't be opened.
-pub fn open(path: &Path, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
-    ctx.stage("Opening", None);
-    let detected = detect(path)?;
-    match detected.format {
-        Format::Zip => Ok(Arc::new(ZipReader::open(&detected.path)?)),
-        Format::Folder => Ok(Arc::new(FolderReader::open(&detected.path)?)),
-        other => Err(Error::unsupported(format!("this is {}, which this version recognises but can't open", other.described()))
-            .at_path(path)
-            .hint(other.advice())),
-    }
+    /// §6.5, in both forms.
+    Tacocat(&'a TacocatReader),
 }
 
 /// Lays out and writes a dataset, by the options' format. The target appears complete or not at all.

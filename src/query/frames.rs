@@ -210,7 +210,12 @@ fn keyed_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFr
         col("internal:current_id")
     } else {
         frame = frame.with_row_index("__row", None);
-        col("__row")
+        // Parents are counted within their part.
+        let first = col("__row").min().over([col("internal:source_file")]);
+        match first {
+            Ok(first) if has(tables, level, "internal:source_file") => col("__row") - first,
+            _ => col("__row"),
+        }
     };
     let mut columns = vec![own.cast(DataType::Int64).alias(key(level))];
     if has(tables, level, "internal:parent_id") {

@@ -1,12 +1,14 @@
 //! The levels of an opened dataset as query tables, with positions that are right.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
-use crate::container::{ContainerReader, Format, Physical, ZipReader};
+use crate::container::{ContainerReader, Physical, TacocatReader, ZipReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::model::AssetPath;
 use crate::query::{Tables, VsiBase};
 use crate::table::LevelTable;
 
@@ -16,23 +18,57 @@ const PROBES: usize = 64;
 /// Parquet as it lies in the container, where its positions hold; else rows with the true ones.
 pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
     let path = std::path::absolute(&reader.info().path).unwrap_or_else(|_| reader.info().path.clone());
-    let mut tables = Tables::new(match reader.info().format {
-        Format::Zip => VsiBase::zip(&path),
-        _ => VsiBase::folder(&path),
+    let mut tables = Tables::new(match reader.physical() {
+        Physical::Zip(_) => VsiBase::zip(&path),
+        Physical::Folder(_) => VsiBase::folder(&path),
+        Physical::Tacocat(index) => {
+            let folder = index.parts_folder();
+            VsiBase::parts(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))
+        }
     });
     for level in 0..reader.levels().count() {
         ctx.check()?;
-        match reader.physical() {
-            Physical::Zip(zip) if level > 0 && !positions_hold(zip, level, ctx)? => {
-                tables.push_table(Arc::new(corrected(zip, level, ctx)?));
-            }
-            _ => {
-                let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
-                tables.push_parquet(head.clone());
-            }
+        let wrong = level > 0
+            && match reader.physical() {
+                Physical::Zip(zip) => !positions_hold(zip, level, ctx)?,
+                Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
+                Physical::Folder(_) => false,
+            };
+        if wrong {
+            tables.push_table(Arc::new(corrected(reader, level, ctx)?));
+        } else {
+            let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+            tables.push_parquet(head.clone());
         }
     }
     Ok(tables)
+}
+
+/// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or FILEs of every part.
+/// Parts that are missing can't be asked; what the index says then stands.
+fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<bool> {
+    let sources = index.levels().sources(level, ctx)?;
+    let positions = index.levels().positions(level, ctx)?;
+    let rows = sources.rows.len();
+    let step = rows.div_ceil(PROBES * sources.names.len().max(1)).max(1);
+    let mut missing = HashSet::new();
+    for row in (0..rows).step_by(step) {
+        ctx.check()?;
+        let part = sources.rows[row];
+        if missing.contains(&part) {
+            continue;
+        }
+        let Ok((name, member)) = index.member(level, row as u32) else { continue };
+        let Ok(zip) = index.part(&name) else {
+            missing.insert(part);
+            continue;
+        };
+        let Some((offset, size)) = positions.range(row as u32) else { return Ok(false) };
+        if !zip.is_data_of(&member, offset, size) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Archives in the wild have levels with the positions of other samples. FILEs lie in tree order, so theirs rise row by row
@@ -62,8 +98,8 @@ fn positions_hold(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<boo
     Ok(true)
 }
 
-fn corrected(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<LevelTable> {
-    let table = zip.levels().table(level, ctx)?;
+fn corrected(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<LevelTable> {
+    let table = reader.levels().table(level, ctx)?;
     let batch = table.to_batch()?;
     let mut offsets = Vec::with_capacity(table.rows());
     let mut sizes = Vec::with_capacity(table.rows());
@@ -72,7 +108,10 @@ fn corrected(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<LevelTab
             ctx.check()?;
         }
         // A sample that is not in the archive has no position.
-        let range = zip.member_name(level, row as u32).and_then(|name| zip.member_range(&name)).ok();
+        let range = match reader.asset(level, row as u32) {
+            Ok((AssetPath::Range { offset, size, .. }, _)) => Some((offset, size)),
+            _ => None,
+        };
         offsets.push(range.map(|range| range.0 as i64));
         sizes.push(range.map(|range| range.1 as i64));
     }

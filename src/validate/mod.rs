@@ -91,6 +91,7 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
         Physical::Folder(folder) => folder::check(folder, &mut report, ctx),
+        Physical::Tacocat(_) => Ok(()),
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;

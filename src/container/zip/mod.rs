@@ -10,5 +10,6 @@ mod writer;
 pub use directory::{Directory, Entry, LocalHeader};
 pub use header::{HeaderEntry, TacoHeader};
 pub use reader::ZipReader;
+pub(super) use reader::member_of;
 pub(super) use records::local_header_len;
 pub(super) use writer::write;

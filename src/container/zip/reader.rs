@@ -8,7 +8,7 @@ use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule};
+use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
 use crate::table::{LevelTable, TableHead};
 
 /// A COLLECTION.json larger than this is refused before it is read.
@@ -104,8 +104,7 @@ impl ZipReader {
         let tree = self.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
-        let path = tree.path(level, row).to_archive();
-        Ok(if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") })
+        Ok(member_of(&tree.path(level, row), table.folder[row as usize]))
     }
 
     /// True when `size` bytes at `offset` are the data of the member called `name`: its local header ends just before.
@@ -116,6 +115,15 @@ impl ZipReader {
             let Ok(header) = LocalHeader::read(&self.file, local) else { return false };
             header.data == offset && &*header.name == name && (header.size == u32::MAX || u64::from(header.size) == size)
         })
+    }
+
+    /// Offset and size of the member called `name`. What a level table states is taken where it holds: archives in the wild
+    /// have positions of other samples below level 0, so the member's own name decides.
+    pub fn range_of(&self, name: &str, stated: Option<(u64, u64)>) -> Result<(u64, u64)> {
+        match stated.filter(|&(offset, size)| self.file.contains(offset, size) && self.is_data_of(name, offset, size)) {
+            Some(range) => Ok(range),
+            None => self.member_range(name),
+        }
     }
 
     /// Offset and size of the member called `name`, by the central directory.
@@ -155,12 +163,7 @@ impl ContainerReader for ZipReader {
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let name = self.member_name(level, row)?;
         let stated = self.levels.positions(level, &JobContext::default())?.range(row);
-        let trusted = stated.filter(|&(offset, size)| self.file.contains(offset, size) && self.is_data_of(&name, offset, size));
-        // Archives in the wild have positions of other samples below level 0: the member's own name decides.
-        let (offset, size) = match trusted {
-            Some(range) => range,
-            None => self.member_range(&name)?,
-        };
+        let (offset, size) = self.range_of(&name, stated)?;
         Ok((AssetPath::Range { container: Arc::from(self.info.path.as_path()), offset, size }, size))
     }
 
@@ -171,6 +174,12 @@ impl ContainerReader for ZipReader {
     fn physical(&self) -> Physical<'_> {
         Physical::Zip(self)
     }
+}
+
+/// The name in an archive of the sample at `path`; for a FOLDER that of its `__meta__`.
+pub fn member_of(path: &SamplePath, folder: bool) -> String {
+    let path = path.to_archive();
+    if folder { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") }
 }
 
 /// What TACO_HEADER points at, read as far as it can be.

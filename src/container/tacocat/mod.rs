@@ -1,0 +1,7 @@
+//! TACOCAT (§6.5): one index over many ZIPs, as the `.tacocat` folder of today's tools or as the single file `__TACOCAT__`.
+
+mod index;
+mod reader;
+
+pub use index::TacocatIndex;
+pub use reader::TacocatReader;
