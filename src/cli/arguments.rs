@@ -71,6 +71,12 @@ pub struct CreateArguments {
     /// A CSV or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
+    /// Append padding up to a number of roots that N divides.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pad_to: Option<u32>,
+    /// Put padding where roots lack what most of them have.
+    #[arg(long)]
+    pub fill_missing: bool,
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,

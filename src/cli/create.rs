@@ -6,6 +6,7 @@ use super::Terminal;
 use super::arguments::{CreateArguments, OutputFormat};
 use super::output::print;
 use crate::container::{BuildOptions, Built, parse_collection};
+use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Collection, Dataset, Tortilla};
@@ -58,6 +59,17 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     if let Some(table) = &arguments.metadata {
         join_metadata(&mut dataset, &read_sidecar(table, ctx)?, ctx)?;
+    }
+    if arguments.fill_missing
+        && let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset))
+    {
+        edit.apply(&mut dataset)?;
+        ctx.warn(format!("{roots} roots were padded where something is missing"));
+    }
+    if let Some(multiple) = arguments.pad_to
+        && let Some(edit) = pad_to(&dataset, multiple as usize)
+    {
+        edit.apply(&mut dataset)?;
     }
     let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
     let options = BuildOptions {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use arrow::array::{StringArray, StringBuilder};
 
-use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla};
+use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla, is_padding};
 
 /// One level: parallel columns, one entry for each sample.
 #[derive(Clone, Debug)]
@@ -226,14 +226,29 @@ impl PitSchema {
                 if model.is_empty() {
                     continue;
                 }
+                // A position that is padded here has its name from a FOLDER where it is not.
+                let name = |(position, &row): (usize, &u32)| {
+                    let real = |&parent: &u32| {
+                        let children = above.children(parent);
+                        let id = here.id(*children.get(position)?);
+                        (children.len() == model.len() && !is_padding(id)).then_some(id)
+                    };
+                    if is_padding(here.id(row)) { parents.iter().find_map(real).unwrap_or(here.id(row)) } else { here.id(row) }
+                };
+                let ids: Vec<&str> = model.iter().enumerate().map(name).collect();
                 patterns.push(PitPattern {
                     n: parents.iter().map(|&parent| above.children(parent).len() as u64).sum(),
                     kinds: model.iter().map(|&row| here.kind(row)).collect(),
-                    ids: model.iter().map(|&row| here.id(row).to_owned()).collect(),
+                    ids: ids.iter().map(|&id| id.to_owned()).collect(),
                 });
-                for &row in model.iter().filter(|&&row| here.folder[row as usize]) {
-                    let same_id = |&&child: &&u32| here.folder[child as usize] && here.id(child) == here.id(row);
-                    next.push(parents.iter().flat_map(|&parent| above.children(parent).iter().filter(same_id).copied()).collect());
+                for (position, &id) in ids.iter().enumerate().filter(|&(position, _)| here.folder[model[position] as usize]) {
+                    // A FOLDER of padding stands in the pattern by its position, all others by their id.
+                    let mine = |parent: u32| {
+                        above.children(parent).iter().enumerate().filter(move |&(at, &child)| {
+                            here.folder[child as usize] && (here.id(child) == id || (at == position && is_padding(here.id(child))))
+                        })
+                    };
+                    next.push(parents.iter().flat_map(|&parent| mine(parent).map(|(_, &child)| child)).collect());
                 }
             }
             shape.push(widest as u64);
@@ -277,6 +292,20 @@ mod tests {
         assert_eq!(json["root"], serde_json::json!({"n": 2, "type": "FOLDER"}));
         assert_eq!(json["hierarchy"]["1"][0], serde_json::json!({"n": 4, "type": ["FOLDER", "FILE"], "id": ["s2", "label"]}));
         assert_eq!(json["hierarchy"]["2"][0], serde_json::json!({"n": 4, "type": ["FILE", "FILE"], "id": ["t0", "t1"]}));
+    }
+
+    #[test]
+    fn pit_schema_names_padded_positions_by_their_real_ids() {
+        let whole = scene("b", &["t0", "t1"]);
+        let mut first = scene("a", &["__TACOPAD__0", "t1"]);
+        if let crate::model::Payload::Folder(children) = &mut first.payload {
+            std::sync::Arc::make_mut(children).samples[1] = crate::model::padding_file(1);
+        }
+        let padded = crate::model::padding_like(&whole, 0);
+        let root = Tortilla::new(vec![first, whole, padded]);
+        let schema = PitSchema::of(&Skeleton::of(&Dataset { root: root.into(), ..Dataset::default() })).expect("has samples");
+        assert_eq!((schema.hierarchy["1"][0].n, &schema.hierarchy["1"][0].ids), (6, &vec!["s2".to_owned(), "label".to_owned()]));
+        assert_eq!((schema.hierarchy["2"][0].n, &schema.hierarchy["2"][0].ids), (6, &vec!["t0".to_owned(), "t1".to_owned()]));
     }
 
     #[test]

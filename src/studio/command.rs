@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::container::{BuildOptions, Built};
-use crate::draft::Edit;
+use crate::draft::{Edit, PatternChoice};
 use crate::error::Error;
 use crate::extensions::{ExtensionCall, Failure};
 use crate::jobs::JobId;
@@ -58,6 +58,25 @@ pub enum Command {
         /// Columns of the same name may be there already; they are replaced.
         #[serde(default)]
         replace: bool,
+    },
+    /// Mends every root that can be mended without removing anything, in one step.
+    FixSafe,
+    /// Mends all roots that have the same shape as this one.
+    FixAlike {
+        /// The root.
+        root: usize,
+    },
+    /// Pads what roots lack that the pattern has.
+    FillMissing,
+    /// Appends padding up to a number of roots that `multiple` divides.
+    PadTo {
+        /// The divisor.
+        multiple: usize,
+    },
+    /// Chooses the root that gives the pattern.
+    ChoosePattern {
+        /// The most common shape, or a root.
+        choice: PatternChoice,
     },
     /// Takes back the last edit.
     Undo,

@@ -1,15 +1,16 @@
 //! What is open: a draft, or a dataset opened for reading. One view of both for panels: levels, rows, cells, the tree.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow::datatypes::DataType;
 
 use crate::container::{ContainerReader, Format};
-use crate::draft::Draft;
+use crate::draft::{Draft, Structure};
 use crate::error::{Error, Result};
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RootShapes, Sample, SampleKind, SamplePath, Skeleton, Tortilla,
+    Value,
 };
 use crate::table::{inferred, value_text};
 
@@ -43,6 +44,9 @@ pub struct DraftDocument {
     /// The draft.
     pub draft: Draft,
     derived: OnceLock<Derived>,
+    /// The tree of an earlier revision, with the shapes it was made from: it is used on while no id and type changes.
+    last: Mutex<(RootShapes, Option<Arc<Skeleton>>)>,
+    structure: Mutex<Structure>,
 }
 
 struct Derived {
@@ -54,7 +58,7 @@ struct Derived {
 impl DraftDocument {
     /// A draft as a document.
     pub fn new(draft: Draft) -> Self {
-        Self { draft, derived: OnceLock::new() }
+        Self { draft, derived: OnceLock::new(), last: Mutex::default(), structure: Mutex::default() }
     }
 
     /// The draft, to change it: everything computed from it is made again when asked for.
@@ -63,10 +67,23 @@ impl DraftDocument {
         &mut self.draft
     }
 
+    /// The structure lens, brought up to the draft: only roots that changed since the last call are looked at.
+    pub fn structure(&self) -> MutexGuard<'_, Structure> {
+        let mut structure = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+        structure.update(self.draft.dataset());
+        structure
+    }
+
     fn derived(&self) -> &Derived {
         self.derived.get_or_init(|| {
             let dataset = self.draft.dataset();
-            let tree = Arc::new(Skeleton::of(dataset));
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let reshaped = last.0.update(&dataset.root).reshaped;
+            let tree = match last.1.take() {
+                Some(tree) if !reshaped => tree,
+                _ => Arc::new(Skeleton::of(dataset)),
+            };
+            last.1 = Some(tree.clone());
             let fields = level_fields(dataset, tree.levels.len());
             Derived { tree, fields }
         })

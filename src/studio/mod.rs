@@ -4,6 +4,7 @@
 mod command;
 mod document;
 mod extend;
+mod fix;
 mod import;
 mod repair;
 mod replay;
@@ -12,7 +13,7 @@ mod tables;
 mod verbs;
 
 pub use command::{Command, Event, Imported, Outcome};
-pub use document::{Document, OpenDataset, RowRef};
+pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use import::{import_folder, import_paths, join_metadata};
 pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
@@ -21,12 +22,13 @@ pub use tables::tables_of;
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::jobs::{Job, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
+use crate::validate::LiveCheck;
 
 /// Lines of the log that are kept.
 const LOG_KEPT: usize = 2000;
@@ -65,6 +67,8 @@ pub struct Studio {
     document: Option<Document>,
     report: Arc<Report>,
     live_check: Latest<Report>,
+    /// What the last check of the draft knew, so that the next one looks only at what changed.
+    live: Arc<Mutex<LiveCheck>>,
     checks_by_itself: bool,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
@@ -79,6 +83,7 @@ impl Studio {
             document: None,
             report: Arc::default(),
             live_check: Latest::new(),
+            live: Arc::default(),
             checks_by_itself: true,
             log: VecDeque::new(),
             pending: Vec::new(),
@@ -104,6 +109,11 @@ impl Studio {
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
             Command::ImportCollection { path } => self.import_collection(path),
             Command::Edit { edit } => self.edit(edit),
+            Command::FixSafe => self.fix_safe(),
+            Command::FixAlike { root } => self.fix_alike(root),
+            Command::FillMissing => self.fill_missing(),
+            Command::PadTo { multiple } => self.pad_to(multiple),
+            Command::ChoosePattern { choice } => self.choose_pattern(choice),
             Command::Undo => self.undo(),
             Command::Redo => self.redo(),
             Command::Extend { calls, replace } => self.extend(calls, replace),

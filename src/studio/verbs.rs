@@ -159,7 +159,11 @@ impl Studio {
         match &self.document {
             Some(Document::Draft(document)) => {
                 let dataset = document.draft.dataset().clone();
-                self.live_check.start(&self.jobs, "Check the draft", move |ctx| validate::dataset(&dataset, ctx));
+                let live = self.live.clone();
+                self.live_check.start(&self.jobs, "Check the draft", move |ctx| {
+                    // A check that was stopped half-way leaves nothing wrong behind: what it knows is brought up to date first.
+                    live.lock().unwrap_or_else(std::sync::PoisonError::into_inner).check(&dataset, ctx)
+                });
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
@@ -246,6 +250,7 @@ impl Studio {
 
     fn show(&mut self, document: Document) {
         self.live_check.cancel();
+        self.live = Arc::default();
         self.document = Some(document);
         self.report = Arc::default();
         self.check_live();

@@ -5,6 +5,7 @@ mod collection;
 mod columns;
 mod folder;
 mod levels;
+mod live;
 mod local_meta;
 mod pit;
 mod sarif;
@@ -14,6 +15,7 @@ mod statistics;
 mod zip;
 
 pub use collection::check_collection;
+pub use live::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
 pub use sources::sources;

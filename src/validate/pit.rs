@@ -57,14 +57,7 @@ pub fn check_tree(tree: &Skeleton, report: &mut Report) {
         );
         report.add(Rule::PitMixed, at(tree, 0, row), message);
     }
-    for (depth, level) in tree.levels.iter().enumerate() {
-        for row in 0..level.len() as u32 {
-            if level.folder[row as usize] && level.children(row).is_empty() {
-                let message = format!("{} is a FOLDER without children. Add its files, or drop it.", tree.path(depth, row));
-                report.add(Rule::PitEmptyFolder, at(tree, depth, row), message);
-            }
-        }
-    }
+    check_empty(tree, report);
     let shapes = shapes(tree);
     let mut counts: HashMap<u64, (usize, u32)> = HashMap::new();
     for (row, &shape) in shapes.iter().enumerate() {
@@ -73,13 +66,32 @@ pub fn check_tree(tree: &Skeleton, report: &mut Report) {
     if counts.len() < 2 {
         return;
     }
-    // The pattern is the most common shape; the first of equals, so that the answer is always the same.
-    let Some((_, model)) = counts.values().copied().max_by_key(|&(count, first)| (count, std::cmp::Reverse(first))) else { return };
+    // The pattern is the most common shape; of equals the one with most samples, then the first, so that the answer is always
+    // the same and a root that lacks something is not the model for those that lack nothing.
+    let most = |&(count, first): &(usize, u32)| (count, size_below(tree, 0, first), std::cmp::Reverse(first));
+    let Some((_, model)) = counts.values().copied().max_by_key(most) else { return };
     for (row, &shape) in shapes.iter().enumerate() {
         if shape != shapes[model as usize] && top.folder[row] == top.folder[model as usize] {
             compare(tree, 0, model, row as u32, report);
         }
     }
+}
+
+/// PIT-5.
+pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
+    for (depth, level) in tree.levels.iter().enumerate() {
+        for row in 0..level.len() as u32 {
+            if level.folder[row as usize] && level.children(row).is_empty() {
+                let message = format!("{} is a FOLDER without children. Add its files, or drop it.", tree.path(depth, row));
+                report.add(Rule::PitEmptyFolder, at(tree, depth, row), message);
+            }
+        }
+    }
+}
+
+/// Number of samples below a FOLDER.
+fn size_below(tree: &Skeleton, depth: usize, row: u32) -> u64 {
+    tree.levels[depth].children(row).iter().map(|&child| 1 + size_below(tree, depth + 1, child)).sum()
 }
 
 /// One number for each root: equal where the subtrees have the same ids and types by position.
@@ -104,7 +116,7 @@ fn shapes(tree: &Skeleton) -> Vec<u64> {
 }
 
 /// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest place that differs.
-fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, report: &mut Report) {
+pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, report: &mut Report) {
     let (level, next) = (&tree.levels[depth], tree.levels.get(depth + 1));
     let Some(next) = next else { return };
     let (wanted, found) = (level.children(model), level.children(row));

@@ -1,0 +1,493 @@
+//! Fixes: for a finding the plain edits that mend it, best first, each with what it would change. A safe one undoes in one step
+//! and removes nothing. Pure: nothing is applied here.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::structure::align;
+use super::{Edit, PositionState, Structure};
+use crate::model::{
+    Dataset, Finding, Location, NodePath, Payload, Rule, Sample, Tortilla, check_sample_id, free_padding_number, is_padding,
+    padding_like,
+};
+
+/// A file that lies beside the draft and is not in it yet.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Unplaced {
+    /// Where.
+    pub path: PathBuf,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// One way out of a finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// What it does: "Rename lable to label".
+    pub label: String,
+    /// The edit; one step of the history.
+    pub edit: Edit,
+    /// It removes nothing.
+    pub safe: bool,
+    /// Samples that it adds, renames, moves or drops.
+    pub affects: u64,
+    /// The samples concerned, one a line, before and after.
+    pub preview: (Vec<String>, Vec<String>),
+}
+
+/// What making a FOLDER fit its pattern does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Actions {
+    placed: u64,
+    padded: u64,
+    renamed: u64,
+    moved: u64,
+    wrapped: u64,
+    dropped: u64,
+    /// The only one, in words.
+    single: Option<String>,
+}
+
+impl Actions {
+    fn total(&self) -> u64 {
+        self.placed + self.padded + self.renamed + self.moved + self.wrapped + self.dropped
+    }
+
+    fn is_safe(&self) -> bool {
+        self.dropped == 0
+    }
+
+    fn only_pads(&self) -> bool {
+        self.total() == self.padded
+    }
+
+    fn note(&mut self, what: String) {
+        self.single = if self.total() == 1 { Some(what) } else { None };
+    }
+
+    fn label(&self) -> String {
+        if let Some(single) = &self.single {
+            return single.clone();
+        }
+        let parts = [
+            ("place", self.placed),
+            ("pad", self.padded),
+            ("rename", self.renamed),
+            ("reorder", self.moved),
+            ("wrap", self.wrapped),
+            ("drop", self.dropped),
+        ];
+        let parts: Vec<String> = parts.iter().filter(|part| part.1 > 0).map(|(verb, count)| format!("{verb} {count}")).collect();
+        let text = parts.join(", ");
+        text[..1].to_uppercase() + &text[1..]
+    }
+}
+
+/// What stands where `model` wants something: the files to choose from, and the ids above.
+struct Fitting<'a> {
+    unplaced: &'a [Unplaced],
+    used: HashSet<usize>,
+    actions: Actions,
+}
+
+impl Fitting<'_> {
+    /// `found` made to fit `wanted`, at every depth.
+    fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
+        let ids = |tortilla: &Tortilla| tortilla.samples.iter().map(|sample| sample.id.clone()).collect::<Vec<_>>();
+        let (wanted_ids, found_ids) = (ids(wanted), ids(found));
+        let text = |ids: &[Arc<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
+        let (wanted_text, found_text) = (text(&wanted_ids), text(&found_ids));
+        let aligned = align(
+            &wanted_text.iter().map(String::as_str).collect::<Vec<_>>(),
+            &found_text.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
+        for (position, (state, place)) in aligned.places.iter().enumerate() {
+            let model = &wanted.samples[position];
+            let Some(place) = *place else {
+                let sample = self.fill(model, position, found, &fitted, above);
+                fitted.samples.push(sample);
+                continue;
+            };
+            let mut sample = found.samples[place].clone();
+            if *state == PositionState::WrongOrder {
+                self.actions.moved += 1;
+                self.actions.note(format!("Move {} to position {position}", sample.id));
+            }
+            if *state == PositionState::WrongId {
+                self.actions.renamed += 1;
+                self.actions.note(format!("Rename {} to {}", sample.id, model.id));
+                sample.id = model.id.clone();
+            }
+            fitted.samples.push(self.sample(model, sample, above));
+        }
+        for &index in &aligned.extra {
+            self.actions.dropped += 1;
+            self.actions.note(format!("Drop {}", found.samples[index].id));
+        }
+        fitted
+    }
+
+    /// A sample of the right place made to fit: its type, and what is below it.
+    fn sample(&mut self, model: &Sample, mut sample: Sample, above: &[Arc<str>]) -> Sample {
+        match (model.children(), sample.children().cloned()) {
+            (Some(wanted), Some(found)) => {
+                let mut above = above.to_vec();
+                above.push(sample.id.clone());
+                let before = self.actions.total();
+                let fitted = self.tortilla(wanted, &found, &above);
+                // What fits stays the same by reference.
+                if self.actions.total() != before {
+                    sample.payload = Payload::Folder(fitted.into());
+                }
+                sample
+            }
+            (None, None) => sample,
+            (Some(wanted), None) => {
+                self.actions.wrapped += 1;
+                self.actions.note(format!("Wrap {} into a tortilla", sample.id));
+                let id = sample.id.clone();
+                let values = std::mem::replace(&mut sample.values, Arc::from([]));
+                let first = wanted.samples.iter().position(|child| child.children().is_none() && !child.is_padding());
+                if let Some(first) = first {
+                    sample.id = wanted.samples[first].id.clone();
+                }
+                let inside = Tortilla { schema: wanted.schema.clone(), samples: vec![sample] };
+                let fitted = self.tortilla(wanted, &inside, above);
+                Sample { id, payload: Payload::Folder(fitted.into()), values }
+            }
+            (None, Some(found)) => {
+                let files: Vec<&Sample> = found.samples.iter().filter(|child| child.children().is_none()).collect();
+                // One file alone takes the place of its FOLDER; its values are of another level and go.
+                self.actions.dropped += 1;
+                self.actions.note(format!("Put one file in the place of the FOLDER {}", sample.id));
+                sample.payload = match files.as_slice() {
+                    [one] if found.samples.len() == 1 => one.payload.clone(),
+                    _ => Payload::Bytes(Arc::from([])),
+                };
+                sample
+            }
+        }
+    }
+
+    /// The file that belongs to an empty place, or padding.
+    fn fill(&mut self, model: &Sample, position: usize, found: &Tortilla, so_far: &Tortilla, above: &[Arc<str>]) -> Sample {
+        if model.children().is_none()
+            && let Some(index) = self.matching(&model.id, above)
+        {
+            self.used.insert(index);
+            self.actions.placed += 1;
+            let file = &self.unplaced[index];
+            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+            self.actions.note(format!("Place {name} as {}", model.id));
+            return Sample::file(&model.id, &file.path, file.size);
+        }
+        self.actions.padded += 1;
+        self.actions.note(format!("Pad {}", model.id));
+        let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
+        padding_like(model, number)
+    }
+
+    /// The one file whose path names all FOLDERs above and the id; none when there are several.
+    fn matching(&self, id: &str, above: &[Arc<str>]) -> Option<usize> {
+        let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
+        let wanted = stem(id);
+        let fits = |file: &Unplaced| {
+            let path = file.path.to_string_lossy().to_lowercase();
+            let name = stem(&file.path.file_name().unwrap_or_default().to_string_lossy());
+            let words = |text: &str, word: &str| {
+                let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+                text.match_indices(word)
+                    .any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
+            };
+            words(&name, &wanted) && above.iter().all(|folder| words(&path, &folder.to_lowercase()))
+        };
+        let mut fitting = (0..self.unplaced.len()).filter(|index| !self.used.contains(index) && fits(&self.unplaced[*index]));
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first)
+    }
+}
+
+/// The fixes of a finding, best first. Empty where only a person knows the way out.
+pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, unplaced: &[Unplaced]) -> Vec<Fix> {
+    let Location::Sample { level, row, .. } = &finding.at else { return Vec::new() };
+    let Some(node) = structure.node(*level, *row).filter(|node| dataset.sample(node).is_some()) else { return Vec::new() };
+    let mut fixes = Vec::new();
+    match finding.rule {
+        Rule::PitRoots | Rule::PitEmptyFolder => {
+            let files = if unplaced.is_empty() { None } else { fit_root(dataset, structure, node.0[0], unplaced) };
+            fixes.extend(files.filter(|fix| fix.label.to_lowercase().contains("place ")));
+            fixes.extend(fit_root(dataset, structure, node.0[0], &[]));
+            fixes.extend(drop_root(dataset, node.0[0]));
+        }
+        Rule::PitMixed => {
+            fixes.extend(fit_root(dataset, structure, node.0[0], &[]).and_then(|_| fit_types(dataset, structure)));
+        }
+        Rule::IdUnique | Rule::IdCharacters if *level == 0 => {
+            fixes.extend(rename_root(dataset, node.0[0]));
+            fixes.extend(drop_root(dataset, node.0[0]));
+        }
+        Rule::PitSchemaUniform => fixes.extend(super::fields::one_schema(dataset, level + 1)),
+        _ => {}
+    }
+    fixes
+}
+
+/// One step that mends every root that can be mended without removing anything; with the number of roots.
+pub fn fix_safe(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
+    let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
+    each(dataset, structure, roots, |actions| actions.is_safe(), |roots| format!("Fix {roots} roots"))
+}
+
+/// The fix of one root for all roots of the same shape: one step, with the number of roots.
+pub fn apply_alike(dataset: &Dataset, structure: &Structure, root: usize) -> Option<(Edit, u64)> {
+    let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
+    each(dataset, structure, alike, |_| true, |roots| format!("Fix {roots} roots alike"))
+}
+
+/// Pads every position that is missing, so that PIT-1 holds again; with the number of roots. Roots that differ otherwise are
+/// left as they are.
+pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
+    let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
+    each(dataset, structure, roots, Actions::only_pads, |roots| format!("Pad {roots} roots"))
+}
+
+/// Appends padding to level 0 up to a number of roots that `multiple` divides (§7.1.1).
+pub fn pad_to(dataset: &Dataset, multiple: usize) -> Option<Edit> {
+    let samples = crate::model::pad_to(&dataset.root, multiple);
+    let at = dataset.root.samples.len() as u32;
+    (!samples.is_empty()).then_some(Edit::Insert { parent: NodePath::root(), at, samples })
+}
+
+fn each(
+    dataset: &Dataset,
+    structure: &Structure,
+    roots: impl Iterator<Item = usize>,
+    wanted: impl Fn(&Actions) -> bool,
+    label: impl Fn(u64) -> String,
+) -> Option<(Edit, u64)> {
+    let model = structure.model().and_then(|index| dataset.root.samples.get(index))?;
+    let mut edits = Vec::new();
+    for root in roots {
+        let Some(sample) = dataset.root.samples.get(root) else { continue };
+        let (fitted, actions) = fit(model, sample, &[]);
+        if actions.total() > 0 && wanted(&actions) {
+            edits.push(put(root as u32, sample, fitted));
+        }
+    }
+    let count = edits.len() as u64;
+    (count > 0).then(|| (Edit::Batch { label: label(count), edits }, count))
+}
+
+fn fit(model: &Sample, sample: &Sample, unplaced: &[Unplaced]) -> (Sample, Actions) {
+    let mut fitting = Fitting { unplaced, used: HashSet::new(), actions: Actions::default() };
+    let fitted = fitting.sample(model, sample.clone(), &[]);
+    (fitted, fitting.actions)
+}
+
+/// The edit that puts a mended root in the place of the old one.
+fn put(root: u32, old: &Sample, new: Sample) -> Edit {
+    let path = NodePath(vec![root]);
+    match (&new.payload, old.children()) {
+        (Payload::Folder(tortilla), Some(_)) => Edit::ReplaceTortilla { tortilla: path, with: tortilla.clone() },
+        _ => Edit::SetPayload { sample: path, payload: new.payload },
+    }
+}
+
+fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, unplaced: &[Unplaced]) -> Option<Fix> {
+    let model = dataset.root.samples.get(structure.model()?)?;
+    let sample = dataset.root.samples.get(root as usize)?;
+    let (fitted, actions) = fit(model, sample, unplaced);
+    if actions.total() == 0 {
+        return None;
+    }
+    let preview = (lines(sample), lines(&fitted));
+    let label = actions.label();
+    let edit = Edit::Batch { label: label.clone(), edits: vec![put(root, sample, fitted)] };
+    Some(Fix { label, edit, safe: actions.is_safe(), affects: actions.total(), preview })
+}
+
+fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
+    let model = dataset.root.samples.get(structure.model()?)?;
+    let odd: Vec<usize> =
+        (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
+    let (edit, affects) =
+        each(dataset, structure, odd.iter().copied(), |_| true, |roots| format!("Give {roots} roots the type of the others"))?;
+    let safe = model.children().is_some();
+    let before =
+        odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
+    let after = odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, model.kind()));
+    Some(Fix { label: edit.label(), edit, safe, affects, preview: (before.collect(), after.collect()) })
+}
+
+fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
+    let sample = dataset.root.samples.get(root as usize)?;
+    let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
+    Some(Fix { label: format!("Drop {}", sample.id), edit, safe: false, affects: 1, preview: (lines(sample), Vec::new()) })
+}
+
+fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
+    let sample = dataset.root.samples.get(root as usize)?;
+    let plain: String = sample.id.chars().map(|c| if matches!(c, '/' | '\\' | ':') || c.is_control() { '_' } else { c }).collect();
+    let plain = match plain.trim_start_matches('_') {
+        "" | "." | ".." => "sample".to_owned(),
+        rest if plain.starts_with("__") && !is_padding(&plain) => rest.to_owned(),
+        _ => plain,
+    };
+    let end = (0..=plain.len().min(240)).rev().find(|&end| plain.is_char_boundary(end)).unwrap_or(0);
+    let taken: HashSet<&str> = dataset.root.samples.iter().map(|sample| &*sample.id).collect();
+    let names = std::iter::once(plain[..end].to_owned()).chain((2..).map(|number| format!("{}_{number}", &plain[..end])));
+    let id: Arc<str> =
+        names.take(taken.len() + 2).find(|name| !taken.contains(name.as_str()) && check_sample_id(name).is_ok())?.into();
+    let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
+    let label = format!("Rename to {id}");
+    Some(Fix { label, edit: Edit::Rename { sample: NodePath(vec![root]), id }, safe: true, affects: 1, preview })
+}
+
+/// A root and what is below it, one sample a line.
+fn lines(sample: &Sample) -> Vec<String> {
+    fn below(sample: &Sample, depth: usize, lines: &mut Vec<String>) {
+        if lines.len() < 200 {
+            lines.push(format!("{}{}", "  ".repeat(depth), sample.id));
+            sample.children().into_iter().flat_map(|children| &children.samples).for_each(|child| below(child, depth + 1, lines));
+        }
+    }
+    let mut all = Vec::new();
+    below(sample, 0, &mut all);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::jobs::JobContext;
+    use crate::validate;
+
+    fn file(id: &str) -> Sample {
+        Sample::file(id, format!("/data/{id}"), 1)
+    }
+
+    fn scene(id: &str) -> Sample {
+        let times = Tortilla::new(vec![file("t0"), file("t1")]);
+        Sample::folder(id, Tortilla::new(vec![file("before"), Sample::folder("s2", times), file("label")]))
+    }
+
+    fn dataset(samples: Vec<Sample>) -> Dataset {
+        Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }
+    }
+
+    fn children(sample: &mut Sample) -> &mut Vec<Sample> {
+        match &mut sample.payload {
+            Payload::Folder(children) => &mut Arc::make_mut(children).samples,
+            _ => panic!("is a FOLDER"),
+        }
+    }
+
+    fn tree_findings(dataset: &Dataset) -> Vec<Finding> {
+        let report = validate::dataset(dataset, &JobContext::default()).expect("checks");
+        report.findings.into_iter().filter(|finding| !matches!(finding.at, Location::Collection(_))).collect()
+    }
+
+    fn damaged(random: &mut ChaCha8Rng) -> Dataset {
+        let mut samples: Vec<Sample> = (0..9).map(|n| scene(&format!("r{n}"))).collect();
+        for _ in 0..1 + random.next_u32() % 3 {
+            let index = random.next_u32() as usize % 4;
+            let kind = random.next_u32() % 9;
+            if samples[index].children().is_none() {
+                continue;
+            }
+            let parts = children(&mut samples[index]);
+            match kind {
+                0 => drop(parts.pop()),
+                1 => parts.push(file("extra")),
+                2 => parts.reverse(),
+                3 => parts[0] = file("befor"),
+                4 if parts.len() > 1 && parts[1].children().is_some() => drop(children(&mut parts[1]).remove(0)),
+                5 => parts[0] = Sample::folder("before", Tortilla::new(vec![file("inside")])),
+                6 => drop(parts.remove(0)),
+                7 => samples[index] = file(&format!("lone{index}")),
+                _ => samples[index].id = "r8".into(),
+            }
+        }
+        dataset(samples)
+    }
+
+    #[test]
+    fn a_fix_removes_its_finding_and_adds_none_of_its_kind_and_undoes() {
+        let mut tried = 0;
+        for seed in 0..150 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let before = damaged(&mut random);
+            let structure = Structure::of(&before);
+            let findings = tree_findings(&before);
+            for finding in &findings {
+                let fixes = fixes_of(&before, &structure, finding, &[]);
+                assert!(!fixes.is_empty(), "seed {seed}: nothing mends {finding:?}");
+                for fix in fixes {
+                    let mut after = before.clone();
+                    let inverse = fix.edit.clone().apply(&mut after).expect("applies");
+                    let left = tree_findings(&after);
+                    let key = |finding: &Finding| (finding.rule, finding.at.to_string(), finding.message.clone());
+                    // Dropping a root moves rows up; who is meant is told by ids.
+                    let twin = |list: &[Finding]| list.iter().filter(|other| key(other) == key(finding)).count();
+                    assert!(twin(&left) < twin(&findings), "seed {seed}: {} left {finding:?}", fix.label);
+                    let kind = |list: &[Finding]| list.iter().filter(|other| other.rule == finding.rule).count();
+                    assert!(kind(&left) < kind(&findings), "seed {seed}: {} after {finding:?}: {left:#?}", fix.label);
+                    inverse.apply(&mut after).expect("undoes");
+                    assert_eq!(after, before, "seed {seed}: {}", fix.label);
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 300, "{tried}");
+    }
+
+    #[test]
+    fn missing_files_are_placed_when_one_fits_and_padded_else() {
+        let mut samples: Vec<Sample> = (0..4).map(|n| scene(&format!("r{n}"))).collect();
+        children(&mut samples[2]).remove(0);
+        let data = dataset(samples);
+        let structure = Structure::of(&data);
+        let finding = &tree_findings(&data)[0];
+        let unplaced = [
+            Unplaced { path: "/new/r2_before.tif".into(), size: 7 },
+            Unplaced { path: "/new/r3_before.tif".into(), size: 7 },
+            Unplaced { path: "/new/r22_before.tif".into(), size: 7 },
+        ];
+        // A root is no FOLDER above in the file's own folder; its name carries it.
+        let fixes = fixes_of(&data, &structure, finding, &unplaced);
+        let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
+        assert_eq!(labels, ["Place r2_before.tif as before", "Pad before", "Drop r2"]);
+        assert_eq!(fixes.iter().map(|fix| fix.safe).collect::<Vec<_>>(), [true, true, false]);
+        let fixes =
+            fixes_of(&data, &structure, finding, &[unplaced[0].clone(), Unplaced { path: "/b/r2_before.png".into(), size: 1 }]);
+        assert_eq!(fixes[0].label, "Pad before", "two files fit: nobody guesses");
+    }
+
+    #[test]
+    fn safe_fixes_and_padding_go_in_one_step() {
+        let mut samples: Vec<Sample> = (0..6).map(|n| scene(&format!("r{n}"))).collect();
+        children(&mut samples[1]).remove(1);
+        children(&mut samples[2]).reverse();
+        children(&mut samples[3]).push(file("extra"));
+        let data = dataset(samples);
+        let structure = Structure::of(&data);
+        let (edit, roots) = fill_missing(&data, &structure).expect("has a gap");
+        let mut padded = data.clone();
+        edit.apply(&mut padded).expect("applies");
+        assert_eq!((roots, tree_findings(&padded).len()), (1, 2));
+        let s2 = &padded.root.samples[1].children().expect("is a FOLDER").samples[1];
+        assert_eq!((&*s2.id, s2.children().map(|t| t.samples.len())), ("__TACOPAD__1", Some(2)));
+        let (edit, roots) = fix_safe(&data, &structure).expect("has fixes");
+        let mut mended = data.clone();
+        edit.apply(&mut mended).expect("applies");
+        assert_eq!((roots, tree_findings(&mended).len()), (2, 1), "the sample too much stays");
+        let (edit, _) = apply_alike(&data, &structure, 3).expect("has a fix");
+        edit.apply(&mut mended).expect("applies");
+        assert_eq!(tree_findings(&mended), []);
+    }
+}

@@ -1,0 +1,528 @@
+//! The structure lens: the pattern that all roots should have, and for every root and every position of the pattern what
+//! stands there. States are kept once for each distinct shape, so that a million samples take a few megabytes, and an edit to
+//! one root costs one root. Pure: it reads a dataset and keeps no file, no thread.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::model::{Dataset, NodePath, RootShapes, SampleKind, ShapeId, is_padding};
+
+/// What stands at a position of the pattern, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PositionState {
+    /// The sample that belongs there.
+    Present,
+    /// A placeholder.
+    Padded,
+    /// The right sample at another position.
+    WrongOrder,
+    /// A sample with an id of its own.
+    WrongId,
+    /// A FILE for a FOLDER, or the other way round.
+    WrongType,
+    /// Nothing.
+    Missing,
+}
+
+impl PositionState {
+    /// All states, best first: the index of [`Counts`].
+    pub const ALL: [PositionState; 6] =
+        [Self::Present, Self::Padded, Self::WrongOrder, Self::WrongId, Self::WrongType, Self::Missing];
+
+    /// True where PIT-1 is broken.
+    pub fn is_fault(self) -> bool {
+        self > PositionState::Padded
+    }
+}
+
+/// How many positions or roots have each state, by the order of [`PositionState::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts(pub [u64; 6]);
+
+impl Counts {
+    /// The number with one state.
+    pub fn of(&self, state: PositionState) -> u64 {
+        self.0[state as usize]
+    }
+
+    /// The number with a state that breaks PIT-1.
+    pub fn faults(&self) -> u64 {
+        PositionState::ALL.iter().filter(|state| state.is_fault()).map(|&state| self.of(state)).sum()
+    }
+
+    fn add(&mut self, state: PositionState, by: u64) {
+        self.0[state as usize] += by;
+    }
+}
+
+/// Which root gives the pattern.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum PatternChoice {
+    /// The shape that most roots have; of equals the one with most samples, then the first.
+    #[default]
+    MostCommon,
+    /// The shape of the root with this id, while there is one.
+    Root(Arc<str>),
+}
+
+/// One position of the pattern, in tree order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternNode {
+    /// The id that belongs there.
+    pub id: Arc<str>,
+    /// The type that belongs there.
+    pub kind: SampleKind,
+    /// Level of the samples at this position; 1 for children of roots.
+    pub level: usize,
+    /// Position among its siblings.
+    pub position: u32,
+    /// The FOLDER above, as an index of the pattern; none for children of roots.
+    pub parent: Option<u32>,
+}
+
+/// What one shape looks like beside the pattern.
+#[derive(Debug)]
+struct Row {
+    states: Box<[PositionState]>,
+    /// Samples that the pattern has no place for.
+    extra: u32,
+    worst: PositionState,
+}
+
+/// The pattern and the state of every root.
+#[derive(Default)]
+pub struct Structure {
+    shapes: RootShapes,
+    choice: PatternChoice,
+    pattern_shape: Option<ShapeId>,
+    model: usize,
+    pattern: Vec<PatternNode>,
+    rows: HashMap<ShapeId, Arc<Row>>,
+}
+
+impl Structure {
+    /// The structure of a dataset.
+    pub fn of(dataset: &Dataset) -> Self {
+        let mut structure = Self::default();
+        structure.update(dataset);
+        structure
+    }
+
+    /// Chooses the pattern.
+    pub fn choose(&mut self, choice: PatternChoice) {
+        self.choice = choice;
+        self.settle(true);
+    }
+
+    /// The choice made.
+    pub fn choice(&self) -> &PatternChoice {
+        &self.choice
+    }
+
+    /// Brings everything up to `dataset`; looks only at roots that changed. Gives the roots that differ from before.
+    pub fn update(&mut self, dataset: &Dataset) -> Vec<usize> {
+        let changes = self.shapes.update(&dataset.root);
+        if changes.afresh {
+            self.rows.clear();
+        }
+        self.settle(changes.afresh);
+        changes.touched
+    }
+
+    fn settle(&mut self, afresh: bool) {
+        let picked = match &self.choice {
+            PatternChoice::MostCommon => None,
+            PatternChoice::Root(id) => {
+                let at = self.shapes.tortilla().samples.iter().position(|sample| sample.id == *id);
+                at.map(|index| (self.shapes.roots()[index].shape, index))
+            }
+        };
+        let chosen = picked.or_else(|| self.shapes.most_common());
+        self.model = chosen.map_or(0, |(_, index)| index);
+        let shape = chosen.map(|(shape, _)| shape);
+        if afresh || shape != self.pattern_shape {
+            self.pattern_shape = shape;
+            self.rows.clear();
+            self.pattern.clear();
+            if let Some(shape) = shape {
+                self.lay_out(shape, 1, None);
+            }
+        }
+        for index in 0..self.shapes.roots().len() {
+            let shape = self.shapes.roots()[index].shape;
+            if !self.rows.contains_key(&shape) {
+                let row = self.compare_root(shape);
+                self.rows.insert(shape, row.into());
+            }
+        }
+    }
+
+    fn lay_out(&mut self, shape: ShapeId, level: usize, parent: Option<u32>) {
+        for position in 0..self.shapes.shapes().width(shape) {
+            let (id, below) = self.shapes.shapes().child(shape, position);
+            let kind = if self.shapes.shapes().is_folder(below) { SampleKind::Folder } else { SampleKind::File };
+            let node = PatternNode { id: id.clone(), kind, level, position: position as u32, parent };
+            let here = self.pattern.len() as u32;
+            self.pattern.push(node);
+            self.lay_out(below, level + 1, Some(here));
+        }
+    }
+
+    fn compare_root(&self, found: ShapeId) -> Row {
+        let mut row = Row { states: Box::default(), extra: 0, worst: PositionState::Present };
+        let mut states = Vec::with_capacity(self.pattern.len());
+        if let Some(wanted) = self.pattern_shape {
+            if self.shapes.shapes().is_folder(wanted) == self.shapes.shapes().is_folder(found) {
+                self.compare(wanted, found, &mut states, &mut row.extra);
+            } else {
+                states.resize(self.pattern.len(), PositionState::Missing);
+                row.worst = PositionState::WrongType;
+            }
+        }
+        row.worst = states.iter().copied().max().unwrap_or(row.worst).max(row.worst);
+        row.states = states.into();
+        row
+    }
+
+    fn compare(&self, wanted: ShapeId, found: ShapeId, states: &mut Vec<PositionState>, extra: &mut u32) {
+        if wanted == found {
+            let all = self.shapes.shapes().total(wanted) as usize;
+            // A pattern that is padded itself stays padded.
+            let start = states.len();
+            self.fill(wanted, None, states);
+            debug_assert_eq!(states.len() - start, all);
+            return;
+        }
+        let shapes = self.shapes.shapes();
+        let ids = |shape: ShapeId| shapes.children(shape).map(|(id, _)| &**id).collect::<Vec<&str>>();
+        let aligned = align(&ids(wanted), &ids(found));
+        *extra += aligned.extra.len() as u32;
+        for (position, (state, place)) in aligned.places.iter().enumerate() {
+            let (_, below) = shapes.child(wanted, position);
+            let other = place.map(|place| shapes.child(found, place).1);
+            match other {
+                None => {
+                    states.push(PositionState::Missing);
+                    self.fill(below, Some(PositionState::Missing), states);
+                }
+                Some(other) if shapes.is_folder(other) != shapes.is_folder(below) => {
+                    states.push(PositionState::WrongType);
+                    self.fill(below, Some(PositionState::Missing), states);
+                }
+                Some(other) => {
+                    states.push(*state);
+                    self.compare(below, other, states, extra);
+                }
+            }
+        }
+    }
+
+    /// One state for everything below a FOLDER of the pattern.
+    fn fill(&self, shape: ShapeId, state: Option<PositionState>, states: &mut Vec<PositionState>) {
+        for (id, below) in self.shapes.shapes().children(shape) {
+            let own = if is_padding(id) { PositionState::Padded } else { PositionState::Present };
+            states.push(state.unwrap_or(own));
+            self.fill(below, state, states);
+        }
+    }
+
+    /// The positions of the pattern, in tree order.
+    pub fn pattern(&self) -> &[PatternNode] {
+        &self.pattern
+    }
+
+    /// The first root that has the pattern's shape.
+    pub fn model(&self) -> Option<usize> {
+        self.pattern_shape.map(|_| self.model)
+    }
+
+    /// Number of roots.
+    pub fn roots(&self) -> usize {
+        self.shapes.roots().len()
+    }
+
+    /// The states of one root, one for each position of the pattern. Empty for a root that is not there.
+    pub fn states(&self, root: usize) -> &[PositionState] {
+        self.row(root).map_or(&[], |row| &row.states)
+    }
+
+    /// Samples of a root that the pattern has no place for.
+    pub fn extra(&self, root: usize) -> u32 {
+        self.row(root).map_or(0, |row| row.extra)
+    }
+
+    /// The worst state of a root; a root with extra samples is at least of wrong order.
+    pub fn worst(&self, root: usize) -> PositionState {
+        self.row(root).map_or(PositionState::Present, |row| row.with_extra())
+    }
+
+    /// The states of the roots in a range, for the rows of a matrix that are in sight.
+    pub fn rows(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &[PositionState])> {
+        let end = range.end.min(self.roots());
+        (range.start.min(end)..end).map(|root| (root, self.states(root)))
+    }
+
+    /// The worst states of consecutive groups of roots: a strip of the whole dataset `width` cells long.
+    pub fn strip(&self, width: usize) -> Vec<PositionState> {
+        let (roots, width) = (self.roots(), width.min(self.roots()));
+        let cell = |cell: usize| (cell * roots / width..(cell + 1) * roots / width).map(|root| self.worst(root)).max();
+        (0..width).map(|index| cell(index).unwrap_or(PositionState::Present)).collect()
+    }
+
+    /// For each position how many roots have each state.
+    pub fn position_counts(&self) -> Vec<Counts> {
+        let mut counts = vec![Counts::default(); self.pattern.len()];
+        for (shape, roots) in self.by_shape() {
+            let Some(row) = self.rows.get(&shape) else { continue };
+            for (count, &state) in counts.iter_mut().zip(row.states.iter()) {
+                count.add(state, roots);
+            }
+        }
+        counts
+    }
+
+    /// How many roots have each worst state.
+    pub fn root_counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for (shape, roots) in self.by_shape() {
+            if let Some(row) = self.rows.get(&shape) {
+                counts.add(row.with_extra(), roots);
+            }
+        }
+        counts
+    }
+
+    /// True when two roots have the same shape.
+    pub fn alike(&self, a: usize, b: usize) -> bool {
+        let roots = self.shapes.roots();
+        matches!((roots.get(a), roots.get(b)), (Some(a), Some(b)) if a.shape == b.shape)
+    }
+
+    /// The next root after `root` (or from the first) that breaks PIT-1.
+    pub fn next_fault(&self, root: Option<usize>) -> Option<usize> {
+        (root.map_or(0, |root| root + 1)..self.roots()).find(|&root| self.worst(root).is_fault())
+    }
+
+    /// The address of a sample by level and row, as findings name it.
+    pub fn node(&self, level: usize, row: u32) -> Option<NodePath> {
+        if level == 0 {
+            return ((row as usize) < self.roots()).then(|| NodePath(vec![row]));
+        }
+        let shapes = self.shapes.shapes();
+        let mut rest = row;
+        for (index, root) in self.shapes.roots().iter().enumerate() {
+            let count = shapes.counts(root.shape).get(level - 1).copied().unwrap_or(0);
+            if rest >= count {
+                rest -= count;
+                continue;
+            }
+            let mut path = vec![index as u32];
+            let mut shape = root.shape;
+            for below in (0..level).rev() {
+                let inside =
+                    |shape: ShapeId| if below == 0 { 1 } else { shapes.counts(shape).get(below - 1).copied().unwrap_or(0) };
+                let mut place = None;
+                for (position, (_, child)) in shapes.children(shape).enumerate() {
+                    if rest < inside(child) {
+                        place = Some((position as u32, child));
+                        break;
+                    }
+                    rest -= inside(child);
+                }
+                let (position, child) = place?;
+                path.push(position);
+                shape = child;
+            }
+            return Some(NodePath(path));
+        }
+        None
+    }
+
+    fn row(&self, root: usize) -> Option<&Row> {
+        self.rows.get(&self.shapes.roots().get(root)?.shape).map(AsRef::as_ref)
+    }
+
+    fn by_shape(&self) -> HashMap<ShapeId, u64> {
+        let mut counts = HashMap::new();
+        for root in self.shapes.roots() {
+            *counts.entry(root.shape).or_default() += 1;
+        }
+        counts
+    }
+}
+
+impl Row {
+    fn with_extra(&self) -> PositionState {
+        if self.extra > 0 { self.worst.max(PositionState::WrongOrder) } else { self.worst }
+    }
+}
+
+/// The children of a FOLDER beside those that the pattern wants.
+#[derive(Debug, PartialEq)]
+pub(super) struct Aligned {
+    /// For each wanted child its state, and where it is.
+    pub places: Vec<(PositionState, Option<usize>)>,
+    /// Children that have no place.
+    pub extra: Vec<usize>,
+}
+
+/// Pairs children with the places of the pattern: by id, then padding by position, then what is left by likeness of names.
+pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
+    let mut taken = vec![false; found.len()];
+    let mut places: Vec<(PositionState, Option<usize>)> = vec![(PositionState::Missing, None); wanted.len()];
+    let mut by_id: HashMap<&str, usize> = HashMap::with_capacity(found.len());
+    for (index, id) in found.iter().enumerate() {
+        by_id.entry(id).or_insert(index);
+    }
+    for (place, id) in places.iter_mut().zip(wanted) {
+        if let Some(&index) = by_id.get(id).filter(|&&index| !taken[index]) {
+            taken[index] = true;
+            *place = (if is_padding(id) { PositionState::Padded } else { PositionState::Present }, Some(index));
+        }
+    }
+    for (position, place) in places.iter_mut().enumerate() {
+        let either = |index: usize| is_padding(found[index]) || is_padding(wanted[position]);
+        if place.1.is_none() && position < found.len() && !taken[position] && either(position) {
+            taken[position] = true;
+            *place = (PositionState::Padded, Some(position));
+        }
+    }
+    let complete = wanted.len() == found.len();
+    for position in 0..wanted.len() {
+        if places[position].1.is_some() {
+            continue;
+        }
+        let score = |index: usize| (likeness(wanted[position], found[index]), std::cmp::Reverse(index.abs_diff(position)));
+        let best = (0..found.len()).filter(|&index| !taken[index] && !is_padding(found[index])).max_by_key(|&index| score(index));
+        let best = if complete && position < found.len() && !taken[position] { Some(position) } else { best };
+        if let Some(index) = best.filter(|&index| complete || likeness(wanted[position], found[index]) >= 50) {
+            taken[index] = true;
+            places[position] = (PositionState::WrongId, Some(index));
+        }
+    }
+    // Order: a sample behind one that belongs after it has moved. The ones that keep the longest run in order have not.
+    let order: Vec<usize> = places.iter().filter(|place| place.0 != PositionState::WrongId).filter_map(|place| place.1).collect();
+    let in_order = longest_run(&order);
+    for place in &mut places {
+        if place.0 == PositionState::Present && place.1.is_some_and(|index| in_order.binary_search(&index).is_err()) {
+            place.0 = PositionState::WrongOrder;
+        }
+    }
+    let extra = (0..found.len()).filter(|&index| !taken[index]).collect();
+    Aligned { places, extra }
+}
+
+/// How alike two names are, in per cent: what they share at the beginning and at the end.
+fn likeness(a: &str, b: &str) -> usize {
+    let longest = a.len().max(b.len()).max(1);
+    let head = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let tail = a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count();
+    100 * (head + tail).min(a.len().min(b.len())) / longest
+}
+
+/// The longest increasing run of a list of distinct numbers, sorted.
+fn longest_run(order: &[usize]) -> Vec<usize> {
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; order.len()];
+    for (index, &value) in order.iter().enumerate() {
+        let at = ends.partition_point(|&end| order[end] < value);
+        before[index] = at.checked_sub(1).map(|at| ends[at]);
+        if at == ends.len() { ends.push(index) } else { ends[at] = index }
+    }
+    let mut run = Vec::with_capacity(ends.len());
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
+        run.push(order[index]);
+        next = before[index];
+    }
+    run.reverse();
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use PositionState::{Missing, Padded, Present, WrongId, WrongOrder, WrongType};
+
+    use super::*;
+    use crate::model::{Sample, Skeleton, Tortilla, padding_like};
+
+    fn files(ids: &[&str]) -> Tortilla {
+        Tortilla::new(ids.iter().map(|id| Sample::file(id, "/x", 1)).collect())
+    }
+
+    fn scene(id: &str, parts: &[&str]) -> Sample {
+        Sample::folder(id, files(parts))
+    }
+
+    fn dataset(roots: Vec<Sample>) -> Dataset {
+        Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() }
+    }
+
+    #[test]
+    fn every_kind_of_difference_has_its_state() {
+        let parts = ["before", "after", "label"];
+        let mut typed = scene("t", &["before", "after"]);
+        if let crate::model::Payload::Folder(children) = &mut typed.payload {
+            Arc::make_mut(children).samples.push(Sample::folder("label", files(&["x"])));
+        }
+        let padded = padding_like(&scene("p", &parts), 0);
+        let data = dataset(vec![
+            scene("a", &parts),
+            scene("b", &["before", "label"]),
+            scene("c", &["before", "after", "lable"]),
+            scene("d", &["label", "before", "after"]),
+            scene("e", &["before", "after", "label", "extra"]),
+            scene("f", &["before", "__TACOPAD__1", "label"]),
+            typed,
+            padded,
+            scene("z", &parts),
+        ]);
+        let structure = Structure::of(&data);
+        assert_eq!(structure.pattern().iter().map(|node| &*node.id).collect::<Vec<_>>(), parts);
+        let states: Vec<Vec<PositionState>> = structure.rows(0..99).map(|(_, states)| states.to_vec()).collect();
+        assert_eq!(states[0], [Present; 3]);
+        assert_eq!(states[1], [Present, Missing, Present]);
+        assert_eq!(states[2], [Present, Present, WrongId]);
+        assert_eq!(states[3], [Present, Present, WrongOrder]);
+        assert_eq!((&states[4][..], structure.extra(4)), (&[Present; 3][..], 1));
+        assert_eq!(states[5], [Present, Padded, Present]);
+        assert_eq!(states[6], [Present, Present, WrongType]);
+        assert_eq!(states[7], [Padded; 3]);
+        assert_eq!(structure.position_counts()[1].of(Missing), 1);
+        assert_eq!(structure.root_counts().faults(), 5);
+        assert_eq!(structure.next_fault(Some(4)), Some(6));
+        assert_eq!(structure.strip(3), [Missing, WrongOrder, WrongType]);
+    }
+
+    #[test]
+    fn an_edit_of_one_root_changes_that_row_alone() {
+        let mut roots: Vec<Sample> = (0..20).map(|n| scene(&format!("r{n}"), &["a", "b"])).collect();
+        let mut structure = Structure::of(&dataset(roots.clone()));
+        roots[7] = scene("r7", &["a"]);
+        assert_eq!(structure.update(&dataset(roots.clone())), [7]);
+        assert_eq!((structure.states(7), structure.states(8)), (&[Present, Missing][..], &[Present, Present][..]));
+        structure.choose(PatternChoice::Root("r7".into()));
+        assert_eq!((structure.pattern().len(), structure.extra(0), structure.extra(7)), (1, 1, 0));
+        structure.choose(PatternChoice::MostCommon);
+        assert_eq!(structure.root_counts().faults(), 1);
+    }
+
+    #[test]
+    fn rows_of_levels_lead_to_addresses() {
+        let deep = |id: &str| {
+            Sample::folder(id, Tortilla::new(vec![scene("s1", &["x"]), Sample::file("l", "/l", 1), scene("s2", &["y", "z"])]))
+        };
+        let data = dataset(vec![deep("a"), scene("b", &["q"]), deep("c")]);
+        let structure = Structure::of(&data);
+        let tree = Skeleton::of(&data);
+        for (depth, level) in tree.levels.iter().enumerate() {
+            for row in 0..level.len() as u32 {
+                let node = structure.node(depth, row).expect("is there");
+                assert_eq!(data.ids(&node).expect("is there"), tree.path(depth, row));
+            }
+            assert_eq!(structure.node(depth, level.len() as u32), None);
+        }
+    }
+}

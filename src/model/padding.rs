@@ -1,0 +1,110 @@
+//! Padding (§5.4): placeholders `__TACOPAD__N` of zero bytes and null metadata, that keep a tree position-invariant where
+//! observations are missing. Only makes samples; edits put them into a dataset.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Dataset, PAD_PREFIX, Payload, Sample, SampleKind, Tortilla};
+
+/// A FILE of zero bytes.
+pub fn padding_file(number: u64) -> Sample {
+    Sample { id: padding_id(number), payload: Payload::Bytes(Arc::from([])), values: Arc::from([]) }
+}
+
+/// The id of placeholder `number`.
+pub fn padding_id(number: u64) -> Arc<str> {
+    format!("{PAD_PREFIX}{number}").into()
+}
+
+/// A placeholder for `model`: zero bytes for a FILE; for a FOLDER a FOLDER with the same fields that holds a placeholder for
+/// each of its children, all the way down.
+pub fn padding_like(model: &Sample, number: u64) -> Sample {
+    match model.children() {
+        None => padding_file(number),
+        Some(children) => {
+            let samples = children.samples.iter().zip(0..).map(|(child, number)| padding_like(child, number)).collect();
+            let below = Tortilla { schema: children.schema.clone(), samples };
+            Sample { id: padding_id(number), payload: Payload::Folder(below.into()), values: Arc::from([]) }
+        }
+    }
+}
+
+/// `wanted` when no sibling has it, else the next number that is free.
+pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
+    let taken: HashSet<&str> = tortilla.samples.iter().filter(|sample| sample.is_padding()).map(|sample| &*sample.id).collect();
+    let mut number = wanted;
+    while taken.contains(&*padding_id(number)) {
+        number += 1;
+    }
+    number
+}
+
+/// The placeholders that `tortilla` lacks up to a number of samples that `multiple` divides (§7.1.1). They look like the last
+/// real sample, so that FOLDERs are padded by FOLDERs. None for an empty tortilla, a full one, or a `multiple` of 0.
+pub fn pad_to(tortilla: &Tortilla, multiple: usize) -> Vec<Sample> {
+    let length = tortilla.samples.len();
+    let Some(model) = tortilla.samples.iter().rev().find(|sample| !sample.is_padding()) else { return Vec::new() };
+    if multiple == 0 {
+        return Vec::new();
+    }
+    let missing = length.next_multiple_of(multiple) - length;
+    let mut taken: HashSet<Arc<str>> = tortilla.samples.iter().map(|sample| sample.id.clone()).collect();
+    let mut number = 0;
+    let mut padding = Vec::with_capacity(missing);
+    while padding.len() < missing {
+        if taken.insert(padding_id(number)) {
+            padding.push(padding_like(model, number));
+        }
+        number += 1;
+    }
+    padding
+}
+
+/// Number of real samples and of placeholders, over all levels.
+pub fn count_padding(dataset: &Dataset) -> (u64, u64) {
+    fn count(tortilla: &Tortilla, real: &mut u64, padding: &mut u64) {
+        for sample in &tortilla.samples {
+            *(if sample.is_padding() { &mut *padding } else { &mut *real }) += 1;
+            if sample.kind() == SampleKind::Folder
+                && let Some(children) = sample.children()
+            {
+                count(children, real, padding);
+            }
+        }
+    }
+    let (mut real, mut padding) = (0, 0);
+    count(&dataset.root, &mut real, &mut padding);
+    (real, padding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(ids: &[&str]) -> Tortilla {
+        Tortilla::new(ids.iter().map(|id| Sample::file(id, "/x", 1)).collect())
+    }
+
+    #[test]
+    fn padding_fills_up_to_a_multiple_with_free_numbers() {
+        let ids = |samples: Vec<Sample>| samples.iter().map(|sample| sample.id.to_string()).collect::<Vec<_>>();
+        assert_eq!(ids(pad_to(&files(&["a", "b", "c"]), 5)), ["__TACOPAD__0", "__TACOPAD__1"]);
+        assert_eq!(ids(pad_to(&files(&["a", "__TACOPAD__0"]), 4)), ["__TACOPAD__1", "__TACOPAD__2"]);
+        assert!(
+            pad_to(&files(&["a", "b"]), 2).is_empty() && pad_to(&files(&[]), 3).is_empty() && pad_to(&files(&["a"]), 0).is_empty()
+        );
+    }
+
+    #[test]
+    fn a_folder_is_padded_by_a_folder_of_padding() {
+        let scene =
+            Sample::folder("a", Tortilla::new(vec![Sample::folder("s2", files(&["t0", "t1"])), Sample::file("l", "/y", 2)]));
+        let padding = padding_like(&scene, 7);
+        assert_eq!((&*padding.id, padding.size_bytes()), ("__TACOPAD__7", 0));
+        let below = padding.children().expect("is a FOLDER");
+        assert_eq!(below.samples[0].children().expect("is a FOLDER").samples.len(), 2);
+        assert_eq!(below.samples[1].kind(), SampleKind::File);
+        let dataset = Dataset { root: Tortilla::new(vec![scene, padding]).into(), ..Dataset::default() };
+        assert_eq!(count_padding(&dataset), (5, 5));
+    }
+}

@@ -1,0 +1,332 @@
+//! The shape of every root (ids and types below it, by position), each distinct shape kept once. What the structure lens and
+//! the check while editing are computed from: an edit to one root looks at that root only, because the tortillas of all others
+//! are still the same by reference.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Sample, Schema, Tortilla, check_sample_id, is_padding};
+
+/// Number of a shape in its [`Shapes`].
+pub type ShapeId = u32;
+/// The shape of a FILE.
+pub const FILE_SHAPE: ShapeId = 0;
+/// FOLDERs below this many others are not looked into; far deeper than any dataset may be.
+const DEEPEST: usize = 64;
+
+/// What lies below a FOLDER.
+struct Node {
+    /// Symbol of the id and shape of each child.
+    children: Arc<[(u32, ShapeId)]>,
+    /// Samples below, level by level, children first.
+    counts: Box<[u32]>,
+    /// Something in it breaks a rule by itself: an id, twins, an empty FOLDER.
+    faulty: bool,
+}
+
+/// Distinct shapes, each with a number. Equal numbers mean equal ids and types by position at every depth.
+pub struct Shapes {
+    nodes: Vec<Node>,
+    known: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
+    symbols: HashMap<Arc<str>, u32>,
+    texts: Vec<Arc<str>>,
+    schemas: Vec<Schema>,
+    fields: Vec<Box<[(u8, u32)]>>,
+    known_fields: HashMap<Box<[(u8, u32)]>, u32>,
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let file = Node { children: Arc::from([]), counts: Box::default(), faulty: false };
+        Self {
+            nodes: vec![file],
+            known: HashMap::new(),
+            symbols: HashMap::new(),
+            texts: Vec::new(),
+            schemas: Vec::new(),
+            fields: Vec::new(),
+            known_fields: HashMap::new(),
+        }
+    }
+}
+
+impl Shapes {
+    /// True for the shape of a FOLDER.
+    pub fn is_folder(&self, shape: ShapeId) -> bool {
+        shape != FILE_SHAPE
+    }
+
+    /// Number of children of a FOLDER of this shape.
+    pub fn width(&self, shape: ShapeId) -> usize {
+        self.nodes[shape as usize].children.len()
+    }
+
+    /// Id and shape of the child at `position`.
+    pub fn child(&self, shape: ShapeId, position: usize) -> (&Arc<str>, ShapeId) {
+        let (symbol, below) = self.nodes[shape as usize].children[position];
+        (&self.texts[symbol as usize], below)
+    }
+
+    /// Ids and shapes of the children.
+    pub fn children(&self, shape: ShapeId) -> impl ExactSizeIterator<Item = (&Arc<str>, ShapeId)> {
+        self.nodes[shape as usize].children.iter().map(|&(symbol, below)| (&self.texts[symbol as usize], below))
+    }
+
+    /// Samples below, level by level, the children first.
+    pub fn counts(&self, shape: ShapeId) -> &[u32] {
+        &self.nodes[shape as usize].counts
+    }
+
+    /// Samples below.
+    pub fn total(&self, shape: ShapeId) -> u64 {
+        self.counts(shape).iter().map(|&count| u64::from(count)).sum()
+    }
+
+    /// True when an id in it breaks the id rules, siblings share one, or a FOLDER is empty.
+    pub fn is_faulty(&self, shape: ShapeId) -> bool {
+        self.nodes[shape as usize].faulty
+    }
+
+    /// The schemas at and below a root, as (level, number of the schema), sorted.
+    pub fn fields(&self, fields: u32) -> &[(u8, u32)] {
+        &self.fields[fields as usize]
+    }
+
+    /// True when `found` differs from `wanted` by padding at most: PIT-1.
+    pub fn conforms(&self, wanted: ShapeId, found: ShapeId) -> bool {
+        if wanted == found {
+            return true;
+        }
+        if self.is_folder(wanted) != self.is_folder(found) || self.width(wanted) != self.width(found) {
+            return false;
+        }
+        let (a, b) = (&self.nodes[wanted as usize].children, &self.nodes[found as usize].children);
+        if a.iter().zip(b.iter()).any(|(a, b)| a.0 != b.0) {
+            let sorted = |children: &[(u32, ShapeId)]| {
+                let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
+                symbols.sort_unstable();
+                symbols
+            };
+            if sorted(a) == sorted(b) {
+                return false;
+            }
+        }
+        a.iter().zip(b.iter()).all(|(a, b)| {
+            let same = a.0 == b.0 || is_padding(&self.texts[a.0 as usize]) || is_padding(&self.texts[b.0 as usize]);
+            same && self.conforms(a.1, b.1)
+        })
+    }
+
+    /// The shape of a sample. With `fields` also notes the schemas met on the way.
+    fn of(&mut self, sample: &Sample, level: usize, fields: &mut Vec<(u8, u32)>) -> ShapeId {
+        let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else { return FILE_SHAPE };
+        let schema = (level as u8 + 1, self.schema(&tortilla.schema));
+        if !fields.contains(&schema) {
+            fields.push(schema);
+        }
+        let mut children = Vec::with_capacity(tortilla.samples.len());
+        for child in &tortilla.samples {
+            let symbol = self.symbol(&child.id);
+            children.push((symbol, self.of(child, level + 1, fields)));
+        }
+        match self.known.get(children.as_slice()) {
+            Some(&shape) => shape,
+            None => self.learn(children),
+        }
+    }
+
+    fn learn(&mut self, children: Vec<(u32, ShapeId)>) -> ShapeId {
+        let mut counts: Vec<u32> = if children.is_empty() { Vec::new() } else { vec![children.len() as u32] };
+        let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
+        symbols.sort_unstable();
+        let twins = symbols.windows(2).any(|pair| pair[0] == pair[1]);
+        let bad_id = || symbols.iter().any(|&symbol| check_sample_id(&self.texts[symbol as usize]).is_err());
+        let mut faulty = children.is_empty() || twins || bad_id();
+        for &(_, below) in &children {
+            let node = &self.nodes[below as usize];
+            faulty |= node.faulty;
+            if counts.len() < node.counts.len() + 1 {
+                counts.resize(node.counts.len() + 1, 0);
+            }
+            for (depth, count) in node.counts.iter().enumerate() {
+                counts[depth + 1] += count;
+            }
+        }
+        let shape = self.nodes.len() as ShapeId;
+        let children: Arc<[(u32, ShapeId)]> = children.into();
+        self.nodes.push(Node { children: children.clone(), counts: counts.into(), faulty });
+        self.known.insert(children, shape);
+        shape
+    }
+
+    fn symbol(&mut self, id: &Arc<str>) -> u32 {
+        if let Some(&symbol) = self.symbols.get(&**id) {
+            return symbol;
+        }
+        let symbol = self.texts.len() as u32;
+        self.texts.push(id.clone());
+        self.symbols.insert(id.clone(), symbol);
+        symbol
+    }
+
+    fn schema(&mut self, schema: &Schema) -> u32 {
+        let known = self.schemas.iter().position(|known| Arc::ptr_eq(known, schema));
+        let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
+        known.unwrap_or_else(|| {
+            self.schemas.push(schema.clone());
+            self.schemas.len() - 1
+        }) as u32
+    }
+
+    fn fields_id(&mut self, fields: &[(u8, u32)]) -> u32 {
+        if let Some(&id) = self.known_fields.get(fields) {
+            return id;
+        }
+        let id = self.fields.len() as u32;
+        self.fields.push(fields.into());
+        self.known_fields.insert(fields.into(), id);
+        id
+    }
+}
+
+/// What is kept of one root: 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootShape {
+    /// Its shape.
+    pub shape: ShapeId,
+    /// Its schemas, for [`Shapes::fields`].
+    pub fields: u32,
+}
+
+/// What an update found.
+#[derive(Clone, Debug, Default)]
+pub struct RootChanges {
+    /// The roots that were replaced, as numbered before, and what stands there now. Roots outside are only shifted.
+    pub before: Range<usize>,
+    /// As numbered now.
+    pub after: Range<usize>,
+    /// Inside `after`, the roots that differ.
+    pub touched: Vec<usize>,
+    /// An id, a type or the number of samples differs anywhere; values and schemas do not count.
+    pub reshaped: bool,
+    /// Everything was computed afresh: numbers of shapes from before mean nothing.
+    pub afresh: bool,
+}
+
+/// The shape of every root of a dataset.
+#[derive(Default)]
+pub struct RootShapes {
+    root: Arc<Tortilla>,
+    roots: Vec<RootShape>,
+    shapes: Shapes,
+}
+
+impl RootShapes {
+    /// One entry for each root.
+    pub fn roots(&self) -> &[RootShape] {
+        &self.roots
+    }
+
+    /// The distinct shapes.
+    pub fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// The root tortilla that the entries were computed from.
+    pub fn tortilla(&self) -> &Arc<Tortilla> {
+        &self.root
+    }
+
+    /// Brings the entries up to `root`. Only roots that are not the same by reference are looked at.
+    pub fn update(&mut self, root: &Arc<Tortilla>) -> RootChanges {
+        let same = |a: &Sample, b: &Sample| match (a.children(), b.children()) {
+            (None, None) => a.id == b.id,
+            (Some(x), Some(y)) => Arc::ptr_eq(x, y) && a.id == b.id,
+            _ => false,
+        };
+        // Shapes that nobody has any more are dropped once they are most of all.
+        let afresh = self.shapes.nodes.len() + self.shapes.texts.len() > 4 * root.samples.len() + 200_000
+            && self.shapes.nodes.len() > 4 * self.roots.len() + 100_000;
+        if afresh {
+            *self = Self::default();
+        }
+        let old = std::mem::replace(&mut self.root, root.clone());
+        let (old, new) = (&old.samples, &root.samples);
+        let shorter = old.len().min(new.len());
+        let head = (0..shorter).find(|&index| !same(&old[index], &new[index])).unwrap_or(shorter);
+        let tail = (0..shorter - head).find(|&back| !same(&old[old.len() - 1 - back], &new[new.len() - 1 - back]));
+        let tail = tail.unwrap_or(shorter - head);
+        let (before, after) = (head..old.len() - tail, head..new.len() - tail);
+        let aligned = before.len() == after.len();
+        let mut touched = Vec::new();
+        let mut fresh = Vec::with_capacity(after.len());
+        let mut fields = Vec::new();
+        let mut reshaped = afresh || !aligned;
+        for index in after.clone() {
+            if aligned && same(&old[index], &new[index]) {
+                fresh.push(self.roots[index]);
+                continue;
+            }
+            fields.clear();
+            let shape = self.shapes.of(&new[index], 0, &mut fields);
+            fields.sort_unstable();
+            reshaped |= aligned && (self.roots[index].shape != shape || old[index].id != new[index].id);
+            fresh.push(RootShape { shape, fields: self.shapes.fields_id(&fields) });
+            touched.push(index);
+        }
+        self.roots.splice(before.clone(), fresh);
+        RootChanges { before, after, touched, reshaped, afresh }
+    }
+
+    /// The most common shape, of equals the one with most samples, of those the first; with the root that has it first.
+    pub fn most_common(&self) -> Option<(ShapeId, usize)> {
+        let mut counts = vec![(0u32, 0u32); self.shapes.nodes.len()];
+        for (index, root) in self.roots.iter().enumerate() {
+            let entry = &mut counts[root.shape as usize];
+            if entry.0 == 0 {
+                entry.1 = index as u32;
+            }
+            entry.0 += 1;
+        }
+        let best = counts.iter().enumerate().filter(|(_, entry)| entry.0 > 0);
+        let key =
+            |&(shape, entry): &(usize, &(u32, u32))| (entry.0, self.shapes.total(shape as ShapeId), std::cmp::Reverse(entry.1));
+        best.max_by_key(key).map(|(shape, entry)| (shape as ShapeId, entry.1 as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scene(id: &str, parts: &[&str]) -> Sample {
+        Sample::folder(id, Tortilla::new(parts.iter().map(|part| Sample::file(part, "/x", 1)).collect()))
+    }
+
+    #[test]
+    fn only_the_root_that_changed_is_looked_at() {
+        let mut samples: Vec<Sample> = (0..50).map(|n| scene(&format!("r{n}"), &["a", "b"])).collect();
+        let mut shapes = RootShapes::default();
+        assert_eq!(shapes.update(&Tortilla::new(samples.clone()).into()).touched.len(), 50);
+        samples[20] = scene("r20", &["a"]);
+        let changes = shapes.update(&Tortilla::new(samples.clone()).into());
+        assert_eq!((changes.touched, changes.after), (vec![20], 20..21));
+        let (model, first) = shapes.most_common().expect("has roots");
+        assert_eq!((first, shapes.shapes().conforms(model, shapes.roots()[20].shape)), (0, false));
+        samples.remove(20);
+        let changes = shapes.update(&Tortilla::new(samples.clone()).into());
+        assert_eq!((changes.before, changes.after, changes.touched.len()), (20..21, 20..20, 0));
+        assert_eq!(shapes.roots().len(), 49);
+    }
+
+    #[test]
+    fn padding_conforms_and_other_ids_do_not() {
+        let mut shapes = RootShapes::default();
+        let roots = [scene("a", &["x", "y"]), scene("b", &["x", "__TACOPAD__1"]), scene("c", &["y", "x"]), scene("d", &["x", "z"])];
+        shapes.update(&Tortilla::new(roots.to_vec()).into());
+        let conforms: Vec<bool> =
+            shapes.roots().iter().map(|root| shapes.shapes().conforms(shapes.roots()[0].shape, root.shape)).collect();
+        assert_eq!(conforms, [true, true, false, false]);
+    }
+}

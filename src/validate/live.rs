@@ -1,0 +1,319 @@
+//! The check while editing: the same findings as the whole check of a draft, but only roots that changed are looked at. The
+//! rules themselves are those of the other files here, run on one root beside its model.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{collection, pit, schema};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{
+    Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule, Sample, SamplePath, ShapeId,
+    Skeleton, Tortilla, check_sample_id,
+};
+
+/// What the last check knew; one for each draft.
+#[derive(Default)]
+pub struct LiveCheck {
+    shapes: RootShapes,
+    /// Roots by id, for twins.
+    ids: HashMap<Arc<str>, u32>,
+    /// Ids that more than one root has.
+    twins: usize,
+    /// Findings of roots, rows counted from the root's first row of each level. `None`: not looked at.
+    found: Vec<Option<Arc<[Finding]>>>,
+    /// The roots that `found` was computed against.
+    against: Option<Against>,
+    conforming: HashMap<ShapeId, bool>,
+}
+
+#[derive(PartialEq)]
+struct Against {
+    model: ShapeId,
+    /// For each level below the first, the root whose first tortilla has the level's schema, and that schema's number.
+    schemas: Vec<(usize, u32)>,
+    root_schema: crate::model::Schema,
+}
+
+impl LiveCheck {
+    /// Findings of a draft; equal to those of [`super::dataset`], except that more than a thousand roots with findings are
+    /// counted as roots.
+    pub fn check(&mut self, dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
+        self.update(dataset);
+        ctx.check()?;
+        let mut report = Report::default();
+        let roots = &dataset.root.samples;
+        self.check_roots(dataset, &mut report);
+        if let Some((model, first)) = self.shapes.most_common() {
+            let against = Against { model, schemas: self.reference_schemas(), root_schema: dataset.root.schema.clone() };
+            if self.against.as_ref() != Some(&against) {
+                self.found.iter_mut().for_each(|found| *found = None);
+                self.conforming.clear();
+                self.against = Some(against);
+            }
+            self.check_below(dataset, first, &mut report, ctx)?;
+        }
+        collection::check_collection(&dataset.collection, &mut report);
+        if roots.is_empty() {
+            report.add(Rule::PitRoots, Location::Dataset, "The dataset has no samples. Drop files or folders to begin.");
+        }
+        Ok(super::finished(report, Profile::default()))
+    }
+
+    fn update(&mut self, dataset: &Dataset) {
+        let old = self.shapes.tortilla().clone();
+        let changes = self.shapes.update(&dataset.root);
+        if changes.afresh {
+            *self = Self { shapes: std::mem::take(&mut self.shapes), ..Self::default() };
+            self.found = vec![None; dataset.root.samples.len()];
+            dataset.root.samples.iter().for_each(|sample| self.count(&sample.id, 1));
+            return;
+        }
+        let aligned = changes.before.len() == changes.after.len();
+        if aligned {
+            for &index in &changes.touched {
+                self.count(&old.samples[index].id, -1);
+                self.count(&dataset.root.samples[index].id, 1);
+                self.found[index] = None;
+            }
+        } else {
+            old.samples[changes.before.clone()].iter().for_each(|sample| self.count(&sample.id, -1));
+            dataset.root.samples[changes.after.clone()].iter().for_each(|sample| self.count(&sample.id, 1));
+            self.found.splice(changes.before, std::iter::repeat_n(None, changes.after.len()));
+        }
+    }
+
+    fn count(&mut self, id: &Arc<str>, by: i32) {
+        let entry = self.ids.entry(id.clone()).or_default();
+        let twin = *entry > 1;
+        *entry = entry.saturating_add_signed(by);
+        let twin_now = *entry > 1;
+        if *entry == 0 {
+            self.ids.remove(id);
+        }
+        match (twin, twin_now) {
+            (false, true) => self.twins += 1,
+            (true, false) => self.twins -= 1,
+            _ => {}
+        }
+    }
+
+    /// The first root with FOLDERs at each level, and the schema of its first tortilla there: what the level is held against.
+    fn reference_schemas(&self) -> Vec<(usize, u32)> {
+        let mut levels: Vec<(usize, u32)> = Vec::new();
+        for (index, root) in self.shapes.roots().iter().enumerate() {
+            for &(level, schema) in self.shapes.shapes().fields(root.fields) {
+                let place = level as usize - 1;
+                if place == levels.len() {
+                    // Several schemas in one root: the root is looked at anyway, whichever of them stands here.
+                    levels.push((index, schema));
+                }
+            }
+            // Roots of the common shape reach the deepest level; nothing new comes after all levels a dataset may have.
+            if levels.len() >= MAX_LEVELS * 2 {
+                break;
+            }
+        }
+        levels
+    }
+
+    /// What concerns level 0 as a whole: twins, mixed types, depth.
+    fn check_roots(&self, dataset: &Dataset, report: &mut Report) {
+        let samples = &dataset.root.samples;
+        if self.twins > 0 {
+            let mut seen = HashSet::with_capacity(samples.len());
+            for (row, sample) in samples.iter().enumerate() {
+                if !seen.insert(&sample.id) {
+                    let message = format!("{} stands twice among its siblings. Rename or drop one of them.", sample.id);
+                    report.add(Rule::IdUnique, at_root(sample, row), message);
+                }
+            }
+        }
+        let shapes = self.shapes.shapes();
+        let deepest = self.shapes.roots().iter().map(|root| shapes.counts(root.shape).len() + 1).max().unwrap_or(0);
+        if deepest > MAX_LEVELS {
+            // The tree stops at twice the limit.
+            let message = format!("The dataset is {} levels deep; {MAX_LEVELS} is the limit.", deepest.min(MAX_LEVELS * 2));
+            report.add(Rule::PitDepth, Location::Dataset, message);
+        }
+        let folders = self.shapes.roots().iter().filter(|root| shapes.is_folder(root.shape)).count();
+        if folders != 0 && folders != samples.len() {
+            // The rule is told on the types of level 0 alone.
+            let bare = samples.iter().map(|sample| match sample.children() {
+                Some(_) => Sample::folder(&sample.id, Tortilla::default()),
+                None => {
+                    Sample { id: sample.id.clone(), payload: crate::model::Payload::Bytes(Arc::from([])), values: Arc::from([]) }
+                }
+            });
+            let tree = Skeleton::of(&Dataset { root: Tortilla::new(bare.collect()).into(), ..Dataset::default() });
+            let mut mixed = Report::default();
+            pit::check_tree(&tree, &mut mixed);
+            mixed.findings.into_iter().filter(|finding| finding.rule == Rule::PitMixed).for_each(|finding| report.push(finding));
+        }
+    }
+
+    /// Everything else, root by root.
+    fn check_below(&mut self, dataset: &Dataset, model: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
+        let Some(against) = &self.against else { return Ok(()) };
+        let shapes = self.shapes.shapes();
+        let folder = shapes.is_folder(against.model);
+        field_names(dataset, &against.schemas).into_iter().for_each(|finding| report.push(finding));
+        let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];
+        let (mut looked_at, mut left) = (0, 0usize);
+        for (index, root) in self.shapes.roots().iter().enumerate() {
+            if index % 4096 == 0 {
+                ctx.check()?;
+            }
+            let sample = &dataset.root.samples[index];
+            let conforms = || shapes.is_folder(root.shape) != folder || shapes.conforms(against.model, root.shape);
+            let conforms = *self.conforming.entry(root.shape).or_insert_with(conforms);
+            let same_fields = || {
+                let fields = shapes.fields(root.fields);
+                fields.iter().all(|&(level, schema)| against.schemas.get(level as usize - 1).is_some_and(|known| known.1 == schema))
+            };
+            if !conforms || shapes.is_faulty(root.shape) || !same_fields() || check_sample_id(&sample.id).is_err() {
+                if looked_at == FINDINGS_KEPT {
+                    left += 1;
+                } else {
+                    looked_at += 1;
+                    let found = self.found[index].get_or_insert_with(|| {
+                        let compared = if conforms { None } else { Some(&dataset.root.samples[model]) };
+                        look(dataset, sample, compared, &against.schemas, shapes.counts(root.shape)).into()
+                    });
+                    found.iter().for_each(|finding| report.push(placed(finding, &starts)));
+                }
+            }
+            starts[0] += 1;
+            for (start, count) in starts[1..].iter_mut().zip(shapes.counts(root.shape)) {
+                *start += count;
+            }
+        }
+        if left > 0 {
+            *report.more.entry(Rule::PitRoots).or_default() += left;
+        }
+        Ok(())
+    }
+}
+
+fn at_root(sample: &Sample, row: usize) -> Location {
+    Location::Sample { level: 0, row: row as u32, path: SamplePath(vec![sample.id.clone()]) }
+}
+
+/// The findings of one root: its ids, empty FOLDERs, how it differs from the model, its schemas.
+fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(usize, u32)], counts: &[u32]) -> Vec<Finding> {
+    // The root stands last, so that its rows are the last of every level.
+    let mut samples: Vec<Sample> = schemas.iter().filter_map(|&(index, _)| dataset.root.samples.get(index).cloned()).collect();
+    samples.dedup_by(|a, b| a.id == b.id);
+    samples.extend(model.cloned());
+    samples.push(sample.clone());
+    let (last, before) = (samples.len() - 1, samples.len().saturating_sub(2));
+    let mini = Dataset { root: Tortilla { schema: dataset.root.schema.clone(), samples }.into(), ..Dataset::default() };
+    let tree = Skeleton::of(&mini);
+    let mut report = Report::default();
+    pit::check_ids(&tree, &mut report);
+    pit::check_empty(&tree, &mut report);
+    if model.is_some() {
+        pit::compare(&tree, 0, before as u32, last as u32, &mut report);
+    }
+    schema::check_draft(&mini, &tree, &mut report);
+    let first_row = |level: usize| match level.checked_sub(1) {
+        None => last as u32,
+        Some(below) => (tree.levels[level].len() as u32).saturating_sub(counts.get(below).copied().unwrap_or(0)),
+    };
+    report.findings.retain_mut(|finding| match &mut finding.at {
+        Location::Sample { level, row, .. } => {
+            let first = first_row(*level);
+            let mine = *row >= first;
+            *row = row.saturating_sub(first);
+            mine && !(finding.rule == Rule::IdUnique && *level == 0)
+        }
+        // Field names are told once for the level.
+        _ => false,
+    });
+    report.findings
+}
+
+fn field_names(dataset: &Dataset, schemas: &[(usize, u32)]) -> Vec<Finding> {
+    let mut samples: Vec<Sample> = schemas.iter().filter_map(|&(index, _)| dataset.root.samples.get(index).cloned()).collect();
+    samples.dedup_by(|a, b| a.id == b.id);
+    if samples.is_empty() {
+        samples.extend(dataset.root.samples.first().cloned());
+    }
+    let mini = Dataset { root: Tortilla { schema: dataset.root.schema.clone(), samples }.into(), ..Dataset::default() };
+    let mut report = Report::default();
+    schema::check_draft(&mini, &Skeleton::of(&mini), &mut report);
+    report.findings.retain(|finding| finding.rule == Rule::FieldName);
+    report.findings
+}
+
+/// The finding with its row in the whole level.
+fn placed(finding: &Finding, starts: &[u32]) -> Finding {
+    let mut finding = finding.clone();
+    if let Location::Sample { level, row, .. } = &mut finding.at {
+        *row += starts.get(*level).copied().unwrap_or(0);
+    }
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::model::{FieldSpec, Payload, padding_file};
+
+    fn file(id: &str) -> Sample {
+        Sample::file(id, "/x", 1)
+    }
+
+    fn scene(id: &str) -> Sample {
+        let times = Tortilla::new(vec![file("t0"), file("t1")]);
+        Sample::folder(id, Tortilla::new(vec![Sample::folder("s2", times), file("label"), file("mask")]))
+    }
+
+    fn sorted(report: Report) -> Vec<String> {
+        let mut lines: Vec<String> = report.findings.iter().map(|finding| format!("{finding:?}")).collect();
+        lines.sort();
+        lines
+    }
+
+    fn damage(samples: &mut Vec<Sample>, random: &mut ChaCha8Rng) {
+        let index = random.next_u32() as usize % samples.len();
+        let kind = random.next_u32() % 10;
+        let Payload::Folder(children) = &mut samples[index].payload else {
+            samples[index] = scene("again");
+            return;
+        };
+        let children = Arc::make_mut(children);
+        match kind {
+            0 => drop(children.samples.pop()),
+            1 => children.samples.push(file("extra")),
+            2 => children.samples.reverse(),
+            3 => children.schema = vec![FieldSpec::new("cloud", arrow::datatypes::DataType::Float64)].into(),
+            4 => children.samples.insert(0, file("a:b")),
+            5 => children.samples.push(padding_file(9)),
+            6 => samples[index] = file("lonely"),
+            7 => samples.insert(index, scene("r3")),
+            8 => drop(samples.remove(index)),
+            _ => children.samples.clear(),
+        }
+    }
+
+    #[test]
+    fn it_finds_what_the_whole_check_finds_after_any_edit() {
+        let ctx = JobContext::default();
+        for seed in 0..40 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut samples: Vec<Sample> = (0..12).map(|n| scene(&format!("r{n}"))).collect();
+            let mut live = LiveCheck::default();
+            for step in 0..12 {
+                let dataset = Dataset { root: Tortilla::new(samples.clone()).into(), ..Dataset::default() };
+                let whole = super::super::dataset(&dataset, &ctx).expect("checks");
+                let found = live.check(&dataset, &ctx).expect("checks");
+                assert_eq!(sorted(found), sorted(whole), "seed {seed}, step {step}");
+                damage(&mut samples, &mut random);
+            }
+        }
+    }
+}
