@@ -7,6 +7,7 @@ mod golden;
 mod gui;
 mod interop;
 mod mutants;
+mod queries;
 mod repair;
 mod replays;
 mod roundtrip;

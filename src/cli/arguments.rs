@@ -141,23 +141,10 @@ pub enum Verb {
         #[arg(long)]
         overwrite: bool,
     },
-    /// Runs SQL over the levels: tables data, level0, level1, …, flat views l0, l1, ….
-    Query {
-        /// The dataset.
-        path: PathBuf,
-        /// The statement.
-        #[arg(long)]
-        sql: String,
-        /// Print JSON objects, one a line.
-        #[arg(long)]
-        json: bool,
-        /// Print CSV.
-        #[arg(long, conflicts_with = "json")]
-        csv: bool,
-        /// Rows at the most.
-        #[arg(long)]
-        limit: Option<usize>,
-    },
+    /// Filters by box, time and SQL over the levels: tables data, level0, level1, …, flat views l0, l1, ….
+    Query(super::query::QueryArguments),
+    /// Lists the columns of a level: type, description, nulls, smallest and largest value.
+    Fields(super::fields::FieldsArguments),
     /// Runs a file of commands and checks what it expects.
     Replay {
         /// A JSON list of commands.

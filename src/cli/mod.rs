@@ -5,8 +5,10 @@ mod arguments;
 mod bench;
 mod create;
 mod extend;
+mod fields;
 mod inspect;
 mod output;
+mod query;
 mod read;
 mod repair;
 mod rules;
@@ -65,7 +67,8 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
         Verb::Convert { input, output, format, overwrite } => verbs::convert(input, output, format, overwrite, terminal),
-        Verb::Query { path, sql, json, csv, limit } => verbs::query(path, sql, json, csv, limit, terminal),
+        Verb::Query(arguments) => query::query(arguments, terminal),
+        Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Replay { file } => verbs::replay(&file, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Drivers { json } => verbs::drivers(json),

@@ -34,23 +34,6 @@ pub fn convert(input: PathBuf, output: PathBuf, format: Option<OutputFormat>, ov
     }
 }
 
-pub fn query(path: PathBuf, sql: String, json: bool, csv: bool, limit: Option<usize>, terminal: &Terminal) -> Result<u8> {
-    let mut studio = studio();
-    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
-    let event = studio.run_to_end(Command::Query { sql, limit }, &mut |progress| terminal.progress(progress))?;
-    terminal.clear();
-    let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
-    if json {
-        let lines: String = result.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect();
-        print(&lines);
-    } else if csv {
-        print(&result.csv());
-    } else {
-        print(&result.text(result.row_count));
-    }
-    Ok(0)
-}
-
 pub fn replay(file: &Path, terminal: &Terminal) -> Result<u8> {
     let mut studio = studio();
     let count = replay_file(file, &mut studio, &mut |progress| terminal.progress(progress))?;

@@ -1,29 +1,176 @@
-//! Tables as lazy frames: scans of Parquet bytes, the path column, `data`, and the flat views. Nothing is computed here.
+//! Tables as lazy frames: scans of Parquet bytes, the path column, `data`, the flat views, and what filters leave of them.
+//! Nothing is computed here.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType as ArrowType, Field as ArrowField, Schema as ArrowSchema};
 use polars::prelude::*;
+use polars::sql::SQLContext;
 
+use super::filter::Filter;
+use super::functions;
 use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
 use crate::table::{ParquetOptions, write_parquet};
 
-/// A frame that gives the rows of one table when it is collected.
-pub(super) fn frame(tables: &Tables, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
-    match name {
-        TableName::Level(level) => level_frame(tables, level, ctx),
-        TableName::Data => {
-            let frame = level_frame(tables, 0, ctx)?;
-            let has_text_id = tables.stored_columns(0).iter().any(|field| field.name == "id" && is_text(&field.dtype));
-            let padding = || col("id").str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
-            Ok(if has_text_id { frame.filter(padding().not()) } else { frame })
+/// Row numbers of levels without `internal:current_id`; never shown.
+const ROW: &str = "__row";
+
+/// What the filters left: whole rows of the levels that they reached, level 0 first. Without filters nothing is in here.
+pub(super) struct Views<'a> {
+    tables: &'a Tables,
+    kept: BTreeMap<usize, LazyFrame>,
+}
+
+impl<'a> Views<'a> {
+    /// Composes the filters one after the other. Nothing is read but what a condition's columns need when it is collected.
+    pub fn new(tables: &'a Tables, filters: &[Filter], ctx: &JobContext) -> Result<Self> {
+        let mut views = Self { tables, kept: BTreeMap::new() };
+        for filter in filters {
+            ctx.check()?;
+            let predicate = filter.predicate(tables)?;
+            let mut frame = views.start(filter.level, ctx)?;
+            if let Some(predicate) = predicate {
+                frame = frame.filter(predicate);
+            }
+            if let Some(condition) = &filter.condition {
+                frame = with_condition(frame, condition)?;
+            }
+            views.kept.insert(filter.level, frame.clone());
+            // Ancestors stay while a descendant does.
+            for depth in (0..filter.level).rev() {
+                let above = views.start(depth, ctx)?;
+                let parents = frame.select(
+                    [parent_key(tables, depth + 1)?.alias(KEY)].into_iter().chain(source(tables, depth + 1)).collect::<Vec<_>>(),
+                );
+                frame = semi(above, own_key(tables, depth), parents, by_source(tables, depth + 1));
+                views.kept.insert(depth, frame.clone());
+            }
         }
-        TableName::Flat(level) => flat_frame(tables, level, ctx),
+        views.settle(ctx)?;
+        Ok(views)
     }
+
+    /// What is below a row that went away goes as well, so that every level tells the same.
+    fn settle(&mut self, ctx: &JobContext) -> Result<()> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        for depth in 1..self.tables.levels.len() {
+            let Some(above) = self.kept.get(&(depth - 1)).cloned() else { break };
+            if !has(self.tables, depth, "internal:parent_id") {
+                break;
+            }
+            let here = self.start(depth, ctx)?;
+            let keys = above.select(
+                [own_key(self.tables, depth - 1).alias(KEY)].into_iter().chain(source(self.tables, depth - 1)).collect::<Vec<_>>(),
+            );
+            let here = semi(here, parent_key(self.tables, depth)?, keys, by_source(self.tables, depth));
+            self.kept.insert(depth, here);
+        }
+        Ok(())
+    }
+
+    /// The rows of a level so far, with row numbers where they are the keys, and without padding.
+    fn start(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+        match self.kept.get(&level) {
+            Some(frame) => Ok(frame.clone()),
+            None => Ok(without_padding(self.tables, level, numbered(self.tables, level, level_frame(self.tables, level, ctx)?)?)),
+        }
+    }
+
+    /// The rows of a level, padding included unless a filter ran.
+    fn level(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+        match self.kept.get(&level) {
+            Some(frame) => Ok(frame.clone()),
+            None => numbered(self.tables, level, level_frame(self.tables, level, ctx)?),
+        }
+    }
+
+    /// A frame that gives the rows of one table when it is collected.
+    pub fn frame(&self, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
+        let shown = |level: usize, frame: LazyFrame| {
+            let names = self.tables.columns(&format!("level{level}")).unwrap_or_default();
+            frame.select(names.iter().map(|field| col(field.name.as_str())).collect::<Vec<_>>())
+        };
+        match name {
+            TableName::Level(level) => Ok(shown(level, self.level(level, ctx)?)),
+            TableName::Data => Ok(shown(0, without_padding(self.tables, 0, self.level(0, ctx)?))),
+            TableName::Flat(level) => flat_frame(self, level, ctx),
+        }
+    }
+}
+
+/// Rows of `frame` that meet a condition in SQL.
+fn with_condition(frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
+    let mut context = SQLContext::new().with_function_registry(functions::registry());
+    context.register("data", frame);
+    // The line break ends a comment that the condition may end with.
+    context.execute(&format!("SELECT * FROM data WHERE ({condition}\n)")).map_err(|error| {
+        let text: String = error.to_string().chars().take(400).collect();
+        Error::usage(format!("the condition could not be understood: {}", condition.escape_debug()))
+            .because(text)
+            .hint("write it as after WHERE: \"eo:cloud_cover\" < 10 AND id LIKE 'T18%'")
+    })
+}
+
+fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame> {
+    if has(tables, level, "internal:current_id") {
+        return Ok(frame);
+    }
+    if !has(tables, level, "internal:source_file") {
+        return Ok(frame.with_row_index(ROW, None));
+    }
+    // Each part counts its own rows.
+    let number = col("internal:source_file").cum_count(false).over([col("internal:source_file")]);
+    let number = number.map_err(|error| Error::internal("rows can't be counted").because(error.to_string()))?;
+    Ok(frame.with_columns([(number.cast(DataType::Int64) - lit(1i64)).alias(ROW)]))
+}
+
+fn without_padding(tables: &Tables, level: usize, frame: LazyFrame) -> LazyFrame {
+    let has_text_id = tables.stored_columns(level).iter().any(|field| field.name == "id" && is_text(&field.dtype));
+    let padding = || col("id").str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
+    if has_text_id { frame.filter(padding().not()) } else { frame }
+}
+
+/// Rows of `frame` whose key is among `keys`, in their order. `keys` has the key, then the source file where it counts.
+fn semi(frame: LazyFrame, key: Expr, keys: LazyFrame, by_source: bool) -> LazyFrame {
+    let (mut left, mut right) = (vec![key], vec![col(KEY)]);
+    if by_source {
+        left.push(col("internal:source_file"));
+        right.push(col(SOURCE));
+    }
+    let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
+    frame.join(keys, left, right, arguments)
+}
+
+const KEY: &str = "__key";
+const SOURCE: &str = "__source";
+
+fn own_key(tables: &Tables, level: usize) -> Expr {
+    let name = if has(tables, level, "internal:current_id") { "internal:current_id" } else { ROW };
+    col(name).cast(DataType::Int64)
+}
+
+fn parent_key(tables: &Tables, level: usize) -> Result<Expr> {
+    if has(tables, level, "internal:parent_id") {
+        return Ok(col("internal:parent_id").cast(DataType::Int64));
+    }
+    let summary = format!("level {level} has no column internal:parent_id, so its parents can't be found");
+    Err(Error::format(summary).hint("filter level 0, or query the level by itself"))
+}
+
+/// True where a level and the one above it count rows in each source file.
+fn by_source(tables: &Tables, level: usize) -> bool {
+    has(tables, level, "internal:source_file") && has(tables, level - 1, "internal:source_file")
+}
+
+fn source(tables: &Tables, level: usize) -> Option<Expr> {
+    has(tables, level, "internal:source_file").then(|| col("internal:source_file").alias(SOURCE))
 }
 
 fn is_text(dtype: &ArrowType) -> bool {
@@ -166,8 +313,9 @@ fn vsi_column(tables: &Tables, level: usize) -> Option<Expr> {
 
 /// Level `level` joined with every level above it. Parents are found by `internal:current_id`, in older files by row number,
 /// in a `.tacocat` per source file.
-fn flat_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
-    let mut joined = keyed_frame(tables, 0, ctx)?;
+fn flat_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+    let tables = views.tables;
+    let mut joined = keyed_frame(views, 0, ctx)?;
     for depth in 1..=level {
         let columns = tables.stored_columns(depth);
         if !columns.iter().any(|field| field.name == "internal:parent_id") {
@@ -185,7 +333,7 @@ fn flat_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFra
             coalesce: JoinCoalesce::KeepColumns,
             ..JoinArgs::new(JoinType::Inner)
         };
-        joined = keyed_frame(tables, depth, ctx)?.join(joined, left, right, arguments);
+        joined = keyed_frame(views, depth, ctx)?.join(joined, left, right, arguments);
     }
     let columns = tables.columns(&format!("l{level}")).unwrap_or_default();
     Ok(joined.select(columns.iter().map(|field| col(field.name.as_str())).collect::<Vec<_>>()))
@@ -204,20 +352,10 @@ fn parent(level: usize) -> String {
 }
 
 /// A level with its columns called `l1:…`, its key and its parent's key.
-fn keyed_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
-    let mut frame = level_frame(tables, level, ctx)?;
-    let own = if has(tables, level, "internal:current_id") {
-        col("internal:current_id")
-    } else {
-        frame = frame.with_row_index("__row", None);
-        // Parents are counted within their part.
-        let first = col("__row").min().over([col("internal:source_file")]);
-        match first {
-            Ok(first) if has(tables, level, "internal:source_file") => col("__row") - first,
-            _ => col("__row"),
-        }
-    };
-    let mut columns = vec![own.cast(DataType::Int64).alias(key(level))];
+fn keyed_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
+    let tables = views.tables;
+    let frame = views.level(level, ctx)?;
+    let mut columns = vec![own_key(tables, level).alias(key(level))];
     if has(tables, level, "internal:parent_id") {
         columns.push(col("internal:parent_id").cast(DataType::Int64).alias(parent(level)));
     }

@@ -1,27 +1,60 @@
-//! Functions that queries on datasets need and polars lacks: coordinates of WKB points, bounds of WKB geometries.
+//! Functions that queries on datasets need and polars lacks: predicates and measures of WKB geometries, and `mode`.
 
 use std::sync::Arc;
 
+use geo::{Area, Centroid, Contains, Coord, Geometry, Intersects, Point, Rect};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
+use super::geometry::{from_text, parse, plain_point, to_text, write};
 use crate::table::wkb_point;
 
 /// Geometries inside geometries; deeper ones are damage.
 const NESTING: u8 = 8;
 
-/// A function of one geometry.
-type Measure = fn(&[u8]) -> Option<f64>;
+/// What a function takes and gives; geometries are WKB.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A number of one geometry.
+    Measure(fn(&[u8]) -> Option<f64>),
+    /// Whether two geometries stand so to each other.
+    Relation(fn(&Geometry, &Geometry) -> bool),
+    /// A geometry of another.
+    Made(fn(&[u8]) -> Option<Vec<u8>>),
+    /// A geometry of numbers: how many, and how.
+    OfNumbers(usize, fn(&[f64]) -> Geometry),
+    /// A geometry of WKT.
+    OfText,
+    /// WKT of a geometry.
+    Text,
+    /// The most frequent value.
+    Mode,
+}
 
-/// The functions, by their names in lower case. Bounds are those of the coordinates, in the geometry's own system.
-const FUNCTIONS: [(&str, Measure); 6] = [
-    ("st_x", |wkb| wkb_point(wkb).map(|(x, _)| x)),
-    ("st_y", |wkb| wkb_point(wkb).map(|(_, y)| y)),
-    ("st_xmin", |wkb| bounds(wkb).map(|bounds| bounds[0])),
-    ("st_ymin", |wkb| bounds(wkb).map(|bounds| bounds[1])),
-    ("st_xmax", |wkb| bounds(wkb).map(|bounds| bounds[2])),
-    ("st_ymax", |wkb| bounds(wkb).map(|bounds| bounds[3])),
+/// The functions, by their names in lower case. Everything is planar, in the geometry's own coordinates.
+const FUNCTIONS: [(&str, Kind); 18] = [
+    ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
+    ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
+    ("st_xmin", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[0]))),
+    ("st_ymin", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[1]))),
+    ("st_xmax", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[2]))),
+    ("st_ymax", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[3]))),
+    ("st_area", Kind::Measure(|wkb| parse(wkb).map(|geometry| geometry.unsigned_area()))),
+    ("st_intersects", Kind::Relation(|a, b| a.intersects(b))),
+    ("st_contains", Kind::Relation(|a, b| a.contains(b))),
+    ("st_within", Kind::Relation(|a, b| b.contains(a))),
+    ("st_centroid", Kind::Made(|wkb| parse(wkb)?.centroid().map(|point| write(&point.into())))),
+    ("st_geomfromwkb", Kind::Made(|wkb| parse(wkb).map(|_| wkb.to_vec()))),
+    (
+        "st_makeenvelope",
+        Kind::OfNumbers(4, |n| Rect::new(Coord { x: n[0], y: n[1] }, Coord { x: n[2], y: n[3] }).to_polygon().into()),
+    ),
+    ("st_point", Kind::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
+    ("st_makepoint", Kind::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
+    ("st_geomfromtext", Kind::OfText),
+    ("st_astext", Kind::Text),
+    ("mode", Kind::Mode),
 ];
 
 struct Functions;
@@ -32,7 +65,7 @@ impl FunctionRegistry for Functions {
     }
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
-        Ok(FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, measure)| of_geometry(name, *measure)))
+        Ok(FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| function(name, *kind)))
     }
 
     fn contains(&self, name: &str) -> bool {
@@ -50,21 +83,122 @@ pub(super) fn registry() -> Arc<dyn FunctionRegistry> {
     Arc::new(Functions)
 }
 
-fn of_geometry(name: &'static str, measure: Measure) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [column] = columns else { polars_bail!(InvalidOperation: "{name} takes one column") };
-        let wrong = |_| polars_err!(InvalidOperation: "{name} takes a column of WKB geometries, as stac:centroid");
-        let geometries = column.binary().map_err(wrong)?;
-        let numbers: Float64Chunked = geometries.iter().map(|wkb| wkb.and_then(measure)).collect();
-        Ok(numbers.with_name(column.name().clone()).into_series().into_column())
-    };
-    let field = |_: &Schema, fields: &[Field]| {
-        let name = fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone());
-        Ok(Field::new(name, DataType::Float64))
+fn function(name: &'static str, kind: Kind) -> UserDefinedFunction {
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> { evaluate(name, kind, columns) };
+    let field = move |_: &Schema, fields: &[Field]| {
+        let first = fields.first();
+        let dtype = match kind {
+            Kind::Measure(_) => DataType::Float64,
+            Kind::Relation(_) => DataType::Boolean,
+            Kind::Made(_) | Kind::OfNumbers(..) | Kind::OfText => DataType::Binary,
+            Kind::Text => DataType::String,
+            Kind::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
+        };
+        Ok(Field::new(first.map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
+    function.options = match kind {
+        Kind::Mode => FunctionOptions::aggregation(),
+        _ => FunctionOptions::elementwise(),
+    };
     function
+}
+
+fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> {
+    let wanted = match kind {
+        Kind::Relation(_) => 2,
+        Kind::OfNumbers(count, _) => count,
+        _ => 1,
+    };
+    let Some(first) = columns.first().filter(|_| columns.len() == wanted) else {
+        polars_bail!(InvalidOperation: "{name} takes {wanted} arguments, not {}", columns.len())
+    };
+    let called = first.name().clone();
+    let wrong =
+        |_| polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid or ST_GeomFromText('POINT (1 2)')");
+    Ok(match kind {
+        Kind::Measure(measure) => {
+            let numbers: Float64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(measure)).collect();
+            numbers.with_name(called).into_column()
+        }
+        Kind::Made(made) => {
+            let column: BinaryChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(made)).collect();
+            column.with_name(called).into_column()
+        }
+        Kind::Text => {
+            let text = |wkb: &[u8]| parse(wkb).map(|geometry| to_text(&geometry));
+            let column: StringChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(text)).collect();
+            column.with_name(called).into_column()
+        }
+        Kind::OfText => {
+            let mut column = Vec::with_capacity(first.len());
+            for text in first.str()?.iter() {
+                let unreadable = |text: &str| polars_err!(InvalidOperation: "{name}: this is no WKT: {}", text.escape_debug());
+                let geometry = |text| from_text(text).map(|geometry| write(&geometry)).ok_or_else(|| unreadable(text));
+                column.push(text.map(geometry).transpose()?);
+            }
+            BinaryChunked::from_iter(column).with_name(called).into_column()
+        }
+        Kind::OfNumbers(_, made) => {
+            let numbers: Vec<Column> = columns.iter().map(|column| column.cast(&DataType::Float64)).collect::<PolarsResult<_>>()?;
+            let numbers: Vec<&Float64Chunked> = numbers.iter().map(|column| column.f64()).collect::<PolarsResult<_>>()?;
+            let rows = common_length(name, columns)?;
+            let row = |row: usize| -> Option<Vec<u8>> {
+                let at = |column: &&Float64Chunked| column.get(if column.len() == 1 { 0 } else { row }).filter(|n| n.is_finite());
+                numbers.iter().map(at).collect::<Option<Vec<f64>>>().map(|numbers| write(&made(&numbers)))
+            };
+            (0..rows).map(row).collect::<BinaryChunked>().with_name(called).into_column()
+        }
+        Kind::Relation(relation) => {
+            let [left, right] = columns else { return Ok(first.clone()) };
+            let rows = common_length(name, columns)?;
+            let (left, right) = (left.binary().map_err(wrong)?, right.binary().map_err(wrong)?);
+            let (mut last_left, mut last_right) = (Last::default(), Last::default());
+            let mut pairs: Vec<Option<bool>> = Vec::with_capacity(rows);
+            let all = |column: &BinaryChunked| column.len() == 1;
+            for row in 0..rows {
+                let a = left.get(if all(left) { 0 } else { row });
+                let b = right.get(if all(right) { 0 } else { row });
+                let pair = a.zip(b).and_then(|(a, b)| Some(relation(last_left.geometry(a)?, last_right.geometry(b)?)));
+                pairs.push(pair);
+            }
+            BooleanChunked::from_iter(pairs).with_name(called).into_column()
+        }
+        Kind::Mode => {
+            let known = first.as_materialized_series().drop_nulls();
+            let most = if known.is_empty() { known } else { polars::prelude::mode::mode(&known, true)?.head(Some(1)) };
+            let one = if most.is_empty() { Series::full_null(called, 1, first.dtype()) } else { most.with_name(called) };
+            one.into_column()
+        }
+    })
+}
+
+/// Rows of the arguments; one row stands for all.
+fn common_length(name: &str, columns: &[Column]) -> PolarsResult<usize> {
+    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
+    polars_ensure!(columns.iter().all(|column| column.len() == rows || column.len() == 1), ShapeMismatch: "{name}: columns of different lengths");
+    Ok(rows)
+}
+
+/// A geometry with its bytes: the same one on every row is read once; a point costs no reading at all.
+#[derive(Default)]
+struct Last {
+    bytes: Vec<u8>,
+    geometry: Option<Geometry>,
+}
+
+impl Last {
+    fn geometry(&mut self, wkb: &[u8]) -> Option<&Geometry> {
+        if let Some((x, y)) = plain_point(wkb).filter(|(x, y)| x.is_finite() && y.is_finite()) {
+            self.bytes.clear();
+            self.geometry = Some(Geometry::Point(Point::new(x, y)));
+        } else if self.bytes != wkb || self.bytes.is_empty() {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(wkb);
+            self.geometry = parse(wkb);
+        }
+        self.geometry.as_ref()
+    }
 }
 
 /// Smallest x, smallest y, largest x, largest y; `None` for an empty or damaged geometry.

@@ -3,17 +3,22 @@
 //!
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels
 //! above it, columns called `l1:id`, `l0:id`). Every level also has `internal:gdal_vsi`, computed when it is asked for, and
-//! `ST_X`, `ST_Y`, `ST_XMin`, `ST_YMin`, `ST_XMax`, `ST_YMax` read WKB geometries.
+//! the usual `ST_` functions read WKB geometries. Filters ([`Filter`]: box, time, condition, each at a level) come before the
+//! statement and compose lazily; all tables then show what they left.
 
+mod filter;
 mod frames;
 mod functions;
+mod geometry;
 mod output;
 mod run;
 mod spelling;
+mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use filter::Filter;
 pub use output::QueryResult;
-pub use run::run_sql;
+pub use run::{Query, run, run_sql};
 pub use tables::{Tables, VsiBase};

@@ -9,8 +9,10 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use polars::prelude::{DataFrame, IdxSize, PolarsError};
 use polars::sql::{SQLContext, extract_table_identifiers};
 
+use super::filter::Filter;
+use super::spelling::Sampling;
 use super::tables::{TableName, Tables};
-use super::{QueryResult, frames, functions, output, spelling};
+use super::{QueryResult, frames, functions, output, spelling, summary};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
@@ -25,11 +27,31 @@ const LONGEST_REASON: usize = 400;
 /// Nested expressions are walked by recursion.
 const STACK_BYTES: usize = 64 << 20;
 
+/// What is asked: filters one after the other, then a statement over what they leave. Plain data.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Query {
+    /// Steps; each works on what the one before it left.
+    pub filters: Vec<Filter>,
+    /// The statement; all of `data` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sql: Option<String>,
+    /// Rows returned at the most; all of them when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
 /// Runs one SELECT (also WITH, FROM first, SHOW TABLES, EXPLAIN, DESCRIBE) and returns at most `limit` rows.
 ///
 /// Cancel returns at once; polars finishes its step in the background and the rows are dropped.
 pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContext) -> Result<QueryResult> {
+    run(tables, &Query { sql: Some(sql.to_owned()), limit, ..Query::default() }, ctx)
+}
+
+/// Runs a query; every table in its statement has the rows that the filters left.
+pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
     ctx.check()?;
+    let (sql, limit) = (query.sql.as_deref().unwrap_or("SELECT * FROM data"), query.limit);
     if sql.len() > LONGEST_SQL_BYTES {
         return Err(Error::usage(format!("the query has {} bytes; 1 MiB is the most", sql.len())));
     }
@@ -39,6 +61,9 @@ pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContex
     if spelling::shows_tables(sql) {
         return listed([("name", tables.names())]);
     }
+    if let Some(statement) = spelling::summarized(sql) {
+        return summary::summarize(tables, &Query { sql: Some(statement), limit: None, ..query.clone() }, ctx);
+    }
     if let Some((summary, hint)) = spelling::refused(sql) {
         return Err(Error::usage(summary).hint(hint));
     }
@@ -46,10 +71,15 @@ pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContex
     let columns: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), column_names(tables, name))).collect();
     let is_column = |name: &str| columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));
     let spelled = spelling::rewrite(sql, &is_column);
-    let frame = collected(tables.clone(), spelled, limit, ctx).map_err(|fault| match fault {
-        Fault::Ours(error) => error,
-        Fault::Polars(error) => explained(&error, sql, &columns, &is_column),
-    })?;
+    let filters = query.filters.iter().map(|filter| {
+        let condition = filter.condition.as_ref().map(|condition| spelling::rewrite(condition, &is_column));
+        Filter { condition, ..filter.clone() }
+    });
+    let frame =
+        collected(tables.clone(), filters.collect(), (sql.to_owned(), spelled), limit, ctx).map_err(|fault| match fault {
+            Fault::Ours(error) => error,
+            Fault::Polars(error) => explained(&error, sql, &columns, &is_column),
+        })?;
     ctx.check()?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
@@ -66,11 +96,18 @@ enum Fault {
 }
 
 /// Runs the statement on a thread with room for deep nesting, and leaves it behind when the job is cancelled.
-fn collected(tables: Tables, sql: String, limit: Option<usize>, ctx: &JobContext) -> std::result::Result<DataFrame, Fault> {
+fn collected(
+    tables: Tables,
+    filters: Vec<Filter>,
+    (original, sql): (String, String),
+    limit: Option<usize>,
+    ctx: &JobContext,
+) -> std::result::Result<DataFrame, Fault> {
     let (sender, receiver) = sync_channel(1);
     let inner = ctx.clone();
     let work = move || {
-        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| plan_and_collect(&tables, &sql, limit, &inner)));
+        let outcome =
+            std::panic::catch_unwind(AssertUnwindSafe(|| plan_and_collect(&tables, &filters, (&original, &sql), limit, &inner)));
         let outcome = outcome.unwrap_or_else(|panic| {
             let error = Error::unsupported("the query engine could not run this query");
             Err(Fault::Ours(error.because(panic_error("the query", panic.as_ref())).hint("write it in a simpler form")))
@@ -89,22 +126,40 @@ fn collected(tables: Tables, sql: String, limit: Option<usize>, ctx: &JobContext
     }
 }
 
-fn plan_and_collect(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContext) -> std::result::Result<DataFrame, Fault> {
+fn plan_and_collect(
+    tables: &Tables,
+    filters: &[Filter],
+    (original, sql): (&str, &str),
+    limit: Option<usize>,
+    ctx: &JobContext,
+) -> std::result::Result<DataFrame, Fault> {
     polars::error::set_warning_function(|text, _| tracing::debug!(target: "polars", "{text}"));
     let named = extract_table_identifiers(sql, false, true).map_err(Fault::Polars)?;
     let mut context = SQLContext::new().with_function_registry(functions::registry());
+    let views = frames::Views::new(tables, filters, ctx).map_err(Fault::Ours)?;
     for name in named {
         if let Some(table) = TableName::parse(&name, tables.levels.len()) {
-            context.register(&name, frames::frame(tables, table, ctx).map_err(Fault::Ours)?);
+            context.register(&name, views.frame(table, ctx).map_err(Fault::Ours)?);
         }
     }
     let mut frame = context.execute(sql).map_err(Fault::Polars)?;
-    if let Some(limit) = limit {
+    let sampling = spelling::sampling(original);
+    if let Some(limit) = limit.filter(|_| sampling.is_none()) {
         // One more tells that there are more.
         frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
     }
     ctx.check().map_err(Fault::Ours)?;
-    frame.collect().map_err(Fault::Polars)
+    let Some(sampling) = sampling else { return frame.collect().map_err(Fault::Polars) };
+    let rows = frame.collect().map_err(Fault::Polars)?;
+    let count = match sampling {
+        Sampling::Rows(count) => count.min(rows.height()),
+        Sampling::Percent(percent) => (rows.height() as f64 * percent / 100.0).round() as usize,
+    };
+    let sample = rows.sample_n_literal(count, false, Some(true), None).map_err(Fault::Polars)?;
+    Ok(match limit {
+        Some(limit) => sample.head(Some(limit.saturating_add(1))),
+        None => sample,
+    })
 }
 
 /// Polars' message without its plan, with the names that could be meant and the spelling that works.
@@ -172,7 +227,7 @@ fn describe(tables: &Tables, name: &str) -> Result<QueryResult> {
     listed([("column", names), ("type", types)])
 }
 
-fn listed<const N: usize>(columns: [(&str, Vec<String>); N]) -> Result<QueryResult> {
+pub(super) fn listed<const N: usize>(columns: [(&str, Vec<String>); N]) -> Result<QueryResult> {
     let columns = columns.map(|(name, texts)| (name, Arc::new(StringArray::from(texts)) as ArrayRef));
     let batch =
         RecordBatch::try_from_iter(columns).map_err(|error| Error::internal("the list could not be made").because(error))?;

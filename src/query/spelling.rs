@@ -100,11 +100,20 @@ pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
         position += 1;
         if kind != Kind::Word {
             out.push_str(token);
+            // A field of a struct after a quoted name, a bracket or another field.
+            if token.starts_with('"') || token == ")" {
+                position += fields(&tokens[position..], &mut out);
+            }
             continue;
         }
         if let Some(count) = colon_name(&tokens[position - 1..], is_column) {
             let name: String = tokens[position - 1..position - 1 + count].iter().map(|(_, text)| *text).collect();
             out.push_str(&format!("\"{name}\""));
+            position += count - 1;
+            position += fields(&tokens[position..], &mut out);
+            continue;
+        }
+        if let Some(count) = sample_clause(&tokens[position - 1..]) {
             position += count - 1;
             continue;
         }
@@ -115,10 +124,97 @@ pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
                 out.push_str(spelled);
                 position += 1;
             }
-            None => out.push_str(token),
+            None => {
+                out.push_str(token);
+                position += fields(&tokens[position..], &mut out);
+            }
         }
     }
     out
+}
+
+/// `['key']…` directly after a struct becomes `."key"…`; how many tokens that were.
+fn fields(tokens: &[Token], out: &mut String) -> usize {
+    let mut count = 0;
+    while let [(Kind::Mark, "["), (Kind::Closed, key), (Kind::Mark, "]"), ..] = &tokens[count..] {
+        let Some(key) = key.strip_prefix('\'').and_then(|key| key.strip_suffix('\'')) else { break };
+        out.push_str(&format!(".\"{}\"", key.replace("''", "'").replace('"', "\"\"")));
+        count += 3;
+    }
+    count
+}
+
+/// How much of the result to keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Sampling {
+    /// So many rows.
+    Rows(usize),
+    /// So many of a hundred.
+    Percent(f64),
+}
+
+/// The `USING SAMPLE` or `TABLESAMPLE` of a statement.
+pub(super) fn sampling(sql: &str) -> Option<Sampling> {
+    let tokens = tokens(sql);
+    (0..tokens.len()).find_map(|start| {
+        let count = sample_clause(&tokens[start..])?;
+        let number: f64 = tokens[start..start + count].iter().find_map(|(_, text)| text.parse().ok())?;
+        let percent = tokens[start..start + count].iter().any(|(_, text)| *text == "%" || text.eq_ignore_ascii_case("percent"));
+        Some(if percent { Sampling::Percent(number.clamp(0.0, 100.0)) } else { Sampling::Rows(number.max(0.0) as usize) })
+    })
+}
+
+/// How many tokens from the first make a `USING SAMPLE 10`, `USING SAMPLE 5%`, `TABLESAMPLE 5 PERCENT`, `… (10 ROWS)`.
+fn sample_clause(tokens: &[Token]) -> Option<usize> {
+    let solid: Vec<(usize, &str)> = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, (kind, _))| *kind != Kind::Space)
+        .map(|(at, (_, text))| (at, *text))
+        .take(8)
+        .collect();
+    let is = |at: usize, wanted: &str| solid.get(at).is_some_and(|(_, text)| text.eq_ignore_ascii_case(wanted));
+    let mut at = if is(0, "tablesample") {
+        1
+    } else if is(0, "using") && is(1, "sample") {
+        2
+    } else {
+        return None;
+    };
+    for method in ["reservoir", "system", "bernoulli"] {
+        at += usize::from(is(at, method));
+    }
+    let bracket = is(at, "(");
+    at += usize::from(bracket);
+    solid.get(at)?.1.parse::<f64>().ok()?;
+    at += 1;
+    if ["%", "percent", "rows"].iter().any(|unit| is(at, unit)) {
+        at += 1;
+    }
+    if bracket {
+        is(at, ")").then_some(())?;
+        at += 1;
+    }
+    solid.get(at - 1).map(|(last, _)| last + 1)
+}
+
+/// The table that `SUMMARIZE` names, or its SELECT.
+pub(super) fn summarized(sql: &str) -> Option<String> {
+    let tokens = tokens(sql);
+    let start = tokens.iter().position(|(kind, _)| *kind != Kind::Space)?;
+    if !tokens[start].1.eq_ignore_ascii_case("summarize") {
+        return None;
+    }
+    let rest: String = tokens[start + 1..].iter().map(|(_, text)| *text).collect();
+    let rest = rest.trim().trim_end_matches(';').trim();
+    let statement = ["select", "with", "from", "("].iter().any(|word| rest.to_ascii_lowercase().starts_with(word));
+    if rest.is_empty() {
+        None
+    } else if statement {
+        Some(rest.to_owned())
+    } else {
+        Some(format!("SELECT * FROM {rest}"))
+    }
 }
 
 /// How many tokens from the first make a column's name with colons, the longest such; `a::b` is a cast.
@@ -216,18 +312,20 @@ pub(super) fn advice(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Vec<String>
         "ASOF joins are not supported: join, then keep the nearest with QUALIFY row_number() OVER (…) = 1",
     );
     let samples = has_word(&tokens, "sample") || has_word(&tokens, "tablesample");
-    say(samples, "SAMPLE is not supported: use LIMIT, or every tenth row with WHERE \"internal:current_id\" % 10 = 0");
+    say(
+        samples,
+        "a sample is written USING SAMPLE 10 or USING SAMPLE 5% at the end; or take every tenth row with WHERE \"internal:current_id\" % 10 = 0",
+    );
     say(
         calls("histogram"),
         "histogram() is not supported: SELECT floor(x / 10) AS bin, count(*) FROM data GROUP BY bin ORDER BY bin",
     );
-    say(calls("mode"), "mode() is not supported: SELECT x, count(*) AS n FROM data GROUP BY x ORDER BY n DESC LIMIT 1");
     say(calls("contains"), "contains() is not supported: use strpos(text, 'part') > 0, or array_contains(list, value)");
     say(calls("unnest") || calls("flatten"), "UNNEST stands in FROM: SELECT * FROM data CROSS JOIN UNNEST(column) AS t(value)");
     let is_spatial = |name: &str| name.len() > 3 && name.is_char_boundary(3) && name[..3].eq_ignore_ascii_case("st_");
     let unknown = |name: &str| is_spatial(name) && !super::functions::is_known(&name.to_lowercase());
     let spatial = tokens.iter().any(|(kind, text)| *kind == Kind::Word && unknown(text));
-    let there_are = r#"of the ST_ functions there are ST_X, ST_Y and ST_XMin, ST_YMin, ST_XMax, ST_YMax: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
+    let there_are = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
     say(spatial, there_are);
     say(calls("date"), "date() reads text; of a time take CAST(column AS DATE)");
     say(tokens.contains(&(Kind::Mark, "?")), "there are no placeholders: write the value itself");

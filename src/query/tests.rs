@@ -264,12 +264,9 @@ fn unknown_names_come_with_the_near_ones() {
 #[test]
 fn what_is_missing_is_answered_with_what_works() {
     for (sql, answer) in [
-        ("SUMMARIZE data", "name the statistics"),
         ("PIVOT data ON type USING count(*)", "FILTER (WHERE"),
-        ("SELECT mode(type) FROM data", "ORDER BY n DESC LIMIT 1"),
         ("SELECT histogram(cloud_cover) FROM data", "floor(x / 10)"),
-        ("SELECT * FROM data USING SAMPLE 10", "LIMIT"),
-        ("SELECT ST_Area(\"stac:centroid\") FROM data", "ST_X, ST_Y"),
+        ("SELECT ST_Buffer(\"stac:centroid\", 1) FROM data", "ST_X, ST_Y"),
         ("SELECT id FROM data WHERE id = ?", "write the value itself"),
         ("DELETE FROM data", "queries only read"),
         ("SELECT", "could not be understood"),
@@ -308,4 +305,91 @@ fn odd_input_is_an_answer_not_a_panic() {
     let cancelled = ctx();
     cancelled.cancel();
     assert!(run_sql(&tables(), "SELECT 1", None, &cancelled).expect_err("cancelled").is_cancelled());
+}
+
+fn filtered(filters: &[Filter], sql: &str) -> Vec<Json> {
+    let query = Query { filters: filters.to_vec(), sql: Some(sql.into()), limit: None };
+    let result = super::run(&tables(), &query, &ctx()).unwrap_or_else(|error| panic!("{filters:?}: {}", error.report()));
+    result.json_rows().map(|row| Json::Array(row.into_iter().map(|(_, value)| value).collect())).collect()
+}
+
+#[test]
+fn filters_reach_up_and_down_the_levels() {
+    let peru = Filter::bbox([-80.0, -20.0, -70.0, 0.0]);
+    assert_eq!(filtered(std::slice::from_ref(&peru), "SELECT id FROM data"), [json!(["lima"])]);
+    assert_eq!(filtered(std::slice::from_ref(&peru), "SELECT count(*) FROM level1"), [json!([2])]);
+    assert_eq!(filtered(std::slice::from_ref(&peru), r#"SELECT DISTINCT "l0:id" FROM l1"#), [json!(["lima"])]);
+    let mask = Filter::condition("bands = 'mask'").at_level(1);
+    assert_eq!(filtered(std::slice::from_ref(&mask), "SELECT id FROM data"), [json!(["bonn"])]);
+    assert_eq!(filtered(std::slice::from_ref(&mask), "SELECT id FROM level1"), [json!(["label"])]);
+    // Both results are remembered, whichever came first.
+    let rgb = Filter::condition("bands = 'rgb'").at_level(1);
+    for steps in [[peru.clone(), rgb.clone()], [rgb.clone(), peru.clone()]] {
+        assert_eq!(filtered(&steps, "SELECT id FROM data"), [json!(["lima"])]);
+        assert_eq!(filtered(&steps, r#"SELECT "l0:id", "l1:id" FROM l1"#), [json!(["lima", "image"])]);
+    }
+    assert_eq!(filtered(&[peru, mask], "SELECT id FROM data"), Vec::<Json>::new());
+    assert_eq!(filtered(&[rgb], "SELECT id FROM data"), [json!(["lima"]), json!(["bonn"])], "the order is kept");
+}
+
+#[test]
+fn days_are_compared_whatever_the_hour() {
+    let days = |range: &str| filtered(&[Filter::datetime(range)], "SELECT id FROM data");
+    assert_eq!(days("2021-01-01"), [json!(["lima"])]);
+    assert_eq!(days("2021-01-01T23:00:00/2021-01-02"), [json!(["lima"]), json!(["bonn"])]);
+    assert_eq!(days("2021-01-02/.."), [json!(["bonn"])]);
+    assert_eq!(days("../2021-01-01"), [json!(["lima"])]);
+    let text = Filter { time_column: Some("stac:crs".into()), ..Filter::datetime("2021-01-01") };
+    assert_eq!(filtered(&[text], "SELECT id FROM data"), Vec::<Json>::new());
+    let wrong = Filter { time_column: Some("cloud_cover".into()), ..Filter::datetime("2021-01-01") };
+    for wrong in [wrong, Filter::datetime("2021-01-01").at_level(1), Filter::condition("1").at_level(7), Filter::condition("id =")]
+    {
+        let query = Query { filters: vec![wrong.clone()], ..Query::default() };
+        assert!(super::run(&tables(), &query, &ctx()).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn geometries_are_compared_and_made() {
+    let within = r#"SELECT id FROM data WHERE ST_Within("stac:centroid", ST_MakeEnvelope(-80, -20, -70, 0))"#;
+    assert_eq!(rows(within), [json!(["lima"])]);
+    let touches =
+        r#"SELECT id FROM data WHERE ST_Intersects(ST_GeomFromWKB("stac:centroid"), ST_MakeEnvelope(10.0, 50.0, 11.0, 51.0))"#;
+    assert_eq!(rows(touches), [json!(["bonn"])]);
+    let edge = r#"SELECT id FROM data WHERE ST_Within("stac:centroid", ST_MakeEnvelope(10, 50, 11, 51))"#;
+    assert_eq!(rows(edge), Vec::<Json>::new(), "a point on the edge is not within");
+    let contains =
+        r#"SELECT id FROM data WHERE ST_Contains(ST_GeomFromText('POLYGON((0 40, 20 40, 20 60, 0 60, 0 40))'), "stac:centroid")"#;
+    assert_eq!(rows(contains), [json!(["bonn"])]);
+    assert_eq!(rows(r#"SELECT ST_AsText("stac:centroid") AS t FROM data WHERE id = 'bonn'"#), [json!(["POINT (10 50)"])]);
+    assert_eq!(rows("SELECT ST_Area(ST_MakeEnvelope(0, 0, 2, 3)) AS a FROM data LIMIT 1"), [json!([6.0])]);
+    assert_eq!(rows("SELECT ST_AsText(ST_Centroid(ST_MakeEnvelope(0, 0, 2, 4))) AS c FROM data LIMIT 1"), [json!(["POINT (1 2)"])]);
+    assert_eq!(rows(r#"SELECT ST_AsText(ST_Point(cloud_cover, 1)) AS p FROM data WHERE id = 'lima'"#), [json!(["POINT (0.25 1)"])]);
+}
+
+#[test]
+fn samples_summaries_modes_and_fields_of_structs() {
+    assert_eq!(rows("SELECT id FROM level1 USING SAMPLE 3").len(), 3);
+    assert_eq!(rows("FROM level1 USING SAMPLE 50%").len(), 2);
+    assert_eq!(rows("SELECT id FROM level1 USING SAMPLE reservoir(2 ROWS)").len(), 2);
+    assert_eq!(rows("SELECT id FROM level1 TABLESAMPLE 100 PERCENT").len(), 4);
+    assert_eq!(rows("SELECT mode(bands) AS m FROM level1"), [json!(["rgb"])]);
+    assert_eq!(
+        rows("SELECT id, mode(bands) AS m FROM level1 GROUP BY id ORDER BY id"),
+        [json!(["image", "rgb"]), json!(["label", "mask"])]
+    );
+    let summary = rows("SUMMARIZE data");
+    assert_eq!(summary[0], json!(["id", "string", "bonn", "lima", "2", "", "", "2", "0.00"]));
+    assert_eq!(
+        summary[5].as_array().expect("a row")[..6],
+        json!(["cloud_cover", "double", "0.25", "0.75", "2", "0.5"]).as_array().expect("a row")[..]
+    );
+    assert_eq!(rows("SUMMARIZE SELECT id FROM level1").len(), 1);
+    let child: ArrayRef = texts(&["a", "b"]);
+    let fields = arrow::datatypes::Fields::from(vec![arrow::datatypes::Field::new("k x", child.data_type().clone(), true)]);
+    let structs = arrow::array::StructArray::new(fields, vec![child], None);
+    let mut tables = Tables::default();
+    tables.push_table(decoded(batch(vec![("id", texts(&["p", "q"])), ("a:s", Arc::new(structs))])));
+    let result = run_sql(&tables, r#"SELECT "a:s"['k x'] AS v FROM data WHERE a:s['k x'] = 'b'"#, None, &ctx()).expect("runs");
+    assert_eq!(result.csv(), "v\nb\n");
 }

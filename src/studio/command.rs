@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::extensions::{ExtensionCall, Failure};
 use crate::jobs::JobId;
 use crate::model::NodePath;
-use crate::query::QueryResult;
+use crate::query::{Query, QueryResult};
 use crate::raster::{PreviewImage, PreviewRequest};
 
 use super::Repaired;
@@ -100,6 +100,12 @@ pub enum Command {
         /// Rows returned at the most; all of them when absent.
         #[serde(default)]
         limit: Option<usize>,
+    },
+    /// Filters the opened dataset by box, time and conditions, then runs SQL over what is left.
+    Select {
+        /// Filters, statement and limit.
+        #[serde(flatten)]
+        query: Query,
     },
     /// Renders a raster.
     Preview {

@@ -9,6 +9,7 @@ mod import;
 mod repair;
 mod replay;
 mod sample_data;
+mod select;
 mod tables;
 mod verbs;
 
@@ -120,6 +121,7 @@ impl Studio {
             Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep } => self.validate(deep),
             Command::Query { sql, limit } => self.query(sql, limit),
+            Command::Select { query } => self.select(query),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
             Command::Convert { input, options } => self.convert_job(input, options),

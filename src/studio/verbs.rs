@@ -260,7 +260,7 @@ impl Studio {
         self.document.as_ref().and_then(Document::draft).ok_or_else(not_a_draft)
     }
 
-    fn need_opened(&self) -> Result<&OpenDataset> {
+    pub(super) fn need_opened(&self) -> Result<&OpenDataset> {
         let opened = self.document.as_ref().and_then(Document::opened);
         opened.ok_or_else(|| Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER"))
     }

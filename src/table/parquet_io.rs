@@ -158,6 +158,11 @@ impl TableHead {
         self.metadata.schema()
     }
 
+    /// The footer.
+    pub(super) fn parquet_metadata(&self) -> &parquet::file::metadata::ParquetMetaData {
+        self.metadata.metadata()
+    }
+
     /// The file's bytes.
     pub fn slice(&self) -> &ParquetSlice {
         &self.slice
@@ -271,7 +276,7 @@ thread_local! {
 
 /// Damaged files reach corners of the decoder that panic; that is a damaged file, not the end of the program, and the error
 /// says so: nothing else is printed.
-fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let print = std::panic::take_hook();

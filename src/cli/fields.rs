@@ -1,0 +1,81 @@
+//! `fields`: the columns of the levels, from the footers and COLLECTION.json alone.
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use super::output::print;
+use crate::container;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::dtype_name;
+
+/// Arguments of `fields`.
+#[derive(Debug, clap::Args)]
+pub struct FieldsArguments {
+    /// The dataset.
+    pub path: PathBuf,
+    /// Only this level.
+    #[arg(long)]
+    pub level: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs `fields`.
+pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
+    let reader = container::open(&arguments.path, &JobContext::default())?;
+    let count = reader.levels().count();
+    if let Some(level) = arguments.level.filter(|level| *level >= count) {
+        return Err(Error::usage(format!("there is no level {level}")).hint(format!("the dataset has {count}, counted from 0")));
+    }
+    let schema = reader.collection().get("taco:field_schema");
+    let described = |level: usize, name: &str| -> Option<&str> {
+        let columns = schema?.get(format!("level{level}"))?.as_array()?;
+        columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name))?.get(2)?.as_str()
+    };
+    let mut rows = Vec::new();
+    for level in (0..count).filter(|level| arguments.level.is_none_or(|only| only == *level)) {
+        let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+        for (field, range) in head.schema().fields().iter().zip(head.ranges()?) {
+            rows.push(json!({
+                "level": level,
+                "name": field.name(),
+                "type": dtype_name(field.data_type()),
+                "description": described(level, field.name()).unwrap_or_default(),
+                "nulls": range.nulls,
+                "min": range.min,
+                "max": range.max,
+            }));
+        }
+    }
+    if arguments.json {
+        print(&serde_json::to_string_pretty(&rows).unwrap_or_default());
+        return Ok(0);
+    }
+    let keys = ["level", "name", "type", "nulls", "min", "max", "description"];
+    let cell = |value: &Json| match value {
+        Json::Null => String::new(),
+        Json::String(text) => shortened(text),
+        other => other.to_string(),
+    };
+    let mut lines: Vec<Vec<String>> = vec![keys.iter().map(|key| (*key).to_owned()).collect()];
+    lines.extend(rows.iter().map(|row| keys.iter().map(|key| cell(&row[*key])).collect()));
+    let widths: Vec<usize> =
+        (0..keys.len()).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for line in lines {
+        let padded: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(padded.join("  ").trim_end());
+        text.push('\n');
+    }
+    print(&text);
+    Ok(0)
+}
+
+fn shortened(text: &str) -> String {
+    const WIDEST: usize = 48;
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if plain.chars().count() <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
+}

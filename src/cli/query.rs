@@ -1,0 +1,152 @@
+//! `query`: filters and SQL over an opened dataset, as a table, CSV, JSON or Parquet.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::Terminal;
+use super::output::print;
+use super::verbs::studio;
+use crate::error::{Error, IoContext, Result};
+use crate::query::{Filter, Query, QueryResult};
+use crate::studio::{Command, Event};
+use crate::table::{ParquetOptions, write_parquet};
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Columns for the eye.
+    Table,
+    /// Comma-separated values.
+    Csv,
+    /// JSON objects, one a line.
+    Json,
+    /// Parquet; needs a file.
+    Parquet,
+}
+
+/// Which rows: shared by `query` and `export`.
+#[derive(Debug, Default, clap::Args)]
+pub struct FilterArguments {
+    /// Rows that touch this box in degrees: west,south,east,north; west greater than east crosses the antimeridian.
+    #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
+    pub bbox: Option<[f64; 4]>,
+    /// Rows of these days: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31 or one day.
+    #[arg(long, value_name = "FROM/TO")]
+    pub datetime: Option<String>,
+    /// Rows that meet this condition in SQL.
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub condition: Option<String>,
+    /// The level that the filters look at; ancestors of its rows stay.
+    #[arg(long, default_value_t = 0)]
+    pub level: usize,
+    /// The column of WKB geometries.
+    #[arg(long, value_name = "NAME")]
+    pub geometry_column: Option<String>,
+    /// The column of times.
+    #[arg(long, value_name = "NAME")]
+    pub time_column: Option<String>,
+}
+
+impl FilterArguments {
+    /// One step, or none when nothing was asked.
+    pub fn filters(self) -> Vec<Filter> {
+        let Self { bbox, datetime, condition, level, geometry_column, time_column } = self;
+        let asked = bbox.is_some() || datetime.is_some() || condition.is_some();
+        let filter = Filter { bbox, geometry_column, datetime, time_column, condition, level };
+        if asked { vec![filter] } else { Vec::new() }
+    }
+}
+
+fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
+    let numbers: Vec<f64> = text
+        .split(',')
+        .map(|part| part.trim().parse().map_err(|_| format!("{part} is not a number")))
+        .collect::<std::result::Result<_, _>>()?;
+    numbers.try_into().map_err(|numbers: Vec<f64>| format!("a box has 4 numbers, not {}", numbers.len()))
+}
+
+/// Arguments of `query`.
+#[derive(Debug, clap::Args)]
+pub struct QueryArguments {
+    /// The dataset.
+    pub path: PathBuf,
+    /// The statement, over what the filters left; all of data when absent.
+    #[arg(long)]
+    pub sql: Option<String>,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+    /// Rows at the most.
+    #[arg(long)]
+    pub limit: Option<usize>,
+    /// How to print; told from the name of the file when absent.
+    #[arg(long)]
+    pub format: Option<RowFormat>,
+    /// Print JSON objects, one a line.
+    #[arg(long, conflicts_with_all = ["csv", "format"])]
+    pub json: bool,
+    /// Print CSV.
+    #[arg(long, conflicts_with = "format")]
+    pub csv: bool,
+    /// Write to this file instead of stdout.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Runs `query`.
+pub fn query(arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
+    let format = row_format(&arguments);
+    if format == RowFormat::Parquet && arguments.output.is_none() {
+        return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
+    }
+    let mut studio = studio();
+    studio.run_to_end(Command::Open { path: arguments.path }, &mut |progress| terminal.progress(progress))?;
+    let query = Query { filters: arguments.filter.filters(), sql: arguments.sql, limit: arguments.limit };
+    let event = studio.run_to_end(Command::Select { query }, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
+    let bytes = written(&result, format)?;
+    match arguments.output {
+        Some(file) => save(&file, &bytes)?,
+        None => print(&String::from_utf8_lossy(&bytes)),
+    }
+    Ok(0)
+}
+
+fn row_format(arguments: &QueryArguments) -> RowFormat {
+    let named = || match arguments.output.as_ref()?.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "csv" => Some(RowFormat::Csv),
+        "json" | "jsonl" | "ndjson" => Some(RowFormat::Json),
+        "parquet" => Some(RowFormat::Parquet),
+        _ => None,
+    };
+    match (arguments.json, arguments.csv, arguments.format) {
+        (true, _, _) => RowFormat::Json,
+        (_, true, _) => RowFormat::Csv,
+        (_, _, Some(format)) => format,
+        _ => named().unwrap_or(RowFormat::Table),
+    }
+}
+
+fn written(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
+    Ok(match format {
+        RowFormat::Table => result.text(result.row_count).into(),
+        RowFormat::Csv => result.csv().into(),
+        RowFormat::Json => {
+            let lines: String = result.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect();
+            lines.into()
+        }
+        RowFormat::Parquet => write_parquet(result.table.schema(), result.table.batches(), &ParquetOptions::default())?,
+    })
+}
+
+/// Complete or not at all.
+fn save(file: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut partial = tempfile::Builder::new().prefix(".taco-studio-").tempfile_in(folder).io_at("write", file)?;
+    partial.write_all(bytes).io_at("write", file)?;
+    partial.as_file().sync_all().io_at("write", file)?;
+    partial.persist(file).map_err(|error| error.error).io_at("write", file)?;
+    Ok(())
+}

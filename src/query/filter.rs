@@ -1,0 +1,258 @@
+//! Filters as plain data, and what they mean: which column, which rows. The semantics are those of the Python reader, except
+//! that a box whose west is greater than its east goes across the antimeridian, and that ranges of time may be open.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use polars::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::geometry::Boxes;
+use super::tables::Tables;
+use crate::error::{Error, Result};
+use crate::model::{FieldSpec, dtype_name};
+
+type ArrowType = arrow::datatypes::DataType;
+
+/// Columns that a box looks at, best first (§7.1.1).
+const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
+/// Columns that a range of time looks at, best first.
+const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
+/// Days from year 1 to 1970.
+const EPOCH_DAYS: i32 = 719_163;
+
+/// One step: rows of `level` that meet every condition stay, with their ancestors and all that lies below them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Filter {
+    /// West, south, east, north in degrees; touching counts, and west greater than east crosses the antimeridian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bbox: Option<[f64; 4]>,
+    /// A column of WKB geometries; found by its usual names when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geometry_column: Option<String>,
+    /// `a/b`, `../b`, `a/..` or one day; days count, times of day do not, both ends are within.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datetime: Option<String>,
+    /// A column of times; found by its usual names when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_column: Option<String>,
+    /// A condition in SQL on the columns of the level.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// The level whose rows are looked at.
+    pub level: usize,
+}
+
+impl Filter {
+    /// Only a box, on level 0.
+    pub fn bbox(bbox: [f64; 4]) -> Self {
+        Self { bbox: Some(bbox), ..Self::default() }
+    }
+
+    /// Only a range of time, on level 0.
+    pub fn datetime(range: impl Into<String>) -> Self {
+        Self { datetime: Some(range.into()), ..Self::default() }
+    }
+
+    /// Only a condition in SQL, on level 0.
+    pub fn condition(sql: impl Into<String>) -> Self {
+        Self { condition: Some(sql.into()), ..Self::default() }
+    }
+
+    /// The same on another level.
+    pub fn at_level(mut self, level: usize) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Box and time as one condition on the level's columns; `None` when it has neither. Unknown columns, impossible boxes and
+    /// ranges are errors that say what is allowed.
+    pub(super) fn predicate(&self, tables: &Tables) -> Result<Option<Expr>> {
+        let count = tables.levels.len();
+        if self.level >= count {
+            let last = count.saturating_sub(1);
+            return Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")));
+        }
+        let columns = tables.stored_columns(self.level);
+        let space = self.bbox.map(|bbox| self.in_box(bbox, &columns)).transpose()?;
+        let time = self.datetime.as_ref().map(|range| self.in_range(range, &columns)).transpose()?;
+        // Times are compared first: they are cheaper.
+        Ok([time, space].into_iter().flatten().reduce(|a, b| a.and(b)))
+    }
+
+    fn in_box(&self, bbox: [f64; 4], columns: &[FieldSpec]) -> Result<Expr> {
+        check_box(bbox)?;
+        let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
+        if !matches!(field.dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView) {
+            let summary = format!("column {} is {}, not WKB geometries", field.name, dtype_name(&field.dtype));
+            return Err(Error::usage(summary).hint("name a column as stac:centroid"));
+        }
+        let boxes = Boxes::new(bbox);
+        let touches = move |column: Column| -> PolarsResult<Column> {
+            let mask: BooleanChunked = column.binary()?.iter().map(|wkb| wkb.is_some_and(|wkb| boxes.touch(wkb))).collect();
+            Ok(mask.with_name(column.name().clone()).into_column())
+        };
+        let output = |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
+        Ok(col(field.name.as_str()).map(touches, output))
+    }
+
+    fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
+        let (first, last) = parse_range(range)?;
+        let field = chosen(columns, self.time_column.as_deref(), &TIMES, "time", self.level)?;
+        use arrow::datatypes::TimeUnit;
+        let per_day = match &field.dtype {
+            ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 86_400_000,
+            ArrowType::Timestamp(TimeUnit::Microsecond, _) => 86_400_000_000,
+            ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 86_400_000_000_000,
+            ArrowType::Date32 => 1,
+            ArrowType::Date64 => 1,
+            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => return Ok(texts_in_range(&field.name, first, last)),
+            other => {
+                let summary = format!("column {} is {}, not a time", field.name, dtype_name(other));
+                return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
+            }
+        };
+        // The number behind a time is that of UTC whatever its zone, so that days are ranges of numbers.
+        let date = per_day == 1;
+        let number = || match date {
+            true => col(field.name.as_str()).cast(DataType::Int32),
+            false => col(field.name.as_str()).to_physical(),
+        };
+        let bound = |day: i32| if date { lit(day) } else { lit(i64::from(day).saturating_mul(per_day)) };
+        let from = first.map(|day| number().gt_eq(bound(day)));
+        let to = last.map(|day| number().lt(bound(day.saturating_add(1))));
+        Ok([from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(field.name.as_str()).is_not_null()))
+    }
+}
+
+fn texts_in_range(name: &str, first: Option<i32>, last: Option<i32>) -> Expr {
+    let within = move |column: Column| -> PolarsResult<Column> {
+        let holds = |text: &str| {
+            let day = text.trim().get(..10).and_then(|day| NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()).map(days);
+            day.is_some_and(|day| first.is_none_or(|first| day >= first) && last.is_none_or(|last| day <= last))
+        };
+        let mask: BooleanChunked = column.str()?.iter().map(|text| text.is_some_and(holds)).collect();
+        Ok(mask.with_name(column.name().clone()).into_column())
+    };
+    let output = |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
+    col(name).map(within, output)
+}
+
+/// The column that was asked for, or the first of the usual ones.
+fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], what: &str, level: usize) -> Result<&'a FieldSpec> {
+    let find = |name: &str| columns.iter().find(|field| field.name == name);
+    match asked {
+        Some(name) => find(name).ok_or_else(|| {
+            let names: Vec<&str> = columns.iter().map(|field| field.name.as_str()).collect();
+            Error::usage(format!("level {level} has no column {name}")).hint(format!("its columns: {}", names.join(", ")))
+        }),
+        None => usual.iter().find_map(|name| find(name)).ok_or_else(|| {
+            Error::usage(format!("level {level} has no {what} column: none of {}", usual.join(", ")))
+                .hint(format!("name one with --{what}-column, or filter another level with --level"))
+        }),
+    }
+}
+
+/// Latitudes and longitudes have bounds; a box that breaks them is a slip of order or of unit.
+fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
+    let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
+        "is not finite".to_owned()
+    } else if [west, east].iter().any(|longitude| !(-180.0..=180.0).contains(longitude)) {
+        "has a longitude outside -180 to 180".to_owned()
+    } else if [south, north].iter().any(|latitude| !(-90.0..=90.0).contains(latitude)) {
+        "has a latitude outside -90 to 90".to_owned()
+    } else if south > north {
+        format!("has its south {south} above its north {north}")
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(format!("the box {west},{south},{east},{north} {fault}"))
+        .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
+}
+
+/// First and last day since 1970, both within; `None` where the range is open.
+fn parse_range(text: &str) -> Result<(Option<i32>, Option<i32>)> {
+    let fault = |what: String| {
+        Error::usage(what).hint("write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, or one day as 2021-01-01")
+    };
+    let end = |part: &str| -> Result<Option<NaiveDateTime>> {
+        match part.trim() {
+            "" | ".." => Ok(None),
+            part => parse_time(part).map(Some).ok_or_else(|| fault(format!("{} is no time in ISO 8601", part.escape_debug()))),
+        }
+    };
+    let Some((first, last)) = text.split_once('/') else {
+        let day = end(text)?.ok_or_else(|| fault("the time is empty".into()))?.date();
+        return Ok((Some(days(day)), Some(days(day))));
+    };
+    let (first, last) = (end(first)?, end(last)?);
+    if first.is_none() && last.is_none() {
+        return Err(fault("the range of time is open at both ends".into()));
+    }
+    if first.zip(last).is_some_and(|(first, last)| first > last) {
+        return Err(fault(format!("the range {} begins after its end", text.escape_debug())));
+    }
+    Ok((first.map(|t| days(t.date())), last.map(|t| days(t.date()))))
+}
+
+/// ISO 8601 as people write it, in UTC; without a zone it is UTC.
+fn parse_time(text: &str) -> Option<NaiveDateTime> {
+    let text = text.replacen(' ', "T", 1);
+    if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
+        return Some(time.naive_utc());
+    }
+    for form in ["%Y-%m-%dT%H:%M%:z", "%Y-%m-%dT%H:%M:%S%.f%z"] {
+        if let Ok(time) = DateTime::parse_from_str(&text, form) {
+            return Some(time.naive_utc());
+        }
+    }
+    let text = text.trim_end_matches(['Z', 'z']);
+    for form in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
+        if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
+            return Some(time);
+        }
+    }
+    for form in ["%Y-%m-%d", "%Y%m%d"] {
+        if let Ok(day) = NaiveDate::parse_from_str(text, form) {
+            return day.and_hms_opt(0, 0, 0);
+        }
+    }
+    None
+}
+
+fn days(day: NaiveDate) -> i32 {
+    use chrono::Datelike;
+    day.num_days_from_ce() - EPOCH_DAYS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_days_in_utc() {
+        assert_eq!(parse_range("1970-01-02").ok(), Some((Some(1), Some(1))));
+        assert_eq!(parse_range("1970-01-02T23:30:00-02:00").ok(), Some((Some(2), Some(2))));
+        assert_eq!(parse_range("1970-01-01T10:00:00Z/1970-01-03 01:00").ok(), Some((Some(0), Some(2))));
+        assert_eq!(parse_range("../1970-01-03").ok(), Some((None, Some(2))));
+        assert_eq!(parse_range("1970-01-03/..").ok(), Some((Some(2), None)));
+        for bad in ["", "..", "../..", "2001", "1970-01-03/1970-01-02", "tomorrow", "1970-02-30"] {
+            assert!(parse_range(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn boxes_are_checked() {
+        assert!(check_box([170.0, -10.0, -170.0, 10.0]).is_ok());
+        for bad in [[0.0, 10.0, 1.0, 9.0], [-181.0, 0.0, 1.0, 1.0], [0.0, -91.0, 1.0, 1.0], [f64::NAN, 0.0, 1.0, 1.0]] {
+            assert!(check_box(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn filters_are_plain_data() {
+        let filter: Filter = serde_json::from_str(r#"{"bbox":[0,1,2,3],"where":"split = 'train'","level":1}"#).expect("parses");
+        assert_eq!(filter.condition.as_deref(), Some("split = 'train'"));
+        assert_eq!(serde_json::from_str::<Filter>(&serde_json::to_string(&filter).expect("writes")).expect("reads"), filter);
+        assert!(serde_json::from_str::<Filter>(r#"{"box":[0,1,2,3]}"#).is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! What a Parquet footer says of its columns: nulls, smallest and largest value. Must never read a page.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::{SortOptions, sort_limit};
+use arrow::datatypes::DataType;
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+
+use super::parquet_io::guarded;
+use super::{TableHead, cell_text};
+use crate::error::Result;
+
+/// The statistics of one column over all row groups; `None` where the writer left them out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnRange {
+    /// Number of nulls.
+    pub nulls: Option<u64>,
+    /// Smallest value as text.
+    pub min: Option<String>,
+    /// Largest value as text.
+    pub max: Option<String>,
+}
+
+impl TableHead {
+    /// One entry for each column of the schema. Lists, structs and bytes have no bounds.
+    pub fn ranges(&self) -> Result<Vec<ColumnRange>> {
+        let metadata = self.parquet_metadata();
+        let parquet_schema = metadata.file_metadata().schema_descr();
+        let range = |name: &str, dtype: &DataType| -> Option<ColumnRange> {
+            let bytes = [DataType::Binary, DataType::LargeBinary, DataType::BinaryView].contains(dtype);
+            if dtype.is_nested() {
+                return None;
+            }
+            let converter = StatisticsConverter::try_new(name, self.schema(), parquet_schema).ok()?;
+            let groups = metadata.row_groups();
+            let nulls = converter.row_group_null_counts(groups).ok()?;
+            let nulls = (nulls.null_count() == 0).then(|| nulls.iter().flatten().sum());
+            let mins = converter.row_group_mins(groups).ok().filter(|_| !bytes);
+            let maxes = converter.row_group_maxes(groups).ok().filter(|_| !bytes);
+            Some(ColumnRange { nulls, min: mins.and_then(|m| edge(&m, false)), max: maxes.and_then(|m| edge(&m, true)) })
+        };
+        guarded("reading the Parquet statistics", || {
+            let fields = self.schema().fields().iter();
+            Ok(fields.map(|field| range(field.name(), field.data_type()).unwrap_or_default()).collect())
+        })
+    }
+}
+
+fn edge(values: &ArrayRef, descending: bool) -> Option<String> {
+    let options = SortOptions { descending, nulls_first: false };
+    let first = sort_limit(values, Some(options), Some(1)).ok()?;
+    (first.len() == 1 && first.is_valid(0)).then(|| cell_text(&first, 0))
+}
