@@ -256,6 +256,15 @@ rules! {
     FolderPath "DIR-3" Error Both "6.4"
         "Paths in the levels stay inside DATA/."
         "Rename the sample.";
+    PartMissing "CAT-1" Error Both "6.5"
+        "Every part that an index names lies beside it and can be opened."
+        "Put the part there, or name the folder that holds the parts with --base-path.";
+    PartStale "CAT-2" Error Both "6.5"
+        "The index holds the rows of its parts, part by part."
+        "Make the index again with `tacocat`.";
+    PartList "CAT-3" Warning Both "6.6"
+        "The index's collection lists the parts that its rows name."
+        "Make the index again with `tacocat`.";
     SourceMissing "SRC-1" Error Both "7.1.1"
         "The file behind a sample of a draft can be read."
         "Put the file back, or point the sample at another one.";

@@ -37,7 +37,8 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
             }
         }
         let mut needed = vec!["internal:parent_id"];
-        if reader.info().format == Format::Zip {
+        let archive = matches!(reader.info().format, Format::Zip | Format::Tacocat | Format::TacocatFile);
+        if archive {
             needed.extend(["internal:offset", "internal:size"]);
         }
         if level > 0 {
@@ -45,8 +46,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         }
         for name in needed {
             // Readers never use the parent of level 0, and the path only in a FOLDER.
-            let unused =
-                (name == "internal:parent_id" && level == 0) || (name.ends_with("path") && reader.info().format == Format::Zip);
+            let unused = (name == "internal:parent_id" && level == 0) || (name.ends_with("path") && archive);
             match find(name) {
                 None => {
                     let severity = if unused { Severity::Warning } else { Severity::Error };
@@ -123,7 +123,10 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     let padding: usize =
         declared.hierarchy.values().flatten().map(|pattern| pattern.ids.iter().filter(|id| is_padding(id)).count()).sum();
     if padding > 0 {
-        let message = format!("taco:pit_schema lists {padding} placeholders as if they were samples.");
+        let message = match padding {
+            1 => "taco:pit_schema lists a placeholder as if it were a sample.".to_owned(),
+            many => format!("taco:pit_schema lists {many} placeholders as if they were samples."),
+        };
         report.add(Rule::PitPadding, at(), message);
     }
     for (level, patterns) in &declared.hierarchy {

@@ -1,5 +1,7 @@
 //! The `internal:*` columns that link the levels (§8.3), and the words in `type`.
 
+use std::collections::HashMap;
+
 use arrow::array::Array;
 
 use crate::container::ContainerReader;
@@ -27,17 +29,18 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
                 }
             }
         }
+        let numbers = row_numbers(reader, depth, level.len(), ctx)?;
         if let Some(current) = table.integers("internal:current_id")? {
-            let wrong = (0..current.len()).find(|&row| current.is_null(row) || current.value(row) != row as i64);
+            let wrong = (0..current.len()).find(|&row| current.is_null(row) || current.value(row) != numbers[row]);
             if let Some(row) = wrong {
-                let message = format!("internal:current_id of row {row} is not {row}.");
+                let message = format!("internal:current_id of row {row} is not {}.", numbers[row]);
                 report.add(Rule::CurrentId, at(row), message);
             }
         }
         if depth > 0 {
             check_parents(tree, depth, &at, report);
         } else if let Some(parents) = table.integers("internal:parent_id")?
-            && let Some(row) = (0..parents.len()).find(|&row| parents.is_null(row) || parents.value(row) != row as i64)
+            && let Some(row) = (0..parents.len()).find(|&row| parents.is_null(row) || parents.value(row) != numbers[row])
         {
             report.add(Rule::ParentLink, at(row), format!("internal:parent_id of level 0 is the own row; row {row} has another."));
         }
@@ -59,6 +62,21 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         }
     }
     Ok(())
+}
+
+/// The number of each row: counted from 0, in an index of parts within each part.
+fn row_numbers(reader: &dyn ContainerReader, level: usize, rows: usize, ctx: &JobContext) -> Result<Vec<i64>> {
+    if !reader.levels().is_by_part() {
+        return Ok((0..rows as i64).collect());
+    }
+    let sources = reader.levels().sources(level, ctx)?;
+    let mut next: HashMap<u32, i64> = HashMap::new();
+    let number = |row: usize| {
+        let next = next.entry(sources.rows.get(row).copied().unwrap_or(u32::MAX)).or_default();
+        *next += 1;
+        *next - 1
+    };
+    Ok((0..rows).map(number).collect())
 }
 
 fn check_parents(tree: &Skeleton, depth: usize, at: &dyn Fn(usize) -> Location, report: &mut Report) {

@@ -12,6 +12,7 @@ mod sarif;
 mod schema;
 mod sources;
 mod statistics;
+mod tacocat;
 mod zip;
 
 pub use collection::check_collection;
@@ -93,7 +94,7 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
         Physical::Folder(folder) => folder::check(folder, &mut report, ctx),
-        Physical::Tacocat(_) => Ok(()),
+        Physical::Tacocat(index) => tacocat::check(index, deep, &mut report, ctx),
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;

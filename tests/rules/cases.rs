@@ -247,11 +247,11 @@ pub fn all() -> Vec<Case> {
             "lists 0 of them",
             Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"] = json!([]))),
         ),
-        case(Rule::PitPadding, "COLLECTION.json taco:pit_schema", "1 placeholders", Folder(pad)),
+        case(Rule::PitPadding, "COLLECTION.json taco:pit_schema", "lists a placeholder", Folder(pad)),
         case(
             Rule::PitPadding,
             "COLLECTION.json taco:pit_schema",
-            "1 placeholders",
+            "lists a placeholder",
             Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!("__TACOPAD__0"))),
         ),
         case(

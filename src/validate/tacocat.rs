@@ -1,0 +1,126 @@
+//! A TACOCAT against its parts (§6.5): that each is there, that the index holds their rows, and points at their bytes. The
+//! deep form reads every byte of every part.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::container::{ContainerReader, TacocatReader};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Finding, Location, Report, Rule};
+
+/// List of parts, rows and positions; with `deep` the parts themselves.
+pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let parts = index.part_names(ctx)?;
+    ctx.stage("Checking the parts", Some(parts.len() as u64));
+    check_list(index, &parts, report);
+    let rows = rows_by_part(index, &parts, report, ctx)?;
+    for (place, part) in parts.iter().enumerate() {
+        ctx.check()?;
+        ctx.step(1);
+        let rows: Vec<&[u32]> = rows.iter().map(|level| level[place].as_slice()).collect();
+        check_part(index, part, &rows, deep, report, ctx)?;
+    }
+    Ok(())
+}
+
+fn at(part: &str) -> Location {
+    Location::Member(part.escape_debug().to_string())
+}
+
+/// The list in the collection, in the form of either tool, against the parts that the rows name.
+fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
+    let collection = index.collection();
+    let list = |key: &str, list: &str| Some((format!("{key}/{list}"), collection.get(key)?.get(list)?.as_array()?.clone()));
+    let Some((key, listed)) = list("taco:sources", "files").or_else(|| list("_tacocat", "dataset_sources")) else {
+        let message = "COLLECTION.json has no taco:sources with the list of parts.";
+        return report.add(Rule::PartList, Location::Collection("taco:sources".into()), message);
+    };
+    let listed: HashSet<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
+    for part in parts.iter().filter(|part| !listed.contains(&***part)) {
+        let message = format!("{} is not listed, but samples come from it.", part.escape_debug());
+        report.add(Rule::PartList, Location::Collection(key.clone()), message);
+    }
+    let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
+    for name in listed.into_iter().filter(|name| !named.contains(name)) {
+        let message = format!("{} is listed, but no sample comes from it.", name.escape_debug());
+        report.add(Rule::PartList, Location::Collection(key.clone()), message);
+    }
+}
+
+/// For every level, for each part, the rows that come from it.
+fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, ctx: &JobContext) -> Result<Vec<Vec<Vec<u32>>>> {
+    let levels = index.levels().count();
+    let mut rows = Vec::with_capacity(levels);
+    let place: BTreeMap<&str, usize> = parts.iter().enumerate().map(|(place, part)| (&**part, place)).collect();
+    for level in 0..levels {
+        ctx.check()?;
+        let sources = index.levels().sources(level, ctx)?;
+        let mut by_part = vec![Vec::new(); parts.len()];
+        for row in 0..sources.rows.len() as u32 {
+            match sources.of(row).and_then(|name| place.get(&*name).copied()) {
+                Some(part) => by_part[part].push(row),
+                None => {
+                    let message = format!("Row {row} of level{level} names no part of level 0 in internal:source_file.");
+                    report.add(Rule::PartStale, Location::Level(level), message);
+                }
+            }
+        }
+        rows.push(by_part);
+    }
+    Ok(rows)
+}
+
+fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let part = match index.part(name) {
+        Ok(part) => part,
+        Err(error) => {
+            report.add(Rule::PartMissing, at(name), error.sentence());
+            return Ok(());
+        }
+    };
+    if deep {
+        let mut inner = Report::default();
+        super::zip::check(&part, true, &mut inner, ctx)?;
+        report.findings.extend(inner.findings.into_iter().map(|finding| within(name, finding)));
+    }
+    let tree = index.levels().skeleton(ctx)?;
+    // A part that can't be read is the deep form's to explain.
+    let Ok(own) = part.levels().skeleton(ctx) else {
+        report.add(Rule::PartStale, at(name), "The levels of the part can't be read, so the index can't be compared with it.");
+        return Ok(());
+    };
+    for (level, rows) in rows.iter().enumerate() {
+        let count = own.levels.get(level).map_or(0, |level| level.len());
+        if rows.len() != count {
+            let message = format!("The index has {} rows of level{level} from this part; the part has {count}.", rows.len());
+            report.add(Rule::PartStale, at(name), message);
+            continue;
+        }
+        let positions = index.levels().positions(level, ctx)?;
+        for (place, &row) in rows.iter().enumerate() {
+            if place % 4096 == 0 {
+                ctx.check()?;
+            }
+            let path = tree.path(level, row);
+            let here = Location::Sample { level, row, path: path.clone() };
+            if own.path(level, place as u32) != path {
+                let message = format!("Row {place} of level{level} in {} is another sample: the index is older or newer.", name);
+                report.add(Rule::PartStale, here, message);
+                break;
+            }
+            let Ok(member) = part.member_name(level, place as u32) else { continue };
+            let right = positions.range(row).is_some_and(|(offset, size)| part.is_data_of(&member, offset, size));
+            if !right {
+                let message = format!("internal:offset and internal:size are not those of the sample's bytes in {name}.");
+                report.add(Rule::ZipOffset, here, message);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A finding of a part, as one of the whole.
+fn within(part: &str, finding: Finding) -> Finding {
+    Finding { at: Location::Member(format!("{} / {}", part.escape_debug(), finding.at)), ..finding }
+}
