@@ -104,3 +104,106 @@ fn damaged_indexes_are_errors() {
         workspace.studio(["inspect".as_ref(), index.as_os_str()]).expect_code(2);
     }
 }
+
+/// The ZIPs of a golden set, copied, with an index of ours over them.
+fn indexed(workspace: &Workspace, set: &str, more: &[&str]) -> PathBuf {
+    let folder = workspace.path("ours");
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut zips: Vec<PathBuf> = fs::read_dir(golden(set)).expect("a set").map(|entry| entry.expect("an entry").path()).collect();
+    zips.retain(|path| path.extension().is_some_and(|extension| extension == "tacozip"));
+    zips.sort();
+    let inputs: Vec<PathBuf> = zips.iter().map(|zip| folder.join(zip.file_name().expect("a name"))).collect();
+    for (from, to) in zips.iter().zip(&inputs) {
+        fs::copy(from, to).expect("copies");
+    }
+    let mut arguments = vec!["tacocat".into()];
+    arguments.extend(inputs.into_iter().map(PathBuf::into_os_string));
+    arguments.extend(["-o".into(), folder.clone().into_os_string()]);
+    arguments.extend(more.iter().map(Into::into));
+    workspace.studio(arguments).expect_code(0);
+    folder
+}
+
+#[test]
+fn an_index_of_ours_says_what_the_tools_say() {
+    let workspace = Workspace::new();
+    for more in [&[][..], &["--single-file"]] {
+        let folder = indexed(&workspace, "09_split_tacocat", more);
+        let index = folder.join(if more.is_empty() { ".tacocat" } else { "__TACOCAT__" });
+        let inspected =
+            |path: &Path| workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        let (ours, theirs) = (inspected(&index), inspected(&golden("09_split_tacocat").join(".tacocat")));
+        assert_eq!(ours["levels"], theirs["levels"], "rows and columns in the order of the tools");
+        for key in ["taco:field_schema", "extent", "id"] {
+            assert_eq!(ours["collection"][key], theirs["collection"][key], "{key}");
+        }
+        if more.is_empty() {
+            assert_eq!(ours["collection"]["taco:sources"], theirs["collection"]["taco:sources"]);
+        }
+        let rows = |path: &Path| {
+            let sql =
+                "select * exclude(\"internal:gdal_vsi\") from level1 order by \"internal:source_file\", \"internal:current_id\"";
+            let ran = workspace.studio(["query".as_ref(), path.as_os_str(), "--sql".as_ref(), sql.as_ref(), "--json".as_ref()]);
+            ran.expect_code(0).stdout
+        };
+        assert_eq!(rows(&index), rows(&golden("09_split_tacocat")), "{more:?}: rows of level 1");
+    }
+}
+
+#[test]
+fn the_official_reader_reads_an_index_of_ours_as_the_tools_own() {
+    let workspace = Workspace::new();
+    let ours = indexed(&workspace, "09_split_tacocat", &[]).join(".tacocat");
+    let theirs = golden("09_split_tacocat").join(".tacocat");
+    super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str(), theirs.as_os_str()]));
+}
+
+#[test]
+fn older_parts_get_the_row_numbers_that_the_official_reader_needs() {
+    let workspace = Workspace::new();
+    let ours = indexed(&workspace, "27_v018_parts_tacocat", &[]).join(".tacocat");
+    super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str()]));
+}
+
+#[test]
+fn an_index_has_the_right_positions_where_a_part_has_wrong_ones() {
+    let workspace = Workspace::new();
+    let ours = indexed(&workspace, "13_refbug_unsorted_ids", &[]).join(".tacocat");
+    super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str()]));
+}
+
+#[test]
+fn parts_that_differ_are_refused_and_nothing_is_left() {
+    let workspace = Workspace::new();
+    let (one, other) = (golden("09_split_tacocat").join("parts_part0001.tacozip"), golden("27_v018_parts_tacocat"));
+    let other = other.join("parts_part0002.tacozip");
+    let out = workspace.path("none");
+    let arguments = ["tacocat".as_ref(), one.as_os_str(), other.as_os_str(), "-o".as_ref(), out.as_os_str()];
+    let ran = workspace.studio(arguments).expect_code(2);
+    assert!(ran.stderr.contains("parts_part0002.tacozip has no column stac:time_end in level0"), "{ran}");
+    assert!(ran.stderr.contains("timestamp[us]"), "{ran}");
+    assert!(!out.join(".tacocat").exists());
+    // An index that is there stays as it is.
+    let folder = indexed(&workspace, "09_split_tacocat", &[]);
+    let before = fs::read(folder.join(".tacocat/level0.parquet")).expect("reads");
+    let part = folder.join("parts_part0001.tacozip");
+    workspace.studio(["tacocat".as_ref(), part.as_os_str(), "-o".as_ref(), folder.as_os_str()]).expect_code(2);
+    assert_eq!(fs::read(folder.join(".tacocat/level0.parquet")).expect("reads"), before);
+}
+
+#[test]
+fn a_tacollection_is_the_tools_but_for_its_shape() {
+    let workspace = Workspace::new();
+    let folder = golden("27_v018_parts_tacocat");
+    let parts: Vec<PathBuf> = (1..=3).map(|number| folder.join(format!("parts_part000{number}.tacozip"))).collect();
+    let out = workspace.path("TACOLLECTION.json");
+    let mut arguments = vec!["tacollection".into()];
+    arguments.extend(parts.into_iter().map(PathBuf::into_os_string));
+    arguments.extend(["-o".into(), out.clone().into_os_string()]);
+    workspace.studio(arguments).expect_code(0);
+    let read = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).expect("reads")).expect("JSON") };
+    let (mut ours, theirs) = (read(&out), read(&folder.join("TACOLLECTION.json")));
+    let shape = ours["taco:pit_schema"].as_object_mut().expect("an object").shift_remove("shape");
+    assert_eq!(shape, Some(serde_json::json!([6, 4])));
+    assert_eq!(ours, theirs);
+}

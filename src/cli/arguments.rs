@@ -141,6 +141,10 @@ pub enum Verb {
         #[arg(long)]
         overwrite: bool,
     },
+    /// Writes one index over many ZIPs: a .tacocat folder or a __TACOCAT__ file.
+    Tacocat(super::tacocat::TacocatArguments),
+    /// Writes TACOLLECTION.json, the common description of many ZIPs.
+    Tacollection(super::tacocat::TacollectionArguments),
     /// Filters by box, time and SQL over the levels: tables data, level0, level1, …, flat views l0, l1, ….
     Query(super::query::QueryArguments),
     /// Lists the columns of a level: type, description, nulls, smallest and largest value.

@@ -12,6 +12,7 @@ mod query;
 mod read;
 mod repair;
 mod rules;
+mod tacocat;
 mod validate;
 mod verbs;
 
@@ -67,6 +68,8 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
         Verb::Convert { input, output, format, overwrite } => verbs::convert(input, output, format, overwrite, terminal),
+        Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
+        Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),
         Verb::Query(arguments) => query::query(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Replay { file } => verbs::replay(&file, terminal),

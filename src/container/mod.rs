@@ -3,10 +3,12 @@
 
 mod assembly;
 mod collection_file;
+mod consolidate;
 mod detect;
 mod extent;
 mod folder;
 mod levels;
+mod merge;
 mod open;
 mod output;
 mod part_files;
@@ -18,6 +20,7 @@ mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use collection_file::{field_schema_of, parse_collection, write_collection};
+pub use consolidate::{ConsolidateOptions, consolidate};
 pub use detect::{Detected, Format, detect};
 pub use extent::extent_of;
 pub use folder::FolderReader;

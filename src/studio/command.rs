@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::container::{BuildOptions, Built};
+use crate::container::{BuildOptions, Built, ConsolidateOptions};
 use crate::draft::{Edit, PatternChoice};
 use crate::error::Error;
 use crate::extensions::{ExtensionCall, Failure};
@@ -130,6 +130,11 @@ pub enum Command {
         input: PathBuf,
         /// Where and how.
         options: BuildOptions,
+    },
+    /// Writes one index over many ZIPs: TACOCAT or TACOLLECTION.
+    Consolidate {
+        /// What, where and how.
+        options: ConsolidateOptions,
     },
     /// Copies the bytes of one sample into a file.
     SaveAsset {

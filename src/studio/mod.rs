@@ -2,6 +2,7 @@
 //! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
 
 mod command;
+mod consolidate;
 mod document;
 mod extend;
 mod fix;
@@ -126,6 +127,7 @@ impl Studio {
             Command::Write { options } => self.write(options),
             Command::Convert { input, options } => self.convert_job(input, options),
             Command::Repair { input, options } => self.repair(input, options),
+            Command::Consolidate { options } => self.consolidate(options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
             Command::Cancel { job } => self.cancel(job),
         }

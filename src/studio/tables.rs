@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
-use crate::container::{ContainerReader, Physical, TacocatReader, ZipReader};
+use crate::container::{ContainerReader, Physical, TacocatReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 use crate::query::{Tables, VsiBase};
 use crate::table::LevelTable;
 
-/// FILEs of a level whose positions are compared with the archive before the level is trusted.
+/// Rows of a level whose positions are compared with the parts before the level is trusted.
 const PROBES: usize = 64;
 
 /// Parquet as it lies in the container, where its positions hold; else rows with the true ones.
@@ -30,7 +30,7 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
         ctx.check()?;
         let wrong = level > 0
             && match reader.physical() {
-                Physical::Zip(zip) => !positions_hold(zip, level, ctx)?,
+                Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
                 Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
                 Physical::Folder(_) => false,
             };
@@ -66,33 +66,6 @@ fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<b
         let Some((offset, size)) = positions.range(row as u32) else { return Ok(false) };
         if !zip.is_data_of(&member, offset, size) {
             return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Archives in the wild have levels with the positions of other samples. FILEs lie in tree order, so theirs rise row by row
-/// and a few looks at the archive settle the rest; each FOLDER is looked at.
-fn positions_hold(zip: &ZipReader, level: usize, ctx: &JobContext) -> Result<bool> {
-    let tree = zip.levels().skeleton(ctx)?;
-    let positions = zip.levels().positions(level, ctx)?;
-    let Some(table) = tree.levels.get(level) else { return Ok(true) };
-    let step = table.len().div_ceil(PROBES).max(1);
-    let mut end = 0;
-    for row in 0..table.len() as u32 {
-        if row % 4096 == 0 {
-            ctx.check()?;
-        }
-        let Some((offset, size)) = positions.range(row) else { return Ok(false) };
-        let folder = table.folder[row as usize];
-        if !folder && offset < end {
-            return Ok(false);
-        }
-        if (folder || (row as usize).is_multiple_of(step)) && !zip.is_data_of(&zip.member_name(level, row)?, offset, size) {
-            return Ok(false);
-        }
-        if !folder {
-            end = offset.saturating_add(size);
         }
     }
     Ok(true)

@@ -8,7 +8,7 @@ mod sidecar;
 
 pub use cells::{cell_json, cell_text, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
-pub use parquet_io::{ParquetOptions, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
+pub use parquet_io::{ParquetOptions, ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use ranges::ColumnRange;
 pub use sidecar::read_sidecar;
 

@@ -1,7 +1,7 @@
 //! Reading and writing Parquet. A footer is read without the pages; a broken file gives an error, never a panic.
 
 use std::cell::Cell;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
@@ -176,8 +176,16 @@ impl TableHead {
     /// Decodes the named columns only, in file order; names that the file lacks are left out.
     pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
         let mut batches = Vec::new();
-        let schema = self.scan(columns, ctx, &mut |batch| batches.push(batch))?;
+        let schema = self.scan(columns, ctx, &mut |batch| {
+            batches.push(batch);
+            Ok(())
+        })?;
         Ok(LevelTable::new(schema, batches))
+    }
+
+    /// Decodes every row, one batch at a time: no more than one is in memory, whatever the size of the table.
+    pub fn for_each_batch(&self, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
+        self.scan(None, ctx, sink).map(|_| ())
     }
 
     /// An error unless every page decodes and holds what the footer says: for readers that trust what they read. Done once
@@ -187,7 +195,7 @@ impl TableHead {
             return Ok(());
         }
         if !self.known.decoded.load(Ordering::Relaxed) {
-            self.scan(None, ctx, &mut |_| {})?;
+            self.scan(None, ctx, &mut |_| Ok(()))?;
         }
         guarded("reading the headers of the Parquet pages", || self.count_values(ctx))?;
         self.known.sound.store(true, Ordering::Relaxed);
@@ -220,7 +228,12 @@ impl TableHead {
     }
 
     /// Hands over batch after batch; gives the schema of the batches.
-    fn scan(&self, columns: Option<&[&str]>, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch)) -> Result<SchemaRef> {
+    fn scan(
+        &self,
+        columns: Option<&[&str]>,
+        ctx: &JobContext,
+        sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<SchemaRef> {
         guarded("reading the Parquet pages", || {
             let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), self.metadata.clone());
             if let Some(columns) = columns {
@@ -237,7 +250,7 @@ impl TableHead {
                 let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
                 rows += batch.num_rows();
                 ctx.step(batch.num_rows() as u64);
-                sink(batch);
+                sink(batch)?;
             }
             if rows != self.rows() {
                 return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
@@ -353,27 +366,54 @@ fn written_type(dtype: &DataType) -> DataType {
 
 /// Writes batches of one schema as a Parquet file in memory.
 pub fn write_parquet(schema: &Schema, batches: &[RecordBatch], options: &ParquetOptions) -> Result<Vec<u8>> {
-    let failed = |error: ParquetError| Error::internal("the table could not be written as Parquet").because(error);
-    let target = Arc::new(written_schema(schema));
-    let level = ZstdLevel::try_new(options.zstd_level)
-        .map_err(|_| Error::usage(format!("zstd has no level {}", options.zstd_level)).hint("choose 1 to 22"))?;
-    let properties = WriterProperties::builder()
-        .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_compression(Compression::ZSTD(level))
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
-        .set_max_row_group_row_count(Some(options.row_group_rows.max(1)))
-        .set_content_defined_chunking(options.content_defined_chunking.then(CdcOptions::default))
-        .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), target.clone(), Some(properties)).map_err(failed)?;
+    let mut sink = ParquetSink::new(Vec::new(), schema, options)?;
     for batch in batches {
-        let columns: Vec<ArrayRef> =
-            batch.columns().iter().zip(target.fields()).map(|(array, field)| as_written(array, field)).collect::<Result<_>>()?;
-        let renamed = RecordBatch::try_new(target.clone(), columns)
-            .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
-        writer.write(&renamed).map_err(failed)?;
+        sink.write(batch)?;
     }
-    writer.into_inner().map_err(failed)
+    sink.finish()
+}
+
+/// A Parquet file that is written batch by batch; one row group is in memory at a time.
+pub struct ParquetSink<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    target: SchemaRef,
+}
+
+impl<W: Write + Send> ParquetSink<W> {
+    /// Begins a file of these columns.
+    pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
+        let target = Arc::new(written_schema(schema));
+        let level = ZstdLevel::try_new(options.zstd_level)
+            .map_err(|_| Error::usage(format!("zstd has no level {}", options.zstd_level)).hint("choose 1 to 22"))?;
+        let properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_compression(Compression::ZSTD(level))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_max_row_group_row_count(Some(options.row_group_rows.max(1)))
+            .set_content_defined_chunking(options.content_defined_chunking.then(CdcOptions::default))
+            .build();
+        let writer = ArrowWriter::try_new(out, target.clone(), Some(properties)).map_err(unwritten)?;
+        Ok(Self { writer, target })
+    }
+
+    /// Adds rows; their columns stand in the order of the file's.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = batch.columns().iter().zip(self.target.fields());
+        let columns: Vec<ArrayRef> = columns.map(|(array, field)| as_written(array, field)).collect::<Result<_>>()?;
+        let renamed = RecordBatch::try_new(self.target.clone(), columns)
+            .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
+        self.writer.write(&renamed).map_err(unwritten)
+    }
+
+    /// Writes the footer and gives back what was written to.
+    pub fn finish(self) -> Result<W> {
+        self.writer.into_inner().map_err(unwritten)
+    }
+}
+
+fn unwritten(error: ParquetError) -> Error {
+    Error::internal("the table could not be written as Parquet").because(error)
 }
 
 fn as_written(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {

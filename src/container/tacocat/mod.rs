@@ -3,5 +3,6 @@
 mod index;
 mod reader;
 
+pub(super) use index::INDEX_SIZE;
 pub use index::TacocatIndex;
 pub use reader::TacocatReader;

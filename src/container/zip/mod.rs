@@ -3,6 +3,7 @@
 mod batches;
 mod directory;
 mod header;
+mod positions;
 mod reader;
 mod records;
 mod writer;

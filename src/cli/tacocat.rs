@@ -1,0 +1,80 @@
+//! `tacocat` and `tacollection`: one index over many archives.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::create::summary;
+use super::output::print;
+use super::verbs::studio;
+use crate::container::{ConsolidateOptions, Format};
+use crate::error::{Error, Result};
+use crate::studio::{Command, Event};
+use crate::table::ParquetOptions;
+
+/// Arguments of `tacocat`.
+#[derive(Debug, clap::Args)]
+pub struct TacocatArguments {
+    /// The ZIPs, in the order of their rows.
+    #[arg(required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// The folder that gets .tacocat or __TACOCAT__; readers look for the ZIPs beside it.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Make the single file __TACOCAT__ instead of the folder .tacocat.
+    #[arg(long)]
+    pub single_file: bool,
+    /// Replace the index if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// zstd level of the level tables.
+    #[arg(long, default_value_t = 13, value_parser = clap::value_parser!(i32).range(1..=22))]
+    pub zstd_level: i32,
+    /// Rows in a row group of the level tables.
+    #[arg(long, default_value_t = 65_536, value_name = "ROWS")]
+    pub row_group: usize,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tacollection`.
+#[derive(Debug, clap::Args)]
+pub struct TacollectionArguments {
+    /// The ZIPs.
+    #[arg(required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// The file to make, by custom TACOLLECTION.json.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
+    let format = if arguments.single_file { Format::TacocatFile } else { Format::Tacocat };
+    let parquet =
+        ParquetOptions { zstd_level: arguments.zstd_level, row_group_rows: arguments.row_group, ..ParquetOptions::default() };
+    let TacocatArguments { inputs, output: target, overwrite, json, .. } = arguments;
+    run(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
+}
+
+pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Result<u8> {
+    let TacollectionArguments { inputs, output: target, overwrite, json } = arguments;
+    let (format, parquet) = (Format::Tacollection, ParquetOptions::default());
+    run(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
+}
+
+fn run(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
+    match studio().run_to_end(Command::Consolidate { options }, &mut |progress| terminal.progress(progress))? {
+        Event::Written(built) => {
+            terminal.clear();
+            print(&summary(&built, json));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("joining ended with {other:?}"))),
+    }
+}

@@ -1,0 +1,286 @@
+//! Writing one index over many ZIPs: `.tacocat`, `__TACOCAT__` or TACOLLECTION.json. Rows stream from part to index batch by
+//! batch, one part open at a time, so memory does not grow with their number. Never touches the parts.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
+use rayon::prelude::*;
+
+use super::merge::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
+use super::output::{PartialFile, PartialFolder};
+use super::tacocat::{INDEX_SIZE, TacocatIndex};
+use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, field_schema_of};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind};
+use crate::table::{ParquetOptions, ParquetSink};
+
+/// The row number in the part. Parts of older tools lack it; today's Python reader joins levels on it.
+const CURRENT: &str = "internal:current_id";
+/// The column that names the part of a row.
+const SOURCE: &str = "internal:source_file";
+
+/// What to join, into which index.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ConsolidateOptions {
+    /// ZIPs, in the order of their rows.
+    pub inputs: Vec<PathBuf>,
+    /// The folder that gets `.tacocat` or `__TACOCAT__`; for a TACOLLECTION the file.
+    pub target: PathBuf,
+    /// [`Format::Tacocat`], [`Format::TacocatFile`] or [`Format::Tacollection`].
+    pub format: Format,
+    /// How the level tables are written.
+    #[serde(default)]
+    pub parquet: ParquetOptions,
+    /// Replace what is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// Writes the index; it appears complete or not at all. Parts with other columns, types or trees are errors that name them.
+pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
+    let gathered = Gathered::read(&options.inputs, ctx)?;
+    match options.format {
+        Format::Tacocat => write_folder(&gathered, options, ctx),
+        Format::TacocatFile => write_file(&gathered, options, ctx),
+        Format::Tacollection => write_collection_file(&gathered, options),
+        other => Err(Error::usage(format!("{} is no index over other datasets", other.described()))),
+    }
+}
+
+/// What the first look at all parts gave.
+struct Gathered {
+    paths: Vec<PathBuf>,
+    parts: Vec<PartFacts>,
+    first: Collection,
+    schemas: Vec<Schema>,
+    samples: u64,
+}
+
+impl Gathered {
+    fn read(inputs: &[PathBuf], ctx: &JobContext) -> Result<Self> {
+        let Some(first_path) = inputs.first() else { return Err(Error::usage("no datasets are given")) };
+        let mut names = HashSet::new();
+        for path in inputs {
+            if !names.insert(name_of(path)?) {
+                let message = format!("two datasets have the file name {}; rows name their part by it", name_of(path)?);
+                return Err(Error::usage(message).at_path(path).hint("rename one of them"));
+            }
+        }
+        ctx.stage("Comparing the datasets", Some(inputs.len() as u64));
+        let opened = ZipReader::open(first_path)?;
+        let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
+        drop(opened);
+        let looked: Vec<(PartFacts, u64)> = inputs
+            .par_iter()
+            .map(|path| {
+                ctx.check()?;
+                let zip = ZipReader::open(path)?;
+                let name = name_of(path)?;
+                check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
+                let collection = zip.collection();
+                let samples = (0..zip.levels().count()).map(|level| zip.levels().rows(level) as u64).sum();
+                let extent = collection.fields.get("extent").cloned().unwrap_or_default();
+                let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
+                ctx.step(1);
+                Ok((facts, samples))
+            })
+            .collect::<Result<_>>()?;
+        let samples = looked.iter().map(|(_, samples)| samples).sum();
+        let parts = looked.into_iter().map(|(facts, _)| facts).collect();
+        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples })
+    }
+
+    /// The columns of a level of the index: `id`, `type`, the rest by name; of a single part in its own order.
+    fn columns(&self, level: usize) -> Schema {
+        let stored = self.schemas[level].fields().iter().filter(|field| field.name() != SOURCE);
+        let mut fields: Vec<Field> = stored.map(|field| field.as_ref().clone()).collect();
+        if self.schemas.len() > 1 && !fields.iter().any(|field| field.name() == CURRENT) {
+            fields.push(Field::new(CURRENT, DataType::Int64, true));
+        }
+        fields.push(Field::new(SOURCE, DataType::Utf8, true));
+        if self.paths.len() > 1 {
+            let rank = |name: &str| match name {
+                "id" => 0,
+                "type" => 1,
+                _ => 2,
+            };
+            fields.sort_by(|a, b| rank(a.name()).cmp(&rank(b.name())).then_with(|| a.name().cmp(b.name())));
+        }
+        Schema::new(fields)
+    }
+
+    /// Streams one level of all parts into `out`.
+    fn write_level<W: Write + Send>(&self, level: usize, out: W, parquet: &ParquetOptions, ctx: &JobContext) -> Result<W> {
+        ctx.stage(&format!("Writing level {level}"), None);
+        let schema = Arc::new(self.columns(level));
+        let mut sink = ParquetSink::new(out, &schema, parquet)?;
+        for (path, part) in self.paths.iter().zip(&self.parts) {
+            ctx.check()?;
+            let zip = ZipReader::open(path)?;
+            let right = match level > 0 && !zip.positions_hold(level, ctx)? {
+                true => Some(zip.true_positions(level, ctx)?),
+                false => None,
+            };
+            let head =
+                zip.levels().head(level).ok_or_else(|| Error::format("the dataset changed while it was read").at_path(path))?;
+            let mut row = 0;
+            let written = head.for_each_batch(ctx, &mut |batch| {
+                let rows = row..row + batch.num_rows();
+                row = rows.end;
+                let right = right.as_ref().and_then(|right| right.get(rows.clone()));
+                sink.write(&indexed(&batch, rows.start, &schema, &part.name, right)?)
+            });
+            written.map_err(|error| match error.is_cancelled() {
+                true => error,
+                false => Error::new(error.kind(), format!("level{level} of {} can't be copied", part.name)).because(error),
+            })?;
+        }
+        sink.finish()
+    }
+
+    /// COLLECTION.json of the index without the list of the parts.
+    fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
+        let mut fields = merged(&self.first, &self.parts)?;
+        // That of the first part holds, unless the index has more columns.
+        let nested_without = |schema: &Schema| self.schemas.len() > 1 && schema.field_with_name(CURRENT).is_err();
+        if self.first.get("taco:field_schema").is_none() || self.schemas.iter().any(nested_without) {
+            let columns: Vec<Schema> = (0..self.schemas.len()).map(|level| self.columns(level)).collect();
+            fields.insert("taco:field_schema".into(), field_schema_of(&columns, self.first.get("taco:field_schema")));
+        }
+        Ok(fields)
+    }
+
+    fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
+        Built { path, format: options.format, samples: self.samples, files: self.parts.len() as u64, bytes }
+    }
+}
+
+/// Rows of a part from `first` on as rows of the index.
+fn indexed(
+    batch: &RecordBatch,
+    first: usize,
+    schema: &Arc<Schema>,
+    source: &str,
+    right: Option<&[Option<(i64, i64)>]>,
+) -> Result<RecordBatch> {
+    let failed = |error: arrow::error::ArrowError| Error::internal("rows of a part don't fit the index").because(error);
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
+    for field in schema.fields() {
+        let corrected = match (field.name().as_str(), right) {
+            (SOURCE, _) => {
+                columns.push(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(source, batch.num_rows()))));
+                continue;
+            }
+            ("internal:offset", Some(right)) => Some(right.iter().map(|range| range.map(|range| range.0)).collect::<Int64Array>()),
+            ("internal:size", Some(right)) => Some(right.iter().map(|range| range.map(|range| range.1)).collect::<Int64Array>()),
+            _ => None,
+        };
+        match corrected {
+            None if field.name() == CURRENT && batch.column_by_name(CURRENT).is_none() => {
+                let first = first as i64;
+                columns.push(Arc::new(Int64Array::from_iter_values(first..first + batch.num_rows() as i64)));
+            }
+            Some(array) => columns.push(arrow::compute::cast(&array, field.data_type()).map_err(failed)?),
+            None => {
+                let column = batch.column_by_name(field.name());
+                columns.push(column.cloned().ok_or_else(|| Error::format(format!("column {} is missing", field.name())))?);
+            }
+        }
+    }
+    RecordBatch::try_new(schema.clone(), columns).map_err(failed)
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let name = path.file_name().ok_or_else(|| Error::usage("this is not a file").at_path(path))?;
+    Ok(name.to_str().ok_or_else(|| Error::usage("the file name is not UTF-8").at_path(path))?.to_owned())
+}
+
+fn schemas_of(zip: &ZipReader) -> Vec<Schema> {
+    let schema = |level| {
+        let fields = zip.levels().head(level)?.schema().fields().clone();
+        let stored = fields.iter().filter(|field| field.name() != SOURCE);
+        // Names and types count, not notes that a writer left.
+        Some(Schema::new(stored.map(|field| Field::new(field.name(), field.data_type().clone(), true)).collect::<Vec<_>>()))
+    };
+    (0..zip.levels().count()).filter_map(schema).collect()
+}
+
+/// From the tree itself: some tools leave patterns out. A flat dataset needs no page for that.
+fn pit_of(zip: &ZipReader, ctx: &JobContext) -> Result<PitSchema> {
+    if zip.levels().count() == 1
+        && let Some(declared) = zip.collection().get("taco:pit_schema").and_then(|pit| pit.get("root")?.get("type")?.as_str())
+        && declared == SampleKind::File.as_str()
+    {
+        let n = zip.levels().rows(0) as u64;
+        return Ok(PitSchema { root: PitRoot { n, kind: SampleKind::File }, shape: vec![n], hierarchy: Default::default() });
+    }
+    let tree = zip.levels().skeleton(ctx)?;
+    PitSchema::of(&tree).ok_or_else(|| Error::invalid("the dataset has no samples").at_path(zip.file().path()))
+}
+
+fn write_folder(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
+    let target = options.target.join(".tacocat");
+    let output = PartialFolder::new(&target, options.overwrite)?;
+    let mut bytes = 0;
+    for level in 0..gathered.schemas.len() {
+        let path = output.path().join(format!("level{level}.parquet"));
+        let file = File::create_new(&path).io_at("write the index", &path)?;
+        let mut out = gathered.write_level(level, BufWriter::new(file), &options.parquet, ctx)?;
+        out.flush().io_at("write the index", &path)?;
+        bytes += out.get_ref().metadata().io_at("read the index", &path)?.len();
+    }
+    let mut fields = gathered.collection()?;
+    fields.insert("taco:sources".into(), sources_of(&gathered.parts));
+    let collection = collection_bytes(&fields, b"    ")?;
+    let path = output.path().join("COLLECTION.json");
+    std::fs::write(&path, &collection).io_at("write the index", &path)?;
+    ctx.check()?;
+    output.finish()?;
+    Ok(gathered.built(target, options, bytes + collection.len() as u64))
+}
+
+fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
+    if gathered.schemas.len() > MAX_LEVELS {
+        return Err(Error::invalid(format!("__TACOCAT__ has room for {MAX_LEVELS} levels")));
+    }
+    let target = options.target.join("__TACOCAT__");
+    let output = PartialFile::new(&target, options.overwrite)?;
+    let failed = |error| Error::io("write the index", &target, error);
+    let mut index = TacocatIndex::default();
+    let mut out = output.file();
+    out.write_all(&[0; INDEX_SIZE]).map_err(failed)?;
+    let mut end = INDEX_SIZE as u64;
+    for level in 0..gathered.schemas.len() {
+        let mut written = gathered.write_level(level, BufWriter::new(output.file()), &options.parquet, ctx)?;
+        written.flush().map_err(failed)?;
+        let position = out.stream_position().map_err(failed)?;
+        index.levels.push(HeaderEntry { offset: end, size: position - end });
+        end = position;
+    }
+    let mut fields = gathered.collection()?;
+    fields.insert("_tacocat".into(), tacocat_of(&gathered.parts));
+    let collection = collection_bytes(&fields, b"  ")?;
+    out.write_all(&collection).map_err(failed)?;
+    index.collection = HeaderEntry { offset: end, size: collection.len() as u64 };
+    out.seek(SeekFrom::Start(0)).map_err(failed)?;
+    out.write_all(&index.to_bytes()).map_err(failed)?;
+    ctx.check()?;
+    output.finish()?;
+    Ok(gathered.built(target, options, end + collection.len() as u64))
+}
+
+fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> Result<Built> {
+    let output = PartialFile::new(&options.target, options.overwrite)?;
+    let mut fields = merged(&gathered.first, &gathered.parts)?;
+    fields.insert("taco:sources".into(), sources_of(&gathered.parts));
+    let collection = collection_bytes(&fields, b"    ")?;
+    output.file().write_all(&collection).io_at("write the collection", &options.target)?;
+    output.finish()?;
+    Ok(gathered.built(options.target.clone(), options, collection.len() as u64))
+}

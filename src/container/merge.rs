@@ -1,0 +1,253 @@
+//! One collection out of those of several parts: summed counts, joined extents, the list of the parts.
+
+use arrow::datatypes::Schema;
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+
+use crate::error::{Error, Result};
+use crate::model::{Collection, PitSchema, dtype_name};
+
+/// What is known of one part.
+#[derive(Clone, Debug)]
+pub struct PartFacts {
+    /// Its file name.
+    pub name: String,
+    /// The dataset's id.
+    pub id: String,
+    /// `extent`, null when the part has none.
+    pub extent: Json,
+    /// Its tree.
+    pub pit: PitSchema,
+}
+
+/// The parts must have one tree pattern; an error says what differs, between which files.
+pub fn summed(parts: &[PartFacts]) -> Result<PitSchema> {
+    let (first, rest) = parts.split_first().ok_or_else(|| Error::usage("no datasets are given"))?;
+    let mut sum = first.pit.clone();
+    for part in rest {
+        if let Some(difference) = difference(&first.pit, &part.pit) {
+            return Err(Error::invalid(format!("{} and {} have different trees: {difference}", first.name, part.name))
+                .hint("only datasets whose samples have the same children can be joined"));
+        }
+        sum.root.n += part.pit.root.n;
+        for (level, patterns) in &mut sum.hierarchy {
+            let theirs = part.pit.hierarchy.get(level).map_or(&[][..], Vec::as_slice);
+            patterns.iter_mut().zip(theirs).for_each(|(pattern, theirs)| pattern.n += theirs.n);
+        }
+        for (at, widest) in part.pit.shape.iter().enumerate() {
+            match sum.shape.get_mut(at) {
+                Some(known) => *known = (*known).max(*widest),
+                None => sum.shape.push(*widest),
+            }
+        }
+    }
+    if let Some(roots) = sum.shape.first_mut() {
+        *roots = sum.root.n;
+    }
+    Ok(sum)
+}
+
+/// The first thing that differs between two trees, counts aside.
+fn difference(one: &PitSchema, other: &PitSchema) -> Option<String> {
+    if one.root.kind != other.root.kind {
+        return Some(format!("the roots are {} in the first and {} in the second", one.root.kind, other.root.kind));
+    }
+    if one.hierarchy.len() != other.hierarchy.len() {
+        let levels = |pit: &PitSchema| pit.hierarchy.len() + 1;
+        return Some(format!("the first has {} levels, the second {}", levels(one), levels(other)));
+    }
+    for (level, mine) in &one.hierarchy {
+        let theirs = other.hierarchy.get(level)?;
+        if mine.len() != theirs.len() {
+            return Some(format!("level {level} has {} FOLDERs in the first and {} in the second", mine.len(), theirs.len()));
+        }
+        for (a, b) in mine.iter().zip(theirs) {
+            if a.ids.len() != b.ids.len() {
+                let names = |ids: &[String]| ids.iter().take(6).cloned().collect::<Vec<_>>().join(", ");
+                return Some(format!(
+                    "a FOLDER has {} children on level {level} in the first ({}) and {} in the second ({})",
+                    a.ids.len(),
+                    names(&a.ids),
+                    b.ids.len(),
+                    names(&b.ids)
+                ));
+            }
+            if let Some(at) = (0..a.ids.len()).find(|&at| a.ids[at] != b.ids[at] || a.kinds.get(at) != b.kinds.get(at)) {
+                let child = |ids: &[String], kinds: &[crate::model::SampleKind]| {
+                    format!("{} ({})", ids[at], kinds.get(at).map_or("no type", |kind| kind.as_str()))
+                };
+                let (mine, theirs) = (child(&a.ids, &a.kinds), child(&b.ids, &b.kinds));
+                return Some(format!("child {at} on level {level} is {mine} in the first and {theirs} in the second"));
+            }
+        }
+    }
+    None
+}
+
+/// The level tables must have the same columns; an error names file, level, column and both types. Their order is free.
+pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &str) -> Result<()> {
+    if reference.len() != schemas.len() {
+        return Err(Error::invalid(format!("{of} has {} levels and {name} has {}", reference.len(), schemas.len())));
+    }
+    for (level, (wanted, found)) in reference.iter().zip(schemas).enumerate() {
+        let lacks = |holder: &str, lacking: &str, column: &str, dtype: &arrow::datatypes::DataType| {
+            let dtype = dtype_name(dtype);
+            Error::invalid(format!("{lacking} has no column {column} in level{level}; in {holder} it is {dtype}"))
+                .hint("write the parts with the same fields")
+        };
+        for field in wanted.fields() {
+            match found.field_with_name(field.name()) {
+                Ok(other) if other.data_type() == field.data_type() => {}
+                Ok(other) => {
+                    return Err(Error::invalid(format!(
+                        "column {} of level{level} is {} in {of} and {} in {name}",
+                        field.name(),
+                        dtype_name(field.data_type()),
+                        dtype_name(other.data_type())
+                    ))
+                    .hint("write the parts with one type for the field"));
+                }
+                Err(_) => return Err(lacks(of, name, field.name(), field.data_type())),
+            }
+        }
+        if let Some(more) = found.fields().iter().find(|field| wanted.field_with_name(field.name()).is_err()) {
+            return Err(lacks(name, of, more.name(), more.data_type()));
+        }
+    }
+    Ok(())
+}
+
+/// The collection of the first part with the sums of all, ready for [`collection_bytes`].
+pub fn merged(first: &Collection, parts: &[PartFacts]) -> Result<Map<String, Json>> {
+    let mut fields = first.fields.clone();
+    fields.shift_remove("taco:sources");
+    fields.shift_remove("_tacocat");
+    let pit = serde_json::to_value(summed(parts)?).map_err(|error| Error::internal("the PIT schema is not JSON").because(error))?;
+    let extents: Vec<&Json> = parts.iter().map(|part| &part.extent).collect();
+    fields.insert("extent".into(), merged_extent(&extents));
+    fields.insert("taco:pit_schema".into(), pit);
+    Ok(fields)
+}
+
+/// `taco:sources`, as today's tools write it.
+pub fn sources_of(parts: &[PartFacts]) -> Json {
+    let extents: Vec<Json> = parts
+        .iter()
+        .map(|part| {
+            let at = |key: &str| part.extent.get(key).cloned().unwrap_or(Json::Null);
+            json!({ "file": part.name, "id": part.id, "spatial": at("spatial"), "temporal": at("temporal") })
+        })
+        .collect();
+    json!({
+        "count": parts.len(),
+        "ids": parts.iter().map(|part| &part.id).collect::<Vec<_>>(),
+        "files": parts.iter().map(|part| &part.name).collect::<Vec<_>>(),
+        "extents": extents,
+    })
+}
+
+/// `_tacocat`, as the tools that made `__TACOCAT__` wrote it.
+pub fn tacocat_of(parts: &[PartFacts]) -> Json {
+    let mut names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+    names.sort_unstable();
+    json!({ "version": 1, "num_datasets": parts.len(), "dataset_sources": names })
+}
+
+/// JSON with this indentation and escapes for everything outside ASCII, as the tools write the collections of several parts.
+pub fn collection_bytes(fields: &Map<String, Json>, indent: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, serde_json::ser::PrettyFormatter::with_indent(indent));
+    fields.serialize(&mut serializer).map_err(|error| Error::internal("the collection is not JSON").because(error))?;
+    let text = String::from_utf8(bytes).map_err(|error| Error::internal("the collection is not text").because(error))?;
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_ascii() {
+            escaped.push(letter);
+        } else {
+            // Outside strings JSON is ASCII.
+            let mut units = [0; 2];
+            letter.encode_utf16(&mut units).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    Ok(escaped.into_bytes())
+}
+
+/// The smallest box around all boxes, across the antimeridian where that is shorter; the first and the last time.
+fn merged_extent(extents: &[&Json]) -> Json {
+    let boxes: Vec<[f64; 4]> = extents
+        .iter()
+        .filter_map(|extent| {
+            let numbers: Vec<f64> = extent.get("spatial")?.as_array()?.iter().filter_map(Json::as_f64).collect();
+            <[f64; 4]>::try_from(numbers).ok()
+        })
+        .collect();
+    let spatial = joined_box(&boxes).unwrap_or([-180.0, -90.0, 180.0, 90.0]);
+    let times: Vec<&str> =
+        extents.iter().filter_map(|extent| extent.get("temporal")?.as_array()).flatten().filter_map(Json::as_str).collect();
+    let instant = |text: &&&str| chrono::DateTime::parse_from_rfc3339(text).map(|time| time.timestamp_micros()).ok();
+    let known = || times.iter().filter(|text| instant(text).is_some());
+    let (first, last) = (known().min_by_key(|text| instant(text)), known().max_by_key(|text| instant(text)));
+    let temporal = first.zip(last).map_or(Json::Null, |(first, last)| json!([first, last]));
+    json!({ "spatial": spatial, "temporal": temporal })
+}
+
+/// West is greater than east in boxes that cross the antimeridian.
+fn joined_box(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
+    if boxes.is_empty() {
+        return None;
+    }
+    let south = boxes.iter().map(|b| b[1]).fold(f64::INFINITY, f64::min);
+    let north = boxes.iter().map(|b| b[3]).fold(f64::NEG_INFINITY, f64::max);
+    // Arcs on the circle from -180: one that crosses runs past 180. The widest gap between them is what the box leaves out.
+    let mut arcs: Vec<(f64, f64)> = boxes.iter().map(|b| (b[0], if b[0] > b[2] { b[2] + 360.0 } else { b[2] })).collect();
+    arcs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let first = arcs[0].0;
+    let mut reach = arcs[0].1;
+    let mut widest = (f64::NEG_INFINITY, first, reach);
+    for &(west, east) in &arcs[1..] {
+        if west - reach > widest.0 {
+            widest = (west - reach, west, reach);
+        }
+        reach = reach.max(east);
+    }
+    let wrap = first + 360.0 - reach;
+    let (west, east) = if widest.0 > wrap && widest.0 > 0.0 {
+        (widest.1, if widest.2 > 180.0 { widest.2 - 360.0 } else { widest.2 })
+    } else if wrap <= 0.0 {
+        (-180.0, 180.0)
+    } else {
+        (first, if reach > 180.0 { reach - 360.0 } else { reach })
+    };
+    Some([west, south, east, north])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_join_the_short_way() {
+        let joined = |boxes: &[[f64; 4]]| joined_box(boxes).expect("a box");
+        assert_eq!(joined(&[[-10.0, 30.0, 0.0, 40.0], [100.0, -10.0, 110.0, 0.0]]), [-10.0, -10.0, 110.0, 40.0]);
+        assert_eq!(joined(&[[170.0, 0.0, 175.0, 1.0], [-178.0, 0.0, -170.0, 2.0]]), [170.0, 0.0, -170.0, 2.0]);
+        assert_eq!(joined(&[[175.0, 0.0, -175.0, 1.0], [-179.0, 0.0, -160.0, 2.0]]), [175.0, 0.0, -160.0, 2.0]);
+        assert_eq!(joined(&[[-180.0, -90.0, 180.0, 90.0], [1.0, 1.0, 2.0, 2.0]]), [-180.0, -90.0, 180.0, 90.0]);
+        assert_eq!(joined(&[[5.0, 5.0, 6.0, 6.0]]), [5.0, 5.0, 6.0, 6.0]);
+    }
+
+    #[test]
+    fn what_differs_is_spelt_out() {
+        let pit = |ids: [&str; 2]| -> PitSchema {
+            serde_json::from_value(json!({
+                "root": {"n": 2, "type": "FOLDER"}, "shape": [2, 2],
+                "hierarchy": {"1": [{"n": 4, "type": ["FILE", "FILE"], "id": ids}]}
+            }))
+            .expect("a schema")
+        };
+        let part = |name: &str, ids| PartFacts { name: name.into(), id: "x".into(), extent: Json::Null, pit: pit(ids) };
+        let sum = summed(&[part("a", ["x", "y"]), part("b", ["x", "y"])]).expect("one tree");
+        assert_eq!((sum.root.n, sum.hierarchy["1"][0].n, sum.shape), (4, 8, vec![4, 2]));
+        let error = summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])]).expect_err("differ").to_string();
+        assert!(error.contains("a and b") && error.contains("y (FILE)") && error.contains("z (FILE)"), "{error}");
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether the positions that a level states are those of its own samples, and the right ones where they are not.
+
+use super::ZipReader;
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::jobs::JobContext;
+
+/// FILEs of a level whose positions are compared with the archive before the level is trusted.
+const PROBES: usize = 64;
+
+impl ZipReader {
+    /// Archives in the wild have levels with the positions of other samples. FILEs lie in tree order, so theirs rise row by
+    /// row and a few looks at the archive settle the rest; each FOLDER is looked at.
+    pub fn positions_hold(&self, level: usize, ctx: &JobContext) -> Result<bool> {
+        let tree = self.levels().skeleton(ctx)?;
+        let positions = self.levels().positions(level, ctx)?;
+        let Some(table) = tree.levels.get(level) else { return Ok(true) };
+        let step = table.len().div_ceil(PROBES).max(1);
+        let mut end = 0;
+        for row in 0..table.len() as u32 {
+            if row % 4096 == 0 {
+                ctx.check()?;
+            }
+            let Some((offset, size)) = positions.range(row) else { return Ok(false) };
+            let folder = table.folder[row as usize];
+            if !folder && offset < end {
+                return Ok(false);
+            }
+            let looked_at = folder || (row as usize).is_multiple_of(step);
+            if looked_at && !self.is_data_of(&self.member_name(level, row)?, offset, size) {
+                return Ok(false);
+            }
+            if !folder {
+                end = offset.saturating_add(size);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Offset and size of every row by the names of the members; null where the archive has no such member.
+    pub fn true_positions(&self, level: usize, ctx: &JobContext) -> Result<Vec<Option<(i64, i64)>>> {
+        let rows = self.levels().rows(level) as u32;
+        let mut found = Vec::with_capacity(rows as usize);
+        for row in 0..rows {
+            if row % 1024 == 0 {
+                ctx.check()?;
+            }
+            let range = self.member_name(level, row).and_then(|name| self.member_range(&name)).ok();
+            found.push(range.map(|(offset, size)| (offset as i64, size as i64)));
+        }
+        Ok(found)
+    }
+}
