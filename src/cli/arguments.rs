@@ -147,6 +147,8 @@ pub enum Verb {
     Tacollection(super::tacocat::TacollectionArguments),
     /// Filters by box, time and SQL over the levels: tables data, level0, level1, …, flat views l0, l1, ….
     Query(super::query::QueryArguments),
+    /// Writes a filtered part of a dataset as a dataset of its own.
+    Export(super::export::ExportArguments),
     /// Lists the columns of a level: type, description, nulls, smallest and largest value.
     Fields(super::fields::FieldsArguments),
     /// Runs a file of commands and checks what it expects.

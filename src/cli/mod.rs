@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod create;
+mod export;
 mod extend;
 mod fields;
 mod inspect;
@@ -71,6 +72,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),
         Verb::Query(arguments) => query::query(arguments, terminal),
+        Verb::Export(arguments) => export::export(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Replay { file } => verbs::replay(&file, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),

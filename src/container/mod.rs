@@ -14,6 +14,7 @@ mod output;
 mod part_files;
 mod plan;
 mod source;
+mod subset;
 mod tacocat;
 mod transfer;
 mod zip;
@@ -28,6 +29,7 @@ pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{LocalFile, copy_asset, read_asset};
+pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 

@@ -20,6 +20,9 @@ use crate::table::{ParquetOptions, write_parquet};
 /// Row numbers of levels without `internal:current_id`; never shown.
 const ROW: &str = "__row";
 
+/// Places of rows in their table; never shown.
+const PLACE: &str = "__place";
+
 /// What the filters left: whole rows of the levels that they reached, level 0 first. Without filters nothing is in here.
 pub(super) struct Views<'a> {
     tables: &'a Tables,
@@ -91,6 +94,11 @@ impl<'a> Views<'a> {
         }
     }
 
+    /// The places of the rows that the filters left of a level; `None` when they did not reach it.
+    pub fn places(&self, level: usize) -> Option<LazyFrame> {
+        self.kept.get(&level).map(|frame| frame.clone().select([col(PLACE)]))
+    }
+
     /// A frame that gives the rows of one table when it is collected.
     pub fn frame(&self, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
         let shown = |level: usize, frame: LazyFrame| {
@@ -119,6 +127,7 @@ fn with_condition(frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
 }
 
 fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame> {
+    let frame = if tables.placed { frame.with_row_index(PLACE, None) } else { frame };
     if has(tables, level, "internal:current_id") {
         return Ok(frame);
     }

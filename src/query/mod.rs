@@ -20,5 +20,5 @@ mod tests;
 
 pub use filter::Filter;
 pub use output::QueryResult;
-pub use run::{Query, run, run_sql};
+pub use run::{Query, kept_rows, run, run_sql};
 pub use tables::{Tables, VsiBase};

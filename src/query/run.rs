@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use polars::prelude::{DataFrame, IdxSize, PolarsError};
+use polars::prelude::{DataFrame, DataType, IdxSize, PolarsError};
 use polars::sql::{SQLContext, extract_table_identifiers};
 
 use super::filter::Filter;
@@ -71,14 +71,12 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let columns: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), column_names(tables, name))).collect();
     let is_column = |name: &str| columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));
     let spelled = spelling::rewrite(sql, &is_column);
-    let filters = query.filters.iter().map(|filter| {
-        let condition = filter.condition.as_ref().map(|condition| spelling::rewrite(condition, &is_column));
-        Filter { condition, ..filter.clone() }
-    });
     let frame =
-        collected(tables.clone(), filters.collect(), (sql.to_owned(), spelled), limit, ctx).map_err(|fault| match fault {
-            Fault::Ours(error) => error,
-            Fault::Polars(error) => explained(&error, sql, &columns, &is_column),
+        collected(tables.clone(), respelled(tables, &query.filters), (sql.to_owned(), spelled), limit, ctx).map_err(|fault| {
+            match fault {
+                Fault::Ours(error) => error,
+                Fault::Polars(error) => explained(&error, sql, &columns, &is_column),
+            }
         })?;
     ctx.check()?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
@@ -103,11 +101,53 @@ fn collected(
     limit: Option<usize>,
     ctx: &JobContext,
 ) -> std::result::Result<DataFrame, Fault> {
+    on_thread(ctx, move |ctx| plan_and_collect(&tables, &filters, (&original, &sql), limit, ctx))
+}
+
+/// The rows of every level that filters leave, by their place in the level's table and in its order; `None` for levels that no
+/// filter reached. Filters hide padding.
+pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Result<Vec<Option<Vec<u32>>>> {
+    let mut tables = tables.clone();
+    tables.placed = true;
+    let filters = respelled(&tables, filters);
+    let kept = on_thread(ctx, move |ctx| {
+        let views = frames::Views::new(&tables, &filters, ctx).map_err(Fault::Ours)?;
+        let level = |level: usize| -> std::result::Result<Option<Vec<u32>>, Fault> {
+            let Some(frame) = views.places(level) else { return Ok(None) };
+            ctx.check().map_err(Fault::Ours)?;
+            let rows = frame.collect().map_err(Fault::Polars)?;
+            let Some(places) = rows.columns().first() else { return Ok(None) };
+            let places = places.cast(&DataType::UInt32).map_err(Fault::Polars)?;
+            Ok(Some(places.u32().map_err(Fault::Polars)?.iter().flatten().collect()))
+        };
+        (0..tables.levels.len()).map(level).collect::<std::result::Result<Vec<_>, Fault>>()
+    });
+    kept.map_err(|fault| match fault {
+        Fault::Ours(error) => error,
+        Fault::Polars(error) => Error::usage("the filters could not be applied").because(error.to_string()),
+    })
+}
+
+/// Conditions in the engine's spelling.
+fn respelled(tables: &Tables, filters: &[Filter]) -> Vec<Filter> {
+    let columns: Vec<String> = tables.names().iter().flat_map(|name| column_names(tables, name)).collect();
+    let is_column = |name: &str| columns.iter().any(|column| column == name);
+    let one = |filter: &Filter| {
+        let condition = filter.condition.as_ref().map(|condition| spelling::rewrite(condition, &is_column));
+        Filter { condition, ..filter.clone() }
+    };
+    filters.iter().map(one).collect()
+}
+
+/// Runs the engine where it has room, and leaves it behind when the job is cancelled. Its panics are errors.
+fn on_thread<T: Send + 'static>(
+    ctx: &JobContext,
+    work: impl FnOnce(&JobContext) -> std::result::Result<T, Fault> + Send + 'static,
+) -> std::result::Result<T, Fault> {
     let (sender, receiver) = sync_channel(1);
     let inner = ctx.clone();
     let work = move || {
-        let outcome =
-            std::panic::catch_unwind(AssertUnwindSafe(|| plan_and_collect(&tables, &filters, (&original, &sql), limit, &inner)));
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)));
         let outcome = outcome.unwrap_or_else(|panic| {
             let error = Error::unsupported("the query engine could not run this query");
             Err(Fault::Ours(error.because(panic_error("the query", panic.as_ref())).hint("write it in a simpler form")))

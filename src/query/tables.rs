@@ -56,12 +56,14 @@ pub(super) enum Level {
 pub struct Tables {
     pub(super) levels: Vec<Level>,
     pub(super) base: VsiBase,
+    /// Frames carry the place of each row in its table.
+    pub(super) placed: bool,
 }
 
 impl Tables {
     /// No levels yet.
     pub fn new(base: VsiBase) -> Self {
-        Self { levels: Vec::new(), base }
+        Self { levels: Vec::new(), base, placed: false }
     }
 
     /// Adds the next level as a Parquet file. Its offsets are taken as they are: where they are known to be wrong

@@ -136,6 +136,12 @@ pub enum Command {
         /// What, where and how.
         options: ConsolidateOptions,
     },
+    /// Writes a part of a dataset as a dataset of its own.
+    Export {
+        /// Which part of what, and where to.
+        #[serde(flatten)]
+        request: Box<super::ExportRequest>,
+    },
     /// Copies the bytes of one sample into a file.
     SaveAsset {
         /// Its level.

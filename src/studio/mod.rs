@@ -4,6 +4,7 @@
 mod command;
 mod consolidate;
 mod document;
+mod export;
 mod extend;
 mod fix;
 mod import;
@@ -16,6 +17,7 @@ mod verbs;
 
 pub use command::{Command, Event, Imported, Outcome};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};
+pub use export::{ExportRequest, export};
 pub use import::{import_folder, import_paths, join_metadata};
 pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
@@ -125,6 +127,7 @@ impl Studio {
             Command::Select { query } => self.select(query),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
+            Command::Export { request } => self.export(*request),
             Command::Convert { input, options } => self.convert_job(input, options),
             Command::Repair { input, options } => self.repair(input, options),
             Command::Consolidate { options } => self.consolidate(options),

@@ -1,0 +1,108 @@
+//! Parts of datasets: valid by the deep check, the right samples, every byte the same, and a refusal where children would differ.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Ran, Workspace, fixtures, sha256_of};
+
+fn dataset(fixture: &str, name: &str) -> PathBuf {
+    let mut folders = fixtures("golden", "TACO_STUDIO_GOLDEN").into_iter();
+    folders.find(|folder| folder.ends_with(fixture)).unwrap_or_else(|| panic!("no {fixture}")).join(name)
+}
+
+fn run(workspace: &Workspace, dataset: &Path, out: &Path, arguments: &[&str]) -> Ran {
+    let fixed: [&OsStr; 4] = ["export".as_ref(), dataset.as_os_str(), "-o".as_ref(), out.as_os_str()];
+    workspace.studio(fixed.into_iter().chain(arguments.iter().map(OsStr::new)))
+}
+
+fn export(workspace: &Workspace, dataset: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+    let out = workspace.path(name);
+    run(workspace, dataset, &out, arguments).expect_code(0);
+    let arguments: [&OsStr; 4] = ["validate".as_ref(), out.as_os_str(), "--deep".as_ref(), "--json".as_ref()];
+    let report = workspace.studio(arguments).expect_no_panic().json();
+    assert_eq!(report["valid"], true, "{name}: {report}");
+    out
+}
+
+fn column(workspace: &Workspace, dataset: &Path, sql: &str) -> Vec<String> {
+    let arguments: [&OsStr; 5] = ["query".as_ref(), dataset.as_os_str(), "--csv".as_ref(), "--sql".as_ref(), sql.as_ref()];
+    workspace.studio(arguments).expect_code(0).stdout.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// Every file of the part has the bytes that it had in the whole.
+fn check_bytes(workspace: &Workspace, whole: &Path, part: &Path, count: usize) {
+    let text = std::fs::read_to_string(whole.parent().expect("a folder").join("expected.json")).expect("expected.json");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let expected = &all[whole.file_name().expect("a name").to_str().expect("text")];
+    let deepest = expected["levels"].as_array().expect("levels").len() - 1;
+    let sql = format!(r#"SELECT "internal:relative_path" AS p FROM level{deepest} WHERE type = 'FILE'"#);
+    let files = column(workspace, part, &sql);
+    assert_eq!(files.len(), count, "files of the part");
+    let out = workspace.path("bytes");
+    for file in files {
+        let arguments: [&OsStr; 5] = ["read".as_ref(), part.as_os_str(), file.as_ref(), "--out".as_ref(), out.as_os_str()];
+        workspace.studio(arguments).expect_code(0);
+        assert_eq!(expected["files"][format!("DATA/{file}")]["sha256"], sha256_of(&out), "{file}");
+        std::fs::remove_file(&out).expect("the file just written");
+    }
+}
+
+#[test]
+fn a_part_has_its_samples_and_their_bytes_in_either_container() {
+    let workspace = Workspace::new();
+    let whole = dataset("04_nested2_folder", "change");
+    for name in ["part.tacozip", "part"] {
+        let part = export(&workspace, &whole, name, &["--ids", "scene_04,scene_02"]);
+        assert_eq!(column(&workspace, &part, "SELECT id FROM data"), ["scene_02", "scene_04"], "the order is the dataset's");
+        check_bytes(&workspace, &whole, &part, 6);
+        let arguments: [&OsStr; 3] = ["inspect".as_ref(), part.as_os_str(), "--json".as_ref()];
+        let seen = workspace.studio(arguments).expect_code(0).json();
+        let collection = &seen["collection"];
+        assert_eq!(collection["taco:subset_of"], collection["id"]);
+        assert!(collection["taco:subset_date"].is_string());
+        assert_eq!(collection["taco:pit_schema"]["root"]["n"], 2);
+        assert_eq!(collection["taco:pit_schema"]["shape"][0], 2);
+        assert_eq!(collection["taco:pit_schema"]["hierarchy"]["1"][0]["n"], 6);
+        let parents = column(&workspace, &part, r#"SELECT "internal:parent_id" AS p FROM level1"#);
+        assert_eq!(parents, ["0", "0", "0", "1", "1", "1"]);
+    }
+}
+
+#[test]
+fn statements_filters_and_limits_choose_and_the_hierarchy_follows() {
+    let workspace = Workspace::new();
+    let whole = dataset("04_nested2_folder", "change");
+    let statement = ["--sql", "SELECT id FROM data WHERE id > 'scene_03'", "--limit", "2"];
+    let part = export(&workspace, &whole, "sql.tacozip", &statement);
+    assert_eq!(column(&workspace, &part, "SELECT id FROM data"), ["scene_04", "scene_05"]);
+    let labels = ["--where", "id = 'label.tif'", "--level", "1"];
+    let part = export(&workspace, &whole, "labels.tacozip", &labels);
+    assert_eq!(column(&workspace, &part, "SELECT DISTINCT id FROM level1"), ["label.tif"], "only what met the filter");
+    check_bytes(&workspace, &whole, &part, 6);
+    let part = export(&workspace, &whole, "all.tacozip", &[&labels[..], &["--keep-siblings"]].concat());
+    check_bytes(&workspace, &whole, &part, 18);
+    let deep = dataset("05_nested3_zip", "stack.tacozip");
+    let one = export(&workspace, &deep, "deep.tacozip", &["--limit", "1"]);
+    assert_eq!(column(&workspace, &one, "SELECT count(*) AS n FROM level0"), ["1"]);
+    assert_eq!(column(&workspace, &one, r#"SELECT DISTINCT "l0:id" FROM l2"#).len(), 1);
+}
+
+#[test]
+fn what_no_reader_would_open_is_refused_and_nothing_is_written() {
+    let workspace = Workspace::new();
+    let whole = dataset("04_nested2_folder", "change");
+    let uneven = r#"id = 'label.tif' OR "internal:parent_id" = 0"#;
+    for (arguments, words) in [
+        (["--where", uneven, "--level", "1"].as_slice(), "--keep-siblings"),
+        (&["--ids", "nobody"], "no sample nobody"),
+        (&["--where", "id = 'nobody'"], "no sample is left"),
+        (&["--sql", "SELECT type FROM data"], "no column id"),
+    ] {
+        let out = workspace.path("refused.tacozip");
+        let ran = run(&workspace, &whole, &out, arguments).expect_code(2);
+        assert!(ran.stderr.contains(words), "{ran}");
+        assert!(!out.exists());
+    }
+}
