@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::interop::create;
-use crate::support::{Ran, Workspace, entries, flat_scenes, nested_scenes};
+use crate::interop::{create, expect_ok};
+use crate::support::{Ran, Workspace, entries, flat_scenes, nested_scenes, tests_folder};
 
 fn extend(workspace: &Workspace, input: &str, output: &str, arguments: &[&str]) -> Ran {
     let (input, output) = (workspace.path(input), workspace.path(output));
@@ -148,4 +148,121 @@ fn every_extension_is_listed_with_its_options() {
     let stac = listed.as_array().expect("a list").iter().find(|entry| entry["name"] == "stac").expect("stac").clone();
     assert!(stac["options"].as_array().is_some_and(|options| options.iter().any(|option| option["name"] == "time_pattern")));
     assert!(workspace.studio(["extensions"]).expect_code(0).stdout.contains("time_pattern: text"));
+}
+
+/// The numbers of a nested list.
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn statistics_of_the_golden_imagery_are_the_exact_ones() {
+    let vectors = std::fs::read_to_string(tests_folder().join("fixtures/vectors/geotiff_stats_exact.json")).expect("vectors");
+    let vectors: Value = serde_json::from_str(&vectors).expect("JSON");
+    let workspace = Workspace::new();
+    let input = tests_folder().join("fixtures/golden/01_flat_zip/flat.tacozip");
+    let input = input.to_str().expect("text");
+    // Some of them carry scaling columns, by which statistics are scaled otherwise.
+    let stored = ["--with", "stats", "--replace", "--options", r#"{"scaling": "none"}"#];
+    extend(&workspace, input, "out.tacozip", &stored).expect_code(0);
+    let mut compared = 0;
+    for row in query(&workspace, "out.tacozip", r#"SELECT id, "geotiff:stats" AS stats FROM level0"#) {
+        let name = format!("{}.tif", row["id"].as_str().expect("an id").trim_end_matches(".tif"));
+        let Some(bands) = vectors[&name].as_array() else { continue };
+        let found = row["stats"].as_array().expect("a list");
+        assert_eq!(found.len(), bands.len(), "{name}");
+        for (found, band) in found.iter().zip(bands) {
+            let mut expected: Vec<f64> =
+                ["min", "max", "mean", "std", "valid_percent"].iter().map(|key| band[key].as_f64().expect("a number")).collect();
+            expected.extend(numbers(&band["p_exact_numpy_linear"]));
+            for (found, expected) in numbers(found).iter().zip(&expected) {
+                assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1e-6), "{name}: {found} is not {expected}");
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared >= 8, "only {compared} bands compared");
+}
+
+#[test]
+fn classes_have_their_exact_shares() {
+    let vectors = std::fs::read_to_string(tests_folder().join("fixtures/vectors/geotiff_stats_exact.json")).expect("vectors");
+    let vectors: Value = serde_json::from_str(&vectors).expect("JSON");
+    let workspace = Workspace::new();
+    let input = tests_folder().join("fixtures/golden/04_nested2_folder/change");
+    let input = input.to_str().expect("text");
+    let options = r#"{"stats": {"categorical": true, "class_values": [0, 1, 2]}}"#;
+    let arguments = ["--with", "stats", "--options", options, "--level", "1", "--positions", "label*", "--replace"];
+    extend(&workspace, input, "out", &arguments).expect_code(0);
+    let sql = r#"SELECT l0.id AS scene, l1."geotiff:stats" AS stats FROM level1 l1 JOIN level0 l0 ON l1."internal:parent_id" = l0."internal:current_id" WHERE l1.id LIKE 'label%'"#;
+    let mut compared = 0;
+    for row in query(&workspace, "out", sql) {
+        let scene = row["scene"].as_str().expect("an id");
+        let number: String = scene.chars().filter(char::is_ascii_digit).collect();
+        let number = number.trim_start_matches('0');
+        let Some(band) = vectors[format!("cd_{number}_label.tif")].get(0) else { continue };
+        let found = numbers(&row["stats"][0]);
+        for (class, found) in found.iter().enumerate() {
+            let expected = band["class_probabilities"][class.to_string()].as_f64().unwrap_or(0.0);
+            assert!((found - expected).abs() < 1e-7, "{scene} {class}: {found} is not {expected}");
+        }
+        assert!(found.len() == 3 && found[2] > 0.0, "the largest class is not lost");
+        compared += 1;
+    }
+    assert!(compared >= 3, "only {compared} labels compared");
+}
+
+#[test]
+fn what_was_computed_opens_in_the_official_reader() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 4);
+    create(&workspace, "in.tacozip", "zip");
+    let options = r#"{"stac": {"time_start": "2023-05-17"}, "histogram": {"low": 0, "high": 255, "bins": 8}}"#;
+    let arguments = ["--with", "stac,istac,stats,histogram", "--options", options, "--level", "1"];
+    let sources = workspace.path("scenes");
+    for output in ["out.tacozip", "out"] {
+        extend(&workspace, "in.tacozip", output, &arguments).expect_code(0);
+        let path = workspace.path(output);
+        workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
+        expect_ok(workspace.python("check.py", ["reader".as_ref(), path.as_os_str(), sources.as_os_str()]));
+        let counts = query(&workspace, output, r#"SELECT "histogram:counts" AS counts FROM level1"#);
+        for row in counts {
+            let bands = row["counts"].as_array().expect("bands").clone();
+            assert!(bands.iter().all(|band| numbers(band).iter().sum::<f64>() == 32.0 * 32.0), "{row}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_of_ones_own_answers_line_by_line() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 5);
+    create(&workspace, "in.tacozip", "zip");
+    let script = r#"while read -r line; do case "$line" in *tile_3*) echo '{"error": "cloudy"}';; *) echo '{"own:n": 7, "own:list": [1, 2.5]}';; esac; done"#;
+    let options = |batch: u32, timeout: f64, script: &str| {
+        let fields = json!({ "own:n": "int64", "own:list": "list<double>" });
+        json!({ "command": ["sh", "-c", script], "fields": fields, "batch": batch, "timeout": timeout }).to_string()
+    };
+    for batch in [1, 2, 9] {
+        let name = format!("out{batch}.tacozip");
+        let given = options(batch, 30.0, script);
+        let ran = extend(&workspace, "in.tacozip", &name, &["--with", "command", "--options", &given, "--json"]).expect_code(1);
+        let failures = ran.json()["failures"].clone();
+        assert_eq!((failures.as_array().map(Vec::len), &failures[0]["sample"]), (Some(1), &json!("tile_3.tif")), "{ran}");
+        assert!(failures[0]["error"].as_str().is_some_and(|error| error.contains("cloudy")));
+        let rows = query(&workspace, &name, r#"SELECT id, "own:n" AS n, "own:list" AS list FROM level0 WHERE id <> 'tile_3.tif'"#);
+        assert_eq!(rows.len(), 4);
+        assert!(rows.iter().all(|row| row["n"] == 7 && numbers(&row["list"]) == [1.0, 2.5]), "{rows:?}");
+    }
+    for (script, timeout, says) in [
+        ("echo out of memory >&2; exit 3", 30.0, "out of memory"),
+        ("exec sleep 60", 0.3, "still running"),
+        ("echo hello", 30.0, "not a line of JSON"),
+    ] {
+        let given = options(9, timeout, script);
+        let ran = extend(&workspace, "in.tacozip", "bad.tacozip", &["--with", "command", "--options", &given, "--overwrite"]);
+        let ran = ran.expect_code(1);
+        assert!(ran.stderr.matches(says).count() == 5, "{says}: {ran}");
+    }
 }

@@ -173,6 +173,12 @@ pub enum Verb {
         /// The dataset.
         path: PathBuf,
     },
+    /// Times exact statistics of the rasters in a folder against one thread that only reads them.
+    #[command(hide = true)]
+    BenchStats {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Makes a draft of this many samples with four fields and prints the memory that it took.
     #[command(hide = true)]
     BenchDraft {

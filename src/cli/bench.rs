@@ -12,9 +12,11 @@ use super::verbs::studio;
 use crate::container;
 use crate::draft::Draft;
 use crate::error::{Error, Result};
+use crate::extensions::{self, ExtensionCall};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Dataset, FieldSpec, Payload, Sample, Skeleton, Tortilla, Value};
-use crate::studio::{Command, RowRef};
+use crate::raster;
+use crate::studio::{Command, RowRef, import_folder};
 
 /// Time to the first row of the table, and of the Parquet read alone.
 pub fn open(path: &Path) -> Result<u8> {
@@ -37,6 +39,33 @@ pub fn open(path: &Path) -> Result<u8> {
         "open_seconds": opened.as_secs_f64(),
         "parquet_seconds": plain.as_secs_f64(),
         "ratio": opened.as_secs_f64() / plain.as_secs_f64().max(1e-9),
+    });
+    print(&out.to_string());
+    Ok(0)
+}
+
+/// Exact statistics with percentiles of every raster in a folder, and the time that one thread takes just to read them.
+pub fn stats(folder: &Path) -> Result<u8> {
+    let ctx = JobContext::default();
+    let (samples, _) = import_folder(folder, &ctx)?;
+    let dataset = Dataset { collection: Collection::template(), root: Tortilla::new(samples).into() };
+    let start = Instant::now();
+    for sample in &dataset.root.samples {
+        if let Payload::Asset { path, .. } = &sample.payload {
+            raster::read_through(path, &ctx)?;
+        }
+    }
+    let read = start.elapsed();
+    let call = ExtensionCall { extension: "stats".into(), ..ExtensionCall::default() };
+    let start = Instant::now();
+    let run = extensions::run(&dataset, &[call], &extensions::builtin(), &ctx)?;
+    let computed = start.elapsed();
+    let out = json!({
+        "rasters": run.computed,
+        "failures": run.failures.len(),
+        "read_seconds": read.as_secs_f64(),
+        "stats_seconds": computed.as_secs_f64(),
+        "ratio": computed.as_secs_f64() / read.as_secs_f64().max(1e-9),
     });
     print(&out.to_string());
     Ok(0)

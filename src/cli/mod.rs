@@ -78,6 +78,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Drivers { json } => verbs::drivers(json),
         Verb::BenchOpen { path } => bench::open(&path),
+        Verb::BenchStats { folder } => bench::stats(&folder),
         Verb::BenchDraft { samples } => bench::draft(samples),
     }
 }

@@ -1,13 +1,14 @@
 //! What an extension sees of a sample or a level: ids, values, the data, and facts of the raster that are read once for all.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tempfile::TempPath;
 
 use super::runner::Column;
 use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
-use crate::raster::{self, RasterInfo};
+use crate::raster::{self, RasterInfo, Tally};
 
 /// One sample of a run.
 pub struct SampleView<'a> {
@@ -27,6 +28,7 @@ pub struct SampleView<'a> {
 #[derive(Default)]
 struct Facts {
     info: OnceLock<Arc<RasterInfo>>,
+    tally: Mutex<Option<Arc<Tally>>>,
     /// Data that lies in memory, written out so that other programs can read it.
     copy: OnceLock<TempPath>,
 }
@@ -129,6 +131,17 @@ impl<'a> SampleView<'a> {
             return Err(Error::unsupported("this file has no bands"));
         }
         Ok(self.facts.info.get_or_init(|| info).clone())
+    }
+
+    /// The distribution of every band's values, from one reading of all pixels that every extension shares.
+    pub fn tally(&self, ctx: &JobContext) -> Result<Arc<Tally>> {
+        let mut known = self.facts.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tally) = known.as_ref() {
+            return Ok(tally.clone());
+        }
+        let tally = Arc::new(raster::tally(&self.asset()?, ctx)?);
+        *known = Some(tally.clone());
+        Ok(tally)
     }
 }
 

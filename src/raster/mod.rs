@@ -15,7 +15,9 @@ mod preview;
 mod probe;
 mod render;
 mod reproject;
+mod scan;
 mod scientific;
+mod statistics;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
 pub use render::{BandChoice, RenderOptions, Rgba, render};
 pub use reproject::to_lonlat_from;
+pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
 pub use write::{NewRaster, write_geotiff, write_raster};
 

@@ -1,8 +1,12 @@
 //! The extensions that describe one sample. Each file owns one and has its `ENTRY`; the list here is the only registration.
 
+mod command;
+mod histogram;
+mod istac;
 mod scaling;
 mod split;
 mod stac;
+mod stats;
 mod times;
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
@@ -14,7 +18,8 @@ use crate::model::{FieldSpec, Value};
 pub use times::parse_time;
 
 /// Every sample extension, in the order in which people meet them.
-pub const ENTRIES: &[Entry] = &[stac::ENTRY, scaling::ENTRY, split::ENTRY];
+pub const ENTRIES: &[Entry] =
+    &[stac::ENTRY, istac::ENTRY, stats::ENTRY, histogram::ENTRY, scaling::ENTRY, split::ENTRY, command::ENTRY];
 
 fn field(name: &str, dtype: DataType, description: &str) -> FieldSpec {
     FieldSpec { name: name.into(), dtype, description: description.into() }
@@ -31,6 +36,16 @@ fn time_type() -> DataType {
 
 fn floats(values: impl IntoIterator<Item = f64>) -> Value {
     Value::List(values.into_iter().map(Value::Float).collect())
+}
+
+/// A number of any kind; `None` for everything else.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(value) => Some(*value as f64),
+        Value::UInt(value) => Some(*value as f64),
+        Value::Float(value) => Some(*value),
+        _ => None,
+    }
 }
 
 /// Little-endian WKB of a point.

@@ -1,0 +1,278 @@
+//! `command`: the user's own program, called for each sample or for several at once. It gets one JSON line for each sample on its
+//! standard input and answers with one JSON line each; the columns are declared beforehand. It runs without a shell.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use arrow::datatypes::DataType;
+use serde_json::{Value as Json, json};
+
+use super::super::{BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::{field, list_type, time_type};
+use crate::error::{Error, Kind, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value, check_field_name};
+
+pub const ENTRY: Entry = Entry {
+    name: "command",
+    title: "Own program",
+    summary: "Runs a program of your own for each sample, with JSON lines in and out.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+/// Bytes of an answer that are read at the most.
+const ANSWER_LIMIT: u64 = 256 << 20;
+/// How much of what the program said on standard error a failure carries.
+const SAID_LIMIT: usize = 2000;
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("command", OptionKind::List(&OptionKind::Text), "the program and its arguments, without a shell").required(),
+        OptionSpec::new(
+            "fields",
+            OptionKind::Json,
+            "the columns: {\"name\": \"type\"}, with bool, int64, double, float, string, timestamp[us], list<double>, list<int64> or list<string>",
+        )
+        .required(),
+        OptionSpec::new("batch", OptionKind::Integer, "samples for one start of the program").or(1),
+        OptionSpec::new("timeout", OptionKind::Number, "seconds that one start may take").or(60),
+        OptionSpec::new("columns", OptionKind::List(&OptionKind::Column), "columns whose values the program gets"),
+        OptionSpec::new("needs_file", OptionKind::Bool, "false to run for FOLDERs as well").or(true),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    command: Vec<String>,
+    fields: serde_json::Map<String, Json>,
+    batch: u32,
+    timeout: f64,
+    columns: Option<Vec<String>>,
+    needs_file: bool,
+}
+
+struct Program {
+    command: Vec<String>,
+    fields: Vec<FieldSpec>,
+    batch: usize,
+    timeout: Duration,
+    columns: Vec<String>,
+    needs_file: bool,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let options: Options = parse_options("command", &options(), given)?;
+    if options.command.first().is_none_or(String::is_empty) {
+        return Err(Error::usage("option command of command has to name a program"));
+    }
+    if options.batch == 0 || !(options.timeout > 0.0 && options.timeout <= 86_400.0) {
+        return Err(Error::usage("options batch and timeout of command have to be above 0, and a timeout at most a day"));
+    }
+    let mut fields = Vec::new();
+    for (name, word) in &options.fields {
+        check_field_name(name).map_err(|fault| Error::usage(format!("column {name} of command {fault}")))?;
+        let dtype = word.as_str().and_then(type_of);
+        let dtype = dtype.ok_or_else(|| {
+            let known = "bool, int64, double, float, string, timestamp[us], list<double>, list<int64> or list<string>";
+            Error::usage(format!("column {name} of command has the unknown type {word}")).hint(format!("use {known}"))
+        })?;
+        fields.push(field(name, dtype, ""));
+    }
+    if fields.is_empty() {
+        return Err(Error::usage("option fields of command names no column"));
+    }
+    Ok(Made::Sample(Box::new(Program {
+        command: options.command,
+        fields,
+        batch: options.batch as usize,
+        timeout: Duration::from_secs_f64(options.timeout),
+        columns: options.columns.unwrap_or_default(),
+        needs_file: options.needs_file,
+    })))
+}
+
+fn type_of(word: &str) -> Option<DataType> {
+    Some(match word {
+        "bool" => DataType::Boolean,
+        "int64" => DataType::Int64,
+        "double" => DataType::Float64,
+        "float" => DataType::Float32,
+        "string" => DataType::Utf8,
+        "timestamp[us]" => time_type(),
+        "list<double>" => list_type(DataType::Float64),
+        "list<int64>" => list_type(DataType::Int64),
+        "list<string>" => list_type(DataType::Utf8),
+        _ => return None,
+    })
+}
+
+/// JSON to a value of the declared type; an error says what it is instead.
+fn value_of(json: &Json, dtype: &DataType) -> Result<Value, String> {
+    let wrong = || format!("{json} is no {}", crate::model::dtype_name(dtype));
+    Ok(match (json, dtype) {
+        (Json::Null, _) => Value::Null,
+        (Json::Bool(value), DataType::Boolean) => Value::Bool(*value),
+        (Json::Number(number), DataType::Int64) => Value::Int(number.as_i64().ok_or_else(wrong)?),
+        (Json::Number(number), DataType::Float64) => Value::Float(number.as_f64().ok_or_else(wrong)?),
+        (Json::Number(number), DataType::Float32) => Value::Float(f64::from(number.as_f64().ok_or_else(wrong)? as f32)),
+        (Json::String(text), DataType::Utf8) => Value::text(text),
+        (Json::String(text), DataType::Timestamp(..)) => Value::Int(super::parse_time(text).ok_or_else(wrong)?),
+        (Json::Number(number), DataType::Timestamp(..)) => Value::Int(number.as_i64().ok_or_else(wrong)?),
+        (Json::Array(items), DataType::List(item)) => {
+            let values = items.iter().map(|json| value_of(json, item.data_type())).collect::<Result<Vec<_>, _>>();
+            Value::List(values?.into())
+        }
+        _ => return Err(wrong()),
+    })
+}
+
+impl Program {
+    /// What the program is told of a sample.
+    fn question(&self, sample: &SampleView<'_>) -> Result<String> {
+        let mut line = json!({ "id": sample.id(), "path": sample.path().to_archive(), "size": sample.size_bytes() });
+        if self.needs_file {
+            line["file"] = json!(sample.asset()?.to_vsi());
+        }
+        if !self.columns.is_empty() {
+            let value = |name: &String| Ok((name.clone(), serde_json::to_value(sample.need(name)?.1).unwrap_or_default()));
+            line["values"] = Json::Object(self.columns.iter().map(value).collect::<Result<_>>()?);
+        }
+        Ok(line.to_string() + "\n")
+    }
+
+    /// Starts the program with `input` and gives what it printed. Standard error goes into the failure.
+    fn call(&self, input: String, ctx: &JobContext) -> Result<String> {
+        let name = self.command.first().map_or("", String::as_str);
+        let failed = |summary: String| Error::new(Kind::Io, summary);
+        let mut command = Command::new(name);
+        command.args(self.command.iter().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|error| failed(format!("the program {name} could not be started")).because(error))?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // A program that does not read its input is no error.
+                stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
+            });
+            let answer = scope.spawn(move || drained(stdout));
+            let said = scope.spawn(move || drained(stderr));
+            let ended = self.ended(&mut child, ctx);
+            if ended.is_err() {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            let answer = answer.join().unwrap_or_default();
+            let said = said.join().unwrap_or_default();
+            let said = said.trim();
+            let said: String = said.chars().skip(said.chars().count().saturating_sub(SAID_LIMIT)).collect();
+            let with_reason = |error: Error| if said.is_empty() { error } else { error.because(said.clone()) };
+            let status = ended.map_err(|error| if error.is_cancelled() { error } else { with_reason(error) })?;
+            if !status.success() {
+                return Err(with_reason(failed(format!("the program {name} ended with {status}"))));
+            }
+            Ok(answer)
+        })
+    }
+
+    fn ended(&self, child: &mut Child, ctx: &JobContext) -> Result<std::process::ExitStatus> {
+        let started = Instant::now();
+        loop {
+            ctx.check()?;
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if started.elapsed() > self.timeout => {
+                    let summary = format!("the program was still running after {:.0} s and was ended", self.timeout.as_secs_f64());
+                    return Err(Error::new(Kind::Io, summary).hint("allow more with the option timeout, or less with batch"));
+                }
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                Err(error) => return Err(Error::new(Kind::Io, "the program's end could not be waited for").because(error)),
+            }
+        }
+    }
+
+    /// The columns in one line of the answer.
+    fn read(&self, line: &Json) -> Result<Vec<Value>> {
+        if let Some(error) = line.get("error").filter(|error| !error.is_null()) {
+            return Err(Error::new(
+                Kind::Io,
+                format!("the program says {}", error.as_str().map_or(error.to_string(), str::to_owned)),
+            ));
+        }
+        let one = |field: &FieldSpec| {
+            let json = line.get(&field.name).unwrap_or(&Json::Null);
+            value_of(json, &field.dtype).map_err(|why| Error::format(format!("the program's answer for {}: {why}", field.name)))
+        };
+        self.fields.iter().map(one).collect()
+    }
+}
+
+fn drained(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        let _ = pipe.take(ANSWER_LIMIT).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl SampleExtension for Program {
+    fn schema(&self) -> Vec<FieldSpec> {
+        self.fields.clone()
+    }
+
+    fn needs_file(&self) -> bool {
+        self.needs_file
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
+        let mut results = BatchExtension::compute(self, &[sample], ctx)?;
+        results.pop().unwrap_or_else(|| Err(Error::format("the program gave no answer")))
+    }
+
+    fn batch(&self) -> Option<&dyn BatchExtension> {
+        Some(self)
+    }
+}
+
+impl BatchExtension for Program {
+    fn size(&self) -> usize {
+        self.batch
+    }
+
+    fn compute(&self, samples: &[&SampleView<'_>], ctx: &JobContext) -> Result<Vec<Result<Vec<Value>>>> {
+        let questions: Vec<Result<String>> = samples.iter().map(|sample| self.question(sample)).collect();
+        let input: String = questions.iter().filter_map(|question| question.as_deref().ok()).collect();
+        let answer = if input.is_empty() { String::new() } else { self.call(input, ctx)? };
+        let mut lines = Vec::new();
+        for line in answer.lines().filter(|line| !line.trim().is_empty()) {
+            let wrong = |error: serde_json::Error| {
+                let start: String = line.chars().take(80).collect();
+                Error::format(format!("the program's answer is not a line of JSON: {start}")).because(error)
+            };
+            lines.push(serde_json::from_str::<Json>(line).map_err(wrong)?);
+        }
+        // Answers may name their sample, in any order; without names they come in the order of the questions.
+        let path_of = |line: &Json| line.get("path").and_then(Json::as_str).map(str::to_owned);
+        let by_path: HashMap<String, usize> =
+            lines.iter().enumerate().filter_map(|(index, line)| Some((path_of(line)?, index))).collect();
+        let mut next = 0;
+        let mut results = Vec::with_capacity(samples.len());
+        for (sample, question) in samples.iter().zip(questions) {
+            if let Err(error) = question {
+                results.push(Err(error));
+                continue;
+            }
+            let index = if by_path.is_empty() { Some(next) } else { by_path.get(&sample.path().to_archive()).copied() };
+            next += 1;
+            let line = index.and_then(|index| lines.get(index));
+            results.push(
+                line.map_or_else(|| Err(Error::format("the program gave no answer for this sample")), |line| self.read(line)),
+            );
+        }
+        Ok(results)
+    }
+}

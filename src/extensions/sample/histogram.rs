@@ -1,0 +1,72 @@
+//! `histogram`: how many pixels of each band fall into bins that are the same for every sample, so that they can be summed.
+
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::{field, list_type};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+
+pub const ENTRY: Entry = Entry {
+    name: "histogram",
+    title: "Histogram",
+    summary: "Counts the pixels of each band in bins of equal width that are the same for every sample.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("low", OptionKind::Number, "where the first bin begins").required(),
+        OptionSpec::new("high", OptionKind::Number, "where the last bin ends; this value itself counts to it").required(),
+        OptionSpec::new("bins", OptionKind::Integer, "how many bins, 1 to 65536").or(64),
+        OptionSpec::new("bands", OptionKind::List(&OptionKind::Integer), "bands from 1; all of them when left out"),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Histogram {
+    low: f64,
+    high: f64,
+    bins: u32,
+    bands: Option<Vec<usize>>,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let histogram: Histogram = parse_options("histogram", &options(), given)?;
+    if !(1..=65536).contains(&histogram.bins) {
+        return Err(Error::usage("option bins of histogram has to be from 1 to 65536"));
+    }
+    if !(histogram.low.is_finite() && histogram.high.is_finite() && histogram.low < histogram.high) {
+        return Err(Error::usage("option high of histogram has to be larger than low"));
+    }
+    if histogram.bands.as_ref().is_some_and(|bands| bands.contains(&0)) {
+        return Err(Error::usage("option bands of histogram counts from 1"));
+    }
+    Ok(Made::Sample(Box::new(histogram)))
+}
+
+impl SampleExtension for Histogram {
+    fn schema(&self) -> Vec<FieldSpec> {
+        let edges = format!("{} equal bins from {} to {}, the upper end included", self.bins, self.low, self.high);
+        vec![field("histogram:counts", list_type(list_type(DataType::Int64)), &format!("Pixels of each band by value: {edges}"))]
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
+        let tally = sample.tally(ctx)?;
+        let positions: Vec<usize> = match &self.bands {
+            Some(bands) => bands.iter().map(|band| band - 1).collect(),
+            None => (0..tally.band_count()).collect(),
+        };
+        let one = |position: usize| {
+            let counts = tally.histogram(position, self.low, self.high, self.bins as usize, ctx)?;
+            Ok(Value::List(counts.into_iter().map(|count| Value::Int(count as i64)).collect()))
+        };
+        let bands = positions.into_iter().map(one).collect::<Result<Vec<Value>>>()?;
+        Ok(vec![Value::List(bands.into())])
+    }
+}

@@ -1,0 +1,257 @@
+//! `istac`: coordinate system, footprint, centroid and times of data without a regular grid. The footprint comes from a column
+//! (WKB) or, for a raster, from its four corners; the centroid is that of the footprint in its own system, as in the tools.
+
+use arrow::datatypes::DataType;
+use geo::{Centroid, CoordsIter};
+use serde_json::Value as Json;
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::times::{TimeOptions, Times, time_options};
+use super::{field, time_type, wkb_point};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+use crate::raster;
+
+pub const ENTRY: Entry = Entry {
+    name: "istac",
+    title: "ISTAC",
+    summary: "Adds coordinate system, footprint, centroid and times of data without a regular grid.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+fn options() -> Vec<OptionSpec> {
+    let mut options = vec![
+        OptionSpec::new(
+            "geometry_column",
+            OptionKind::Column,
+            "a column with the footprint as WKB; the raster's corners when left out",
+        ),
+        OptionSpec::new(
+            "crs",
+            OptionKind::Text,
+            "the footprint's coordinate system: EPSG:…, WKT or PROJ; needed with geometry_column",
+        ),
+    ];
+    options.extend(time_options());
+    options
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    geometry_column: Option<String>,
+    crs: Option<String>,
+    time_start: Option<Json>,
+    time_end: Option<Json>,
+    time_pattern: Option<String>,
+    time_column: Option<String>,
+    time_end_column: Option<String>,
+}
+
+struct Istac {
+    column: Option<String>,
+    crs: Option<String>,
+    times: Times,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let Options { geometry_column: column, crs, time_start, time_end, time_pattern, time_column, time_end_column } =
+        parse_options("istac", &options(), given)?;
+    match &crs {
+        Some(crs) => drop(raster::to_lonlat_from(crs, &[])?),
+        None if column.is_some() => return Err(Error::usage("istac needs the option crs with geometry_column")),
+        None => {}
+    }
+    let times = Times::new("istac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
+    Ok(Made::Sample(Box::new(Istac { column, crs, times })))
+}
+
+impl Istac {
+    /// Coordinate system and footprint.
+    fn footprint(&self, sample: &SampleView<'_>) -> Result<(String, Vec<u8>)> {
+        if let Some(column) = &self.column {
+            let (_, value) = sample.need(column)?;
+            let Value::Bytes(bytes) = value else {
+                return Err(Error::usage(format!("column {column} holds no WKB here")));
+            };
+            return Ok((self.crs.clone().unwrap_or_default(), bytes.to_vec()));
+        }
+        let info = sample.raster()?;
+        let found = info.crs_code.as_ref().or(info.crs_wkt.as_ref()).or(self.crs.as_ref());
+        let crs = found.ok_or_else(|| {
+            Error::format("the file names no coordinate system").hint("give it with the option crs, and the footprint as a column")
+        })?;
+        let t = info.geotransform.ok_or_else(|| {
+            Error::format("the file has no corners").hint("give the footprint with the options geometry_column and crs")
+        })?;
+        let (width, height) = (info.width as f64, info.height as f64);
+        let corner = |(x, y): (f64, f64)| [t[0] + x * t[1] + y * t[2], t[3] + x * t[4] + y * t[5]];
+        Ok((crs.clone(), polygon(&[(0.0, 0.0), (width, 0.0), (width, height), (0.0, height), (0.0, 0.0)].map(corner))))
+    }
+}
+
+/// Little-endian WKB of a polygon with one ring.
+fn polygon(ring: &[[f64; 2]]) -> Vec<u8> {
+    let mut bytes = vec![1];
+    bytes.extend(3u32.to_le_bytes());
+    bytes.extend(1u32.to_le_bytes());
+    bytes.extend((ring.len() as u32).to_le_bytes());
+    for number in ring.iter().flatten() {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes
+}
+
+fn centroid(bytes: &[u8]) -> Result<[f64; 2]> {
+    let wrong = |why: &str| Error::format(format!("the footprint can't be read as WKB: {why}"));
+    let shape = Wkb { bytes, at: 0 }.geometry(0).ok_or_else(|| wrong("it is cut, or of an unknown kind"))?;
+    if shape.coords_iter().any(|place| !(place.x.is_finite() && place.y.is_finite())) {
+        return Err(wrong("it has coordinates that are no numbers"));
+    }
+    let middle = shape.centroid().ok_or_else(|| wrong("it is empty"))?;
+    Ok([middle.x(), middle.y()])
+}
+
+/// Collections in collections are followed so far.
+const DEPTH: usize = 8;
+
+/// Reads WKB of either byte order, plain, ISO or extended; Z and M are passed over.
+struct Wkb<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Wkb<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(N)?)?.try_into().ok()?;
+        self.at += N;
+        Some(taken)
+    }
+
+    fn number(&mut self, little: bool) -> Option<u32> {
+        self.take().map(|bytes| if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    }
+
+    /// A count of things of at least `least` bytes each: more than are left can't be.
+    fn count(&mut self, little: bool, least: usize) -> Option<usize> {
+        let count = self.number(little)? as usize;
+        (count.checked_mul(least)? <= self.bytes.len() - self.at).then_some(count)
+    }
+
+    fn coord(&mut self, little: bool, dimensions: usize) -> Option<geo::Coord> {
+        let mut pair = [0.0; 2];
+        for index in 0..dimensions {
+            let value = self.take().map(|bytes| if little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) })?;
+            if let Some(place) = pair.get_mut(index) {
+                *place = value;
+            }
+        }
+        Some(geo::Coord { x: pair[0], y: pair[1] })
+    }
+
+    fn line(&mut self, little: bool, dimensions: usize) -> Option<geo::LineString> {
+        let count = self.count(little, dimensions * 8)?;
+        (0..count).map(|_| self.coord(little, dimensions)).collect::<Option<Vec<_>>>().map(geo::LineString::new)
+    }
+
+    fn geometry(&mut self, depth: usize) -> Option<geo::Geometry> {
+        let little = match self.take()? {
+            [0] => false,
+            [1] => true,
+            _ => return None,
+        };
+        let code = self.number(little)?;
+        let extended = [code & 0x8000_0000 != 0, code & 0x4000_0000 != 0];
+        if code & 0x2000_0000 != 0 {
+            self.number(little)?;
+        }
+        let code = code & 0x0FFF_FFFF;
+        let iso = match code / 1000 {
+            0 => 0,
+            1 | 2 => 1,
+            3 => 2,
+            _ => return None,
+        };
+        let dimensions = 2 + iso.max(extended.into_iter().filter(|flag| *flag).count());
+        Some(match code % 1000 {
+            1 => geo::Point(self.coord(little, dimensions)?).into(),
+            2 => self.line(little, dimensions)?.into(),
+            3 => {
+                let count = self.count(little, 4)?;
+                let mut rings = (0..count).map(|_| self.line(little, dimensions)).collect::<Option<Vec<_>>>()?.into_iter();
+                let outer = rings.next().unwrap_or_else(|| geo::LineString::new(Vec::new()));
+                geo::Polygon::new(outer, rings.collect()).into()
+            }
+            4..=7 if depth < DEPTH => {
+                let count = self.count(little, 5)?;
+                let parts = (0..count).map(|_| self.geometry(depth + 1)).collect::<Option<Vec<_>>>()?;
+                geo::Geometry::GeometryCollection(geo::GeometryCollection::from(parts))
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl SampleExtension for Istac {
+    fn schema(&self) -> Vec<FieldSpec> {
+        vec![
+            field("istac:crs", DataType::Utf8, "Coordinate reference system (WKT2, EPSG, or PROJ)"),
+            field("istac:geometry", DataType::Binary, "Spatial footprint in source CRS (WKB)"),
+            field("istac:time_start", time_type(), "Start timestamp (μs since Unix epoch, UTC)"),
+            field("istac:time_end", time_type(), "End timestamp (μs since Unix epoch, UTC)"),
+            field("istac:time_middle", time_type(), "Middle timestamp (μs since Unix epoch, UTC)"),
+            field("istac:centroid", DataType::Binary, "Center point in EPSG:4326 (WKB)"),
+        ]
+    }
+
+    fn needs_file(&self) -> bool {
+        self.column.is_none()
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
+        let (crs, geometry) = self.footprint(sample)?;
+        let middle = centroid(&geometry)?;
+        let place = raster::to_lonlat_from(&crs, &[middle])?.first().copied().flatten();
+        let place = place.ok_or_else(|| Error::format(format!("the footprint's middle has no place on Earth in {crs}")))?;
+        let [start, end, between] = self.times.of(sample)?.map(|time| time.map_or(Value::Null, Value::Int));
+        Ok(vec![Value::text(crs), Value::Bytes(geometry.into()), start, end, between, wkb_point(place)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_footprint() {
+        let ring = [[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [0.0, 2.0], [0.0, 0.0]];
+        let square = polygon(&ring);
+        assert_eq!(centroid(&square).expect("reads"), [2.0, 1.0]);
+        let mut two = vec![1, 6, 0, 0, 0, 2, 0, 0, 0];
+        two.extend(&square);
+        two.extend(polygon(&ring.map(|[x, y]| [x + 10.0, y])));
+        assert_eq!(centroid(&two).expect("reads"), [7.0, 1.0]);
+        // A point with Z in the other byte order.
+        let mut point = vec![0];
+        point.extend(1001u32.to_be_bytes());
+        [3.0f64, 5.0, 9.0].iter().for_each(|number| point.extend(number.to_be_bytes()));
+        assert_eq!(centroid(&point).expect("reads"), [3.0, 5.0]);
+    }
+
+    #[test]
+    fn damaged_footprints_are_errors() {
+        let square = polygon(&[[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [0.0, 0.0]]);
+        for length in 0..square.len() {
+            assert!(centroid(&square[..length]).is_err(), "{length} bytes");
+        }
+        let mut huge = square.clone();
+        huge[9..13].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(centroid(&huge).is_err());
+        let nested: Vec<u8> = (0..1000).flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0]).collect();
+        assert!(centroid(&nested).is_err());
+        assert!(centroid(&polygon(&[[f64::NAN, 0.0]; 4])).is_err());
+    }
+}

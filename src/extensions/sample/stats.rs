@@ -1,0 +1,155 @@
+//! `stats`: what describes the values of each band. As `geotiff:stats` in the order of the Python tools, but exact; or as the
+//! four fields of version 0.2.0.
+
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::{field, list_type, number};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+
+pub const ENTRY: Entry = Entry {
+    name: "stats",
+    title: "Statistics",
+    summary: "Adds exact statistics of each band: minimum, maximum, mean, deviation and percentiles, or the share of each class.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+/// In the order of `geotiff:stats`.
+const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 95.0];
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("categorical", OptionKind::Bool, "the share of each class instead of minimum, maximum, …").or(false),
+        OptionSpec::new("class_values", OptionKind::List(&OptionKind::Integer), "the classes, in the order of the shares"),
+        OptionSpec::new(
+            "fields",
+            OptionKind::Choice(&["geotiff:stats", "stats"]),
+            "one column geotiff:stats, or stats:mean, stats:min, stats:max and stats:std as in version 0.2.0",
+        )
+        .or("geotiff:stats"),
+        OptionSpec::new(
+            "scaling",
+            OptionKind::Choice(&["columns", "bands", "none"]),
+            "physical values by the columns scaling:scale_factor and scaling:scale_offset, by the raster's header, or stored values",
+        )
+        .or("columns"),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stats {
+    categorical: bool,
+    class_values: Option<Vec<i64>>,
+    fields: String,
+    scaling: String,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let stats: Stats = parse_options("stats", &options(), given)?;
+    let classes = stats.class_values.as_deref().unwrap_or_default();
+    if stats.categorical && classes.is_empty() {
+        return Err(Error::usage("stats needs the option class_values for shares of classes"));
+    }
+    if stats.categorical && stats.fields == "stats" {
+        return Err(Error::usage("shares of classes have no fields in version 0.2.0").hint("leave the option fields out"));
+    }
+    Ok(Made::Sample(Box::new(stats)))
+}
+
+/// As a `float` column holds it, so that the draft shows what a reader will.
+fn single(value: f64) -> Value {
+    Value::Float(f64::from(value as f32))
+}
+
+impl Stats {
+    /// Factor and offset of the band at `position`.
+    fn scale(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
+        let of_column = |name: &str, default: f64| match sample.value(name) {
+            Value::List(values) => values.get(position).or(values.first()).and_then(number).unwrap_or(default),
+            value => number(&value).unwrap_or(default),
+        };
+        Ok(match self.scaling.as_str() {
+            "columns" => (of_column("scaling:scale_factor", 1.0), of_column("scaling:scale_offset", 0.0)),
+            "bands" => {
+                let info = sample.raster()?;
+                let band = info.bands.get(position);
+                (band.and_then(|band| band.scale).unwrap_or(1.0), band.and_then(|band| band.offset).unwrap_or(0.0))
+            }
+            _ => (1.0, 0.0),
+        })
+    }
+
+    /// Minimum, maximum, mean, deviation, valid percent, percentiles; `None` without data.
+    fn continuous(&self, sample: &SampleView<'_>, position: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
+        let (factor, offset) = self.scale(sample, position)?;
+        // A negative factor turns the order round.
+        let turned = factor < 0.0;
+        let percents = PERCENTS.map(|percent| if turned { 100.0 - percent } else { percent });
+        let Some(summary) = sample.tally(ctx)?.summary(position, &percents, ctx)? else { return Ok(None) };
+        let (low, high) = if turned { (summary.max, summary.min) } else { (summary.min, summary.max) };
+        let scaled = |value: f64| value * factor + offset;
+        let mut all = vec![scaled(low), scaled(high), scaled(summary.mean), summary.std * factor.abs(), summary.valid_percent];
+        all.extend(summary.percentiles.into_iter().map(scaled));
+        Ok(Some(all))
+    }
+
+    /// The share of each class among all pixels that are of one of the classes.
+    fn shares(&self, sample: &SampleView<'_>, position: usize, ctx: &JobContext) -> Result<Vec<f64>> {
+        let counts = sample.tally(ctx)?.classes(position, self.class_values.as_deref().unwrap_or_default(), ctx)?;
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            return Err(
+                Error::invalid(format!("band {} holds none of the classes", position + 1)).hint("check the option class_values")
+            );
+        }
+        Ok(counts.into_iter().map(|count| count as f64 / total as f64).collect())
+    }
+}
+
+impl SampleExtension for Stats {
+    fn schema(&self) -> Vec<FieldSpec> {
+        if self.fields == "stats" {
+            let dtype = || list_type(DataType::Float32);
+            return vec![
+                field("stats:mean", dtype(), "Mean of each band"),
+                field("stats:min", dtype(), "Minimum of each band"),
+                field("stats:max", dtype(), "Maximum of each band"),
+                field("stats:std", dtype(), "Standard deviation of each band"),
+            ];
+        }
+        let description = "Per-band statistics (List[List[Float32]]): categorical mode returns class probabilities, continuous mode \
+                           returns [min, max, mean, std, valid%, p25, p50, p75, p95]";
+        vec![field("geotiff:stats", list_type(list_type(DataType::Float32)), description)]
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
+        let bands = sample.tally(ctx)?.band_count();
+        let mut rows = Vec::with_capacity(bands);
+        for position in 0..bands {
+            rows.push(match self.categorical {
+                true => Some(self.shares(sample, position, ctx)?),
+                false => self.continuous(sample, position, ctx)?,
+            });
+        }
+        if self.fields == "stats" {
+            let column = |at: usize| {
+                let value =
+                    |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(at)).map_or(Value::Null, |value| single(*value));
+                Value::List(rows.iter().map(value).collect())
+            };
+            return Ok([2, 0, 1, 3].map(column).into());
+        }
+        // Without any data the tools give null; a band without data among others is null in the list.
+        if rows.iter().all(Option::is_none) {
+            return Ok(vec![Value::Null]);
+        }
+        let row = |row: Option<Vec<f64>>| row.map_or(Value::Null, |row| Value::List(row.into_iter().map(single).collect()));
+        Ok(vec![Value::List(rows.into_iter().map(row).collect())])
+    }
+}

@@ -1,0 +1,280 @@
+//! Every pixel of some bands, window by window: whole blocks, all bands of one type in one call, so that no block is decoded
+//! twice and memory stays bounded. What the pixels are for is the caller's.
+
+use std::ffi::{c_int, c_void};
+
+use gdal::raster::GdalType;
+
+use super::pool::Opened;
+use super::{BandInfo, Window, messages};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// One read of a window of all bands.
+const CHUNK_BYTES: u64 = 32 << 20;
+
+/// The type that a band is read as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stored {
+    U8,
+    U16,
+    I16,
+    F32,
+    F64,
+}
+
+impl Stored {
+    pub(super) fn of(band: &BandInfo) -> Self {
+        match band.dtype.as_str() {
+            "Byte" | "UInt8" => Stored::U8,
+            "UInt16" => Stored::U16,
+            "Int16" | "Int8" => Stored::I16,
+            "Float32" | "Float16" => Stored::F32,
+            _ => Stored::F64,
+        }
+    }
+
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Stored::U8 => 1,
+            Stored::U16 | Stored::I16 => 2,
+            Stored::F32 => 4,
+            Stored::F64 => 8,
+        }
+    }
+
+    /// Bytes to keep of each pixel.
+    pub(super) fn kept_bytes(self) -> u64 {
+        if matches!(self, Stored::F32 | Stored::F64) { self.bytes() } else { 0 }
+    }
+}
+
+/// Pixels of one band in one window.
+pub(super) struct Chunk<'a> {
+    pub values: Values<'a>,
+    /// 0 where there is no data.
+    pub mask: Option<&'a [u8]>,
+    nodata: Option<f64>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Values<'a> {
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    I16(&'a [i16]),
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+}
+
+impl Chunk<'_> {
+    /// Calls `with` for each finite value that is data.
+    pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
+        // The header says -3.4e38 with more digits than a float has.
+        let nodata = match self.values {
+            Values::F32(_) => self.nodata.map(|nodata| f64::from(nodata as f32)),
+            _ => self.nodata,
+        };
+        let mut one = |position: usize, value: f64| {
+            let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
+            if value.is_finite() && nodata != Some(value) && !masked {
+                with(value);
+            }
+        };
+        match self.values {
+            Values::U8(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            Values::U16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            Values::I16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            Values::F32(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            Values::F64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, *value)),
+        }
+    }
+}
+
+/// Reads the bands at `positions` window by window, all bands of one type in one call, and hands every piece to `with`.
+pub(super) fn scan(
+    opened: &Opened,
+    asset: &AssetPath,
+    positions: &[usize],
+    ctx: &JobContext,
+    with: &mut dyn FnMut(usize, &Chunk),
+) -> Result<()> {
+    let mut left: Vec<usize> = positions.to_vec();
+    while let Some(first) = left.first().and_then(|&position| opened.info.bands.get(position)) {
+        let stored = Stored::of(first);
+        let is_like = |position: &usize| opened.info.bands.get(*position).is_some_and(|band| Stored::of(band) == stored);
+        let (group, rest): (Vec<usize>, Vec<usize>) = left.iter().copied().partition(is_like);
+        left = rest;
+        let job = Scan { opened, asset, group, ctx };
+        match stored {
+            Stored::U8 => job.run::<u8>(|values| Values::U8(values), with)?,
+            Stored::U16 => job.run::<u16>(|values| Values::U16(values), with)?,
+            Stored::I16 => job.run::<i16>(|values| Values::I16(values), with)?,
+            Stored::F32 => job.run::<f32>(|values| Values::F32(values), with)?,
+            Stored::F64 => job.run::<f64>(|values| Values::F64(values), with)?,
+        }
+    }
+    Ok(())
+}
+
+struct Scan<'a> {
+    opened: &'a Opened,
+    asset: &'a AssetPath,
+    group: Vec<usize>,
+    ctx: &'a JobContext,
+}
+
+/// How one band tells missing data.
+enum Missing {
+    Never,
+    Value(f64),
+    Mask,
+}
+
+impl Scan<'_> {
+    fn run<T: GdalType + Copy + Default>(
+        &self,
+        wrap: impl Fn(&[T]) -> Values<'_>,
+        with: &mut dyn FnMut(usize, &Chunk),
+    ) -> Result<()> {
+        let info = &self.opened.info;
+        let bands: Vec<c_int> = self.group.iter().map(|&position| position as c_int + 1).collect();
+        let missing = self.group.iter().map(|&position| self.missing(position)).collect::<Result<Vec<_>>>()?;
+        let block = self.group.first().and_then(|&position| info.bands.get(position)).map_or((1, 1), |band| band.block);
+        let (mut buffer, mut mask) = (Vec::<T>::new(), Vec::<u8>::new());
+        for window in windows(info.width, info.height, block, bands.len() as u64 * size_of::<T>() as u64) {
+            self.ctx.check()?;
+            let count = window.width * window.height;
+            buffer.resize(count * bands.len(), T::default());
+            self.read(window, &bands, &mut buffer)?;
+            for ((&position, missing), values) in self.group.iter().zip(&missing).zip(buffer.chunks_exact(count)) {
+                let mut chunk = Chunk { values: wrap(values), mask: None, nodata: None };
+                match missing {
+                    Missing::Never => {}
+                    Missing::Value(value) => chunk.nodata = Some(*value),
+                    Missing::Mask => {
+                        mask.resize(count, 0);
+                        self.read_mask(window, position, &mut mask)?;
+                        chunk.mask = Some(&mask);
+                    }
+                }
+                with(position, &chunk);
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self, position: usize) -> Result<Missing> {
+        let band = self.opened.dataset.rasterband(position + 1).and_then(|band| band.mask_flags());
+        let flags = band.map_err(|error| Error::format("the mask could not be read").because(error).at(self.asset))?;
+        let nodata = self.opened.info.bands.get(position).and_then(|band| band.nodata);
+        Ok(match nodata {
+            _ if flags.is_all_valid() => Missing::Never,
+            Some(value) if flags.is_nodata() && !flags.is_per_dataset() => Missing::Value(value),
+            _ => Missing::Mask,
+        })
+    }
+
+    /// One band after the other in the buffer.
+    fn read<T: GdalType>(&self, window: Window, bands: &[c_int], buffer: &mut [T]) -> Result<()> {
+        let (status, said) = messages::listen(|| {
+            // Safety: the buffer has room for every band's window of this type; the numbers lie inside the raster, whose size
+            // fits an int.
+            unsafe {
+                gdal_sys::GDALDatasetRasterIOEx(
+                    self.opened.dataset.c_dataset(),
+                    gdal_sys::GDALRWFlag::GF_Read,
+                    window.x as c_int,
+                    window.y as c_int,
+                    window.width as c_int,
+                    window.height as c_int,
+                    buffer.as_mut_ptr().cast::<c_void>(),
+                    window.width as c_int,
+                    window.height as c_int,
+                    T::gdal_ordinal(),
+                    bands.len() as c_int,
+                    bands.as_ptr(),
+                    0,
+                    0,
+                    0,
+                    std::ptr::null_mut(),
+                )
+            }
+        });
+        self.told(status, &said)
+    }
+
+    fn read_mask(&self, window: Window, position: usize, buffer: &mut [u8]) -> Result<()> {
+        let (status, said) = messages::listen(|| {
+            let band = self.opened.dataset.rasterband(position + 1)?;
+            let mask = band.open_mask_band()?;
+            // Safety: the buffer has room for the window; the numbers lie inside the raster.
+            let status = unsafe {
+                gdal_sys::GDALRasterIO(
+                    mask.c_rasterband(),
+                    gdal_sys::GDALRWFlag::GF_Read,
+                    window.x as c_int,
+                    window.y as c_int,
+                    window.width as c_int,
+                    window.height as c_int,
+                    buffer.as_mut_ptr().cast::<c_void>(),
+                    window.width as c_int,
+                    window.height as c_int,
+                    gdal_sys::GDALDataType::GDT_Byte,
+                    0,
+                    0,
+                )
+            };
+            Ok::<_, gdal::errors::GdalError>(status)
+        });
+        self.told(status.unwrap_or(gdal_sys::CPLErr::CE_Failure), &said)
+    }
+
+    fn told(&self, status: gdal_sys::CPLErr::Type, said: &[messages::Message]) -> Result<()> {
+        if status == gdal_sys::CPLErr::CE_None {
+            return Ok(());
+        }
+        let error = Error::format("the pixels could not be read").at(self.asset);
+        Err(messages::because(error, said, None).hint("the file may be damaged: check it with `taco-studio validate --deep`"))
+    }
+}
+
+/// Windows that cover the raster, made of whole blocks, so that none is decoded twice.
+fn windows(width: usize, height: usize, block: (usize, usize), pixel_bytes: u64) -> Vec<Window> {
+    let (block_width, block_height) = (block.0.clamp(1, width.max(1)), block.1.clamp(1, height.max(1)));
+    let most = (CHUNK_BYTES / pixel_bytes.max(1)).max(1) as usize;
+    let columns = match most / block_height {
+        fitting if fitting >= width => width,
+        fitting => (fitting / block_width).max(1) * block_width,
+    };
+    let rows = (most / columns.max(1) / block_height).max(1) * block_height;
+    let mut windows = Vec::new();
+    for y in (0..height).step_by(rows) {
+        for x in (0..width).step_by(columns.max(1)) {
+            windows.push(Window { x, y, width: columns.min(width - x), height: rows.min(height - y) });
+        }
+    }
+    windows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_whole_blocks_and_cover_everything_once() {
+        for (width, height, block, bytes) in [
+            (512, 512, (256, 256), 26),
+            (20_000, 30_000, (512, 512), 26),
+            (7, 5, (7, 1), 8),
+            (300_000, 3, (300_000, 1), 800),
+            (1000, 1000, (1000, 1000), 9),
+        ] {
+            let windows = windows(width, height, block, bytes);
+            assert_eq!(windows.iter().map(|w| w.width * w.height).sum::<usize>(), width * height);
+            assert!(windows.iter().all(|w| w.x % block.0 == 0 && w.y % block.1 == 0 && w.width > 0 && w.height > 0));
+            let largest = windows.iter().map(|w| w.width * w.height).max().unwrap_or(0) as u64 * bytes;
+            assert!(largest <= CHUNK_BYTES.max((block.0 * block.1) as u64 * bytes), "{width} × {height}: {largest}");
+        }
+    }
+}
