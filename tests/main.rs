@@ -8,6 +8,7 @@ mod golden;
 mod gui;
 mod interop;
 mod mutants;
+mod padding;
 mod queries;
 mod repair;
 mod replays;

@@ -10,13 +10,14 @@ use serde_json::json;
 use super::output::print;
 use super::verbs::studio;
 use crate::container;
-use crate::draft::Draft;
+use crate::draft::{Draft, Edit, Structure};
 use crate::error::{Error, Result};
 use crate::extensions::{self, ExtensionCall};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Dataset, FieldSpec, Payload, Sample, Skeleton, Tortilla, Value};
+use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Skeleton, Tortilla, Value};
 use crate::raster;
 use crate::studio::{Command, RowRef, import_folder};
+use crate::validate::LiveCheck;
 
 /// Time to the first row of the table, and of the Parquet read alone.
 pub fn open(path: &Path) -> Result<u8> {
@@ -102,14 +103,46 @@ pub fn draft(samples: u32) -> Result<u8> {
     let held = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
     let tree = Skeleton::of(draft.dataset());
     let with_tree = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let (structure, live) = edit_times(draft.dataset())?;
     let out = json!({
         "samples": tree.total(),
+        "structure_first_seconds": structure.0,
+        "structure_edit_seconds": structure.1,
+        "findings_first_seconds": live.0,
+        "findings_edit_seconds": live.1,
         "draft_bytes": held,
         "draft_and_tree_bytes": with_tree,
         "made_seconds": made.as_secs_f64(),
     });
     print(&out.to_string());
     Ok(0)
+}
+
+/// Seconds of the structure lens and of the findings: the first time, and the longest of twenty edits of one root each.
+fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
+    let ctx = JobContext::default();
+    let mut dataset = dataset.clone();
+    let (mut structure, mut live) = (Structure::default(), LiveCheck::default());
+    let timed = |start: Instant| start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    structure.update(&dataset);
+    let structure_first = timed(start);
+    let start = Instant::now();
+    live.check(&dataset, &ctx)?;
+    let live_first = timed(start);
+    let (mut structure_edit, mut live_edit) = (0f64, 0f64);
+    let roots = dataset.root.samples.len() as u32;
+    for step in 0..20.min(roots) {
+        let edit = Edit::Remove { parent: NodePath(vec![step * (roots / 20.min(roots))]), at: step % 10, count: 1 };
+        edit.apply(&mut dataset)?;
+        let start = Instant::now();
+        structure.update(&dataset);
+        structure_edit = structure_edit.max(timed(start));
+        let start = Instant::now();
+        live.check(&dataset, &ctx)?;
+        live_edit = live_edit.max(timed(start));
+    }
+    Ok(((structure_first, structure_edit), (live_first, live_edit)))
 }
 
 /// Bytes in memory now, where the system tells.
