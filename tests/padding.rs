@@ -11,7 +11,7 @@ fn create_pads_what_is_missing_and_the_official_reader_opens_it() {
     for scene in 0..5 {
         for (name, skip) in [("before.txt", 9), ("label.txt", 2), ("s2/t0.txt", 3), ("s2/t1.txt", 1)] {
             if scene != skip && !(scene == 3 && name.starts_with("s2")) {
-                workspace.write(&format!("scenes/scene_{scene}/{name}"), &format!("{scene} {name}"));
+                workspace.write(&format!("scenes/scene_{scene}/{name}"), format!("{scene} {name}"));
             }
         }
     }
@@ -19,7 +19,7 @@ fn create_pads_what_is_missing_and_the_official_reader_opens_it() {
         "id": "padded", "description": "Padded.", "dataset_version": "1.0.0", "licenses": ["CC-BY-4.0"],
         "providers": [{ "name": "N", "role": "producer" }], "tasks": ["classification"], "keywords": ["padding"]
     });
-    workspace.write("collection.json", &collection.to_string());
+    workspace.write("collection.json", collection.to_string());
     let create = |out: &str, more: &[&str]| {
         let fixed = ["create", "scenes", "-o", out, "--collection", "collection.json"];
         workspace.studio(fixed.iter().chain(more))

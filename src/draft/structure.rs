@@ -99,7 +99,8 @@ pub struct Structure {
     pattern_shape: Option<ShapeId>,
     model: usize,
     pattern: Vec<PatternNode>,
-    rows: HashMap<ShapeId, Arc<Row>>,
+    /// By the number of the shape; none for shapes that no root has had since the pattern was chosen.
+    rows: Vec<Option<Row>>,
 }
 
 impl Structure {
@@ -152,9 +153,12 @@ impl Structure {
         }
         for index in 0..self.shapes.roots().len() {
             let shape = self.shapes.roots()[index].shape;
-            if !self.rows.contains_key(&shape) {
+            if self.rows.len() <= shape as usize {
+                self.rows.resize_with(shape as usize + 1, || None);
+            }
+            if self.rows[shape as usize].is_none() {
                 let row = self.compare_root(shape);
-                self.rows.insert(shape, row.into());
+                self.rows[shape as usize] = Some(row);
             }
         }
     }
@@ -275,7 +279,7 @@ impl Structure {
     pub fn position_counts(&self) -> Vec<Counts> {
         let mut counts = vec![Counts::default(); self.pattern.len()];
         for (shape, roots) in self.by_shape() {
-            let Some(row) = self.rows.get(&shape) else { continue };
+            let Some(row) = self.row_of(shape) else { continue };
             for (count, &state) in counts.iter_mut().zip(row.states.iter()) {
                 count.add(state, roots);
             }
@@ -287,7 +291,7 @@ impl Structure {
     pub fn root_counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (shape, roots) in self.by_shape() {
-            if let Some(row) = self.rows.get(&shape) {
+            if let Some(row) = self.row_of(shape) {
                 counts.add(row.with_extra(), roots);
             }
         }
@@ -341,7 +345,11 @@ impl Structure {
     }
 
     fn row(&self, root: usize) -> Option<&Row> {
-        self.rows.get(&self.shapes.roots().get(root)?.shape).map(AsRef::as_ref)
+        self.row_of(self.shapes.roots().get(root)?.shape)
+    }
+
+    fn row_of(&self, shape: ShapeId) -> Option<&Row> {
+        self.rows.get(shape as usize)?.as_ref()
     }
 
     fn by_shape(&self) -> HashMap<ShapeId, u64> {

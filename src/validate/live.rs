@@ -24,7 +24,12 @@ pub struct LiveCheck {
     found: Vec<Option<Arc<[Finding]>>>,
     /// The roots that `found` was computed against.
     against: Option<Against>,
-    conforming: HashMap<ShapeId, bool>,
+    /// Whether a shape conforms to the model, by its number.
+    conforming: Vec<Option<bool>>,
+    /// Whether schemas are those of the levels, by their number.
+    uniform: Vec<Option<bool>>,
+    /// Roots whose own id breaks the id rules.
+    bad_ids: Vec<bool>,
 }
 
 #[derive(PartialEq)]
@@ -49,6 +54,7 @@ impl LiveCheck {
             if self.against.as_ref() != Some(&against) {
                 self.found.iter_mut().for_each(|found| *found = None);
                 self.conforming.clear();
+                self.uniform.clear();
                 self.against = Some(against);
             }
             self.check_below(dataset, first, &mut report, ctx)?;
@@ -66,6 +72,7 @@ impl LiveCheck {
         if changes.afresh {
             *self = Self { shapes: std::mem::take(&mut self.shapes), ..Self::default() };
             self.found = vec![None; dataset.root.samples.len()];
+            self.bad_ids = dataset.root.samples.iter().map(bad_id).collect();
             dataset.root.samples.iter().for_each(|sample| self.count(&sample.id, 1));
             return;
         }
@@ -75,10 +82,12 @@ impl LiveCheck {
                 self.count(&old.samples[index].id, -1);
                 self.count(&dataset.root.samples[index].id, 1);
                 self.found[index] = None;
+                self.bad_ids[index] = bad_id(&dataset.root.samples[index]);
             }
         } else {
             old.samples[changes.before.clone()].iter().for_each(|sample| self.count(&sample.id, -1));
             dataset.root.samples[changes.after.clone()].iter().for_each(|sample| self.count(&sample.id, 1));
+            self.bad_ids.splice(changes.before.clone(), dataset.root.samples[changes.after.clone()].iter().map(bad_id));
             self.found.splice(changes.before, std::iter::repeat_n(None, changes.after.len()));
         }
     }
@@ -101,7 +110,12 @@ impl LiveCheck {
     /// The first root with FOLDERs at each level, and the schema of its first tortilla there: what the level is held against.
     fn reference_schemas(&self) -> Vec<(usize, u32)> {
         let mut levels: Vec<(usize, u32)> = Vec::new();
+        let mut last = None;
         for (index, root) in self.shapes.roots().iter().enumerate() {
+            // Roots mostly have the schemas of the one before.
+            if last.replace(root.fields) == Some(root.fields) {
+                continue;
+            }
             for &(level, schema) in self.shapes.shapes().fields(root.fields) {
                 let place = level as usize - 1;
                 if place == levels.len() {
@@ -166,12 +180,13 @@ impl LiveCheck {
             }
             let sample = &dataset.root.samples[index];
             let conforms = || shapes.is_folder(root.shape) != folder || shapes.conforms(against.model, root.shape);
-            let conforms = *self.conforming.entry(root.shape).or_insert_with(conforms);
+            let conforms = remembered(&mut self.conforming, root.shape, conforms);
             let same_fields = || {
                 let fields = shapes.fields(root.fields);
                 fields.iter().all(|&(level, schema)| against.schemas.get(level as usize - 1).is_some_and(|known| known.1 == schema))
             };
-            if !conforms || shapes.is_faulty(root.shape) || !same_fields() || check_sample_id(&sample.id).is_err() {
+            let same_fields = remembered(&mut self.uniform, root.fields, same_fields);
+            if !conforms || !same_fields || self.bad_ids[index] || shapes.is_faulty(root.shape) {
                 if looked_at == FINDINGS_KEPT {
                     left += 1;
                 } else {
@@ -193,6 +208,18 @@ impl LiveCheck {
         }
         Ok(())
     }
+}
+
+fn bad_id(sample: &Sample) -> bool {
+    check_sample_id(&sample.id).is_err()
+}
+
+fn remembered(known: &mut Vec<Option<bool>>, number: u32, find: impl FnOnce() -> bool) -> bool {
+    let place = number as usize;
+    if place >= known.len() {
+        known.resize(place + 1, None);
+    }
+    *known[place].get_or_insert_with(find)
 }
 
 fn at_root(sample: &Sample, row: usize) -> Location {
