@@ -151,6 +151,8 @@ pub enum Verb {
     Export(super::export::ExportArguments),
     /// Lists the columns of a level: type, description, nulls, smallest and largest value.
     Fields(super::fields::FieldsArguments),
+    /// Pools the statistics of many samples: mean, standard deviation, min and max of each band.
+    Stats(super::StatsArguments),
     /// Runs a file of commands and checks what it expects.
     Replay {
         /// A JSON list of commands.

@@ -13,12 +13,14 @@ mod query;
 mod read;
 mod repair;
 mod rules;
+mod stats;
 mod tacocat;
 mod validate;
 mod verbs;
 
 pub use arguments::{Arguments, Verb};
 pub use output::Terminal;
+pub use stats::StatsArguments;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -74,6 +76,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Query(arguments) => query::query(arguments, terminal),
         Verb::Export(arguments) => export::export(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
+        Verb::Stats(arguments) => stats::stats(arguments, terminal),
         Verb::Replay { file } => verbs::replay(&file, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Drivers { json } => verbs::drivers(json),

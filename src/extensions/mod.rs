@@ -12,10 +12,14 @@
 //! - Calls run in order; a later call sees the columns that an earlier one of the same run has made ([`SampleView::value`]).
 //!   Sample extensions that follow each other on one level run together, so that one reading of the pixels serves all.
 
+pub mod collection;
+pub mod exact;
 mod options;
+pub mod pooled;
 mod registry;
 mod runner;
 pub mod sample;
+pub mod tortilla;
 mod view;
 
 pub use options::{OptionKind, OptionSpec, parse_options};

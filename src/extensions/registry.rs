@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Entry, Made, sample};
+use super::{Entry, Made, collection, sample, tortilla};
 use crate::error::{Error, Result};
 
 /// Extensions by name.
@@ -14,7 +14,8 @@ pub struct Registry {
 /// Every extension of this program.
 pub fn builtin() -> Registry {
     let mut registry = Registry::empty();
-    sample::ENTRIES.iter().for_each(|entry| registry.add(*entry));
+    let all = sample::ENTRIES.iter().chain(tortilla::ENTRIES).chain(collection::ENTRIES);
+    all.for_each(|entry| registry.add(*entry));
     registry
 }
 

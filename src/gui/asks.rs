@@ -156,6 +156,8 @@ impl App {
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
+            // A panel for it comes with the window's part; until then the log says that it ran.
+            Event::Pooled(_) => {}
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());

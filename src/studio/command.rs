@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::StatsRequest;
 use crate::container::{BuildOptions, Built, ConsolidateOptions};
 use crate::draft::{Edit, PatternChoice};
 use crate::error::Error;
+use crate::extensions::pooled::PooledReport;
 use crate::extensions::{ExtensionCall, Failure};
 use crate::jobs::JobId;
 use crate::model::NodePath;
@@ -106,6 +108,11 @@ pub enum Command {
         /// Filters, statement and limit.
         #[serde(flatten)]
         query: Query,
+    },
+    /// Pools the statistics of a selection of the opened dataset.
+    PoolStatistics {
+        /// Which samples, and how.
+        request: StatsRequest,
     },
     /// Renders a raster.
     Preview {
@@ -213,6 +220,8 @@ pub enum Event {
     Validated,
     /// A query's rows.
     Queried(Arc<QueryResult>),
+    /// Statistics over a selection.
+    Pooled(Arc<PooledReport>),
     /// A picture, with the request that it answers.
     Previewed(Arc<(PreviewRequest, PreviewImage)>),
     /// A dataset was written.

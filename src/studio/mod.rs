@@ -12,6 +12,7 @@ mod repair;
 mod replay;
 mod sample_data;
 mod select;
+mod stats;
 mod tables;
 mod verbs;
 
@@ -22,6 +23,7 @@ pub use import::{import_folder, import_paths, join_metadata};
 pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
 pub use sample_data::make_sample_dataset;
+pub use stats::{StatsRequest, pooled_statistics};
 pub use tables::tables_of;
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
@@ -125,6 +127,7 @@ impl Studio {
             Command::Validate { deep } => self.validate(deep),
             Command::Query { sql, limit } => self.query(sql, limit),
             Command::Select { query } => self.select(query),
+            Command::PoolStatistics { request } => self.pool_statistics(request),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
             Command::Export { request } => self.export(*request),

@@ -1,0 +1,88 @@
+//! `stats`: mean, standard deviation, smallest and largest value over many samples.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::output::print;
+use super::verbs::studio;
+use crate::error::{Error, Result};
+use crate::extensions::pooled::{Pooled, PooledReport};
+use crate::studio::{Command, Event, StatsRequest};
+
+/// Arguments of `stats`.
+#[derive(Debug, clap::Args)]
+pub struct StatsArguments {
+    /// The dataset.
+    pub path: PathBuf,
+    /// The level, from 0; without it, the first one with statistics.
+    #[arg(long)]
+    pub level: Option<usize>,
+    /// Only samples with this id; * and ? match any text and any one character. May be given several times.
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub positions: Vec<String>,
+    /// Only samples for which this SQL condition holds.
+    #[arg(long = "where", value_name = "SQL")]
+    pub filter: Option<String>,
+    /// Read the pixels instead of the statistics in the metadata.
+    #[arg(long)]
+    pub exact: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
+    let StatsArguments { path, level, positions, filter, exact, json } = arguments;
+    let mut studio = studio();
+    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
+    let request = StatsRequest { level, positions, filter, exact };
+    let event = studio.run_to_end(Command::PoolStatistics { request }, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    let Event::Pooled(report) = event else { return Err(Error::internal(format!("pooling ended with {event:?}"))) };
+    for line in studio.log_lines().iter().filter(|line| !line.text.contains(" took ")) {
+        eprintln!("warning: {}", line.text);
+    }
+    if json {
+        let text = serde_json::to_string_pretty(report.as_ref());
+        print(&text.map_err(|error| Error::internal("the statistics can't be written as JSON").because(error))?);
+    } else {
+        print(&table(&report));
+    }
+    Ok(0)
+}
+
+fn table(report: &PooledReport) -> String {
+    let mut text = match &report.pooled {
+        Pooled::Continuous { bands } => {
+            let mut text =
+                format!("{:>4}  {:>14}  {:>14}  {:>14}  {:>14}  {:>16}\n", "band", "mean", "std", "min", "max", "valid pixels");
+            for (number, band) in (1..).zip(bands) {
+                text.push_str(&match band {
+                    Some(b) => {
+                        let count = if report.weighted { format!("{:.0}", b.count) } else { "-".into() };
+                        format!("{number:>4}  {:>14.6}  {:>14.6}  {:>14.6}  {:>14.6}  {count:>16}\n", b.mean, b.std, b.min, b.max)
+                    }
+                    None => format!("{number:>4}  no valid pixel\n"),
+                });
+            }
+            text
+        }
+        Pooled::Categorical { bands } => {
+            let mut text = format!("{:>4}  {:>5}  {:>10}\n", "band", "class", "share");
+            for (number, shares) in (1..).zip(bands) {
+                for (class, share) in shares.iter().enumerate() {
+                    text.push_str(&format!("{number:>4}  {class:>5}  {share:>10.6}\n"));
+                }
+            }
+            text
+        }
+    };
+    text.push_str(&format!("{} samples", report.samples));
+    if report.without > 0 {
+        text.push_str(&format!(", {} more without statistics", report.without));
+    }
+    if !report.weighted {
+        text.push_str("; no shape says how large they are, so all count alike");
+    }
+    text + "\n"
+}

@@ -1,0 +1,325 @@
+//! BibTeX entries, as far as a citation needs them: `@type{key, field = {text} or "text" or number, …}`, strings joined by `#`,
+//! `@string` abbreviations, braces and the usual accents. Comments and `@preamble` are passed over.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+
+/// One entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// `article`, `misc`, …, in lower case.
+    pub kind: String,
+    /// What it is cited by.
+    pub key: String,
+    fields: HashMap<String, String>,
+}
+
+impl Entry {
+    /// A field as plain text.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// The DOI, from its field or from an address of doi.org.
+    pub fn doi(&self) -> Option<String> {
+        let from_url = || self.field("url").filter(|url| url.contains("doi.org/"));
+        self.field("doi").or_else(from_url).map(str::to_owned)
+    }
+
+    /// `Authors (year). Title. Where.`, with what the entry has of it.
+    pub fn citation(&self) -> String {
+        let authors = self.field("author").or_else(|| self.field("editor")).unwrap_or_default();
+        let authors = authors.split(" and ").map(str::trim).collect::<Vec<_>>().join("; ");
+        let year = self.field("year").or_else(|| self.field("date").and_then(|date| date.get(..4)));
+        let mut text = match (authors.is_empty(), year) {
+            (false, Some(year)) => format!("{authors} ({year})."),
+            (false, None) => format!("{authors}."),
+            (true, Some(year)) => format!("({year})."),
+            (true, None) => String::new(),
+        };
+        let mut sentence = |words: &str| {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(words.trim_end_matches('.'));
+            text.push('.');
+        };
+        if let Some(title) = self.field("title") {
+            sentence(title);
+        }
+        if let Some(place) =
+            ["journal", "journaltitle", "booktitle", "publisher", "howpublished"].iter().find_map(|name| self.field(name))
+        {
+            let mut place = place.to_owned();
+            if let Some(volume) = self.field("volume") {
+                place.push_str(&format!(" {volume}"));
+                if let Some(number) = self.field("number") {
+                    place.push_str(&format!("({number})"));
+                }
+            }
+            if let Some(pages) = self.field("pages") {
+                place.push_str(&format!(", {}", pages.replace("--", "–")));
+            }
+            sentence(&place);
+        }
+        text
+    }
+}
+
+/// All entries of a text. Errors name the entry that does not end or has no key, and a text without any entry.
+pub fn parse(text: &str) -> Result<Vec<Entry>> {
+    let mut parser = Parser { rest: text, names: HashMap::new() };
+    let mut entries = Vec::new();
+    while let Some(at) = parser.rest.find('@') {
+        parser.rest = &parser.rest[at + 1..];
+        let kind = parser.word().to_lowercase();
+        match kind.as_str() {
+            "comment" | "" => {}
+            "preamble" => drop(parser.braced()),
+            "string" => {
+                parser.open("@string")?;
+                let fields = parser.fields("@string")?;
+                parser.names.extend(fields);
+            }
+            _ => {
+                parser.open(&kind)?;
+                let key = parser.until_comma();
+                if key.is_empty() || key.contains('=') {
+                    return Err(Error::usage(format!("a BibTeX entry of kind {kind} has no key")));
+                }
+                let fields = parser.fields(&key)?;
+                let fields = fields.into_iter().map(|(name, value)| (name, plain(&value))).collect();
+                entries.push(Entry { kind, key, fields });
+            }
+        }
+    }
+    if entries.is_empty() {
+        return Err(Error::usage("the text has no BibTeX entry").hint("an entry begins with @article{key, …"));
+    }
+    Ok(entries)
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    names: HashMap<String, String>,
+}
+
+impl Parser<'_> {
+    fn skip(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn eat(&mut self, wanted: char) -> bool {
+        self.skip();
+        match self.rest.strip_prefix(wanted) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn word(&mut self) -> String {
+        self.skip();
+        let end = self.rest.find(|c: char| c.is_whitespace() || "{}(),=#\"".contains(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word.to_owned()
+    }
+
+    fn open(&mut self, what: &str) -> Result<()> {
+        if self.eat('{') || self.eat('(') { Ok(()) } else { Err(Error::usage(format!("after @{what} a brace has to come"))) }
+    }
+
+    fn until_comma(&mut self) -> String {
+        let end = self.rest.find([',', '}', ')']).unwrap_or(self.rest.len());
+        let (key, rest) = self.rest.split_at(end);
+        self.rest = rest.strip_prefix(',').unwrap_or(rest);
+        key.trim().to_owned()
+    }
+
+    /// A text in braces, without the outer ones; `None` when they don't close.
+    fn braced(&mut self) -> Option<String> {
+        if !self.eat('{') {
+            return None;
+        }
+        let mut depth = 1usize;
+        let mut escaped = false;
+        for (at, letter) in self.rest.char_indices() {
+            match letter {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                let text = self.rest[..at].to_owned();
+                self.rest = &self.rest[at + 1..];
+                return Some(text);
+            }
+        }
+        None
+    }
+
+    fn quoted(&mut self) -> Option<String> {
+        let mut depth = 0usize;
+        let mut escaped = false;
+        for (at, letter) in self.rest.char_indices() {
+            match letter {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                '"' if depth == 0 => {
+                    let text = self.rest[..at].to_owned();
+                    self.rest = &self.rest[at + 1..];
+                    return Some(text);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn fields(&mut self, entry: &str) -> Result<HashMap<String, String>> {
+        let unfinished =
+            || Error::usage(format!("the BibTeX entry {entry} does not end")).hint("look for a missing brace or quote");
+        let mut fields = HashMap::new();
+        loop {
+            while self.eat(',') {}
+            if self.eat('}') || self.eat(')') {
+                return Ok(fields);
+            }
+            let name = self.word().to_lowercase();
+            if name.is_empty() || !self.eat('=') {
+                return Err(unfinished());
+            }
+            let mut value = String::new();
+            loop {
+                self.skip();
+                let part = match self.rest.chars().next() {
+                    Some('{') => self.braced(),
+                    Some('"') => {
+                        self.rest = &self.rest[1..];
+                        self.quoted()
+                    }
+                    _ => Some(self.word())
+                        .filter(|word| !word.is_empty())
+                        .map(|word| self.names.get(&word.to_lowercase()).cloned().unwrap_or(word)),
+                };
+                value.push_str(&part.ok_or_else(unfinished)?);
+                if !self.eat('#') {
+                    break;
+                }
+            }
+            fields.insert(name, value);
+        }
+    }
+}
+
+/// The text without LaTeX: accents as letters, braces gone, spaces single.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().filter(|c| !matches!(c, '{' | '}')).peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '~' {
+            out.push(' ');
+            continue;
+        }
+        if letter != '\\' {
+            out.push(letter);
+            continue;
+        }
+        let Some(command) = letters.next() else { break };
+        let mark = match command {
+            '\'' => "\u{301}",
+            '`' => "\u{300}",
+            '^' => "\u{302}",
+            '"' => "\u{308}",
+            '~' => "\u{303}",
+            '=' => "\u{304}",
+            'c' if letters.peek() == Some(&' ') => {
+                letters.next();
+                "\u{327}"
+            }
+            's' if letters.peek() == Some(&'s') => {
+                letters.next();
+                out.push('ß');
+                continue;
+            }
+            other => {
+                out.push(other);
+                continue;
+            }
+        };
+        if let Some(base) = letters.next().map(|base| if base == '\\' { letters.next().unwrap_or(base) } else { base }) {
+            out.push_str(&composed(base, mark));
+        }
+    }
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The one-character form where there is a common one, else the letter with a combining mark.
+fn composed(base: char, mark: &str) -> String {
+    let table = [
+        ("\u{301}", "aáeéiíoóuúyýnńcćAÁEÉIÍOÓUÚsśzź"),
+        ("\u{300}", "aàeèiìoòuùAÀEÈIÌOÒUÙ"),
+        ("\u{302}", "aâeêiîoôuûAÂEÊIÎOÔUÛ"),
+        ("\u{308}", "aäeëiïoöuüAÄEËIÏOÖUÜ"),
+        ("\u{303}", "aãnñoõAÃNÑOÕ"),
+        ("\u{304}", "aāeēiīoōuū"),
+        ("\u{327}", "cçCÇsşSŞ"),
+    ];
+    let pairs: Vec<char> =
+        table.iter().find(|(known, _)| *known == mark).map(|(_, pairs)| pairs.chars().collect()).unwrap_or_default();
+    match pairs.chunks_exact(2).find(|pair| pair[0] == base) {
+        Some(pair) => pair[1].to_string(),
+        None => format!("{base}{mark}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_with_all_their_notations() {
+        let text = r#"% a comment
+            @string{nat = "Nature"}
+            @comment{nothing}
+            @Article{m21,
+              author = {M{\"u}ller, J. and Nu{\~n}ez, A.},
+              title = "A {"}quoted{"} title",
+              journal = nat # { Geoscience}, year = 2021, volume={3}, number = 4,
+              pages = {1--9}, url = {https://doi.org/10.1000/xyz},
+            }
+            @misc(k2, title = {Second})"#;
+        let entries = parse(text).expect("parses");
+        assert_eq!(
+            entries.iter().map(|e| (e.kind.as_str(), e.key.as_str())).collect::<Vec<_>>(),
+            [("article", "m21"), ("misc", "k2")]
+        );
+        assert_eq!(entries[0].citation(), "Müller, J.; Nuñez, A. (2021). A \"quoted\" title. Nature Geoscience 3(4), 1–9.");
+        assert_eq!(entries[0].doi().as_deref(), Some("https://doi.org/10.1000/xyz"));
+        assert_eq!(entries[1].citation(), "Second.");
+    }
+
+    #[test]
+    fn broken_text_is_an_error_never_a_loop() {
+        for bad in [
+            "",
+            "@",
+            "@article",
+            "@article{",
+            "@article{k, title = {x",
+            "@article{k, title = \"x",
+            "@article{k, = }",
+            "@article{k title = {x}}",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The collection extensions as the framework knows them. The options are those that each computation reads; unknown ones are
+//! refused before.
+
+use serde_json::Value as Json;
+
+use super::super::{CollectionExtension, Entry, Made, OptionKind, OptionSpec, Scope, parse_options};
+use super::{Fields, extent, labels, optical, publications, texts};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::Dataset;
+
+/// Every collection extension, in the order in which people meet them.
+pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT];
+
+/// Fields that depend on the options alone: computed when the extension is made, so that bad options are found before a run.
+struct Known(Fields);
+
+impl CollectionExtension for Known {
+    fn compute(&self, _: &Dataset, _: &JobContext) -> Result<Fields> {
+        Ok(self.0.clone())
+    }
+}
+
+fn known(name: &str, specs: &[OptionSpec], given: &Json, compute: fn(&Json) -> Result<Fields>) -> Result<Made> {
+    let complete: Json = parse_options(name, specs, given)?;
+    Ok(Made::Collection(Box::new(Known(compute(&complete)?))))
+}
+
+const LABELS: Entry = Entry {
+    name: "labels",
+    title: "Labels",
+    summary: "Names the classes of a labelled dataset.",
+    scope: Scope::Collection,
+    options: labels_options,
+    make: |given| known("labels", &labels_options(), given, labels::labels),
+};
+
+fn labels_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("classes", OptionKind::Json, "a list of {name, category, description, colour}").required(),
+        OptionSpec::new("description", OptionKind::Text, "the scheme as a whole"),
+    ]
+}
+
+const OPTICAL: Entry = Entry {
+    name: "optical",
+    title: "Sensor and bands",
+    summary: "Describes the sensor and its bands, looked up for fourteen sensors.",
+    scope: Scope::Collection,
+    options: optical_options,
+    make: |given| known("optical", &optical_options(), given, optical::optical),
+};
+
+fn optical_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("sensor", OptionKind::Text, "for example sentinel2msi, or landsat8oli[B02,B03] for some bands").required(),
+        OptionSpec::new("bands", OptionKind::Json, "the bands of another sensor, each with a name"),
+    ]
+}
+
+const PUBLICATIONS: Entry = Entry {
+    name: "publications",
+    title: "Publications",
+    summary: "Lists the papers that describe or use the dataset.",
+    scope: Scope::Collection,
+    options: publications_options,
+    make: |given| known("publications", &publications_options(), given, publications::publications),
+};
+
+fn publications_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("publications", OptionKind::Json, "a list of {doi, citation, summary}"),
+        OptionSpec::new("bibtex", OptionKind::Text, "BibTeX entries, each with a DOI"),
+    ]
+}
+
+const SCIENTIFIC: Entry = Entry {
+    name: "scientific",
+    title: "How to cite",
+    summary: "Says how the dataset itself is cited.",
+    scope: Scope::Collection,
+    options: scientific_options,
+    make: |given| known("scientific", &scientific_options(), given, publications::scientific),
+};
+
+fn scientific_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("doi", OptionKind::Text, "the dataset's DOI"),
+        OptionSpec::new("citation", OptionKind::Text, "the citation as it stands in a list of references"),
+        OptionSpec::new("bibtex", OptionKind::Text, "one BibTeX entry, for what is not given"),
+    ]
+}
+
+const SPLIT_STRATEGY: Entry = Entry {
+    name: "split_strategy",
+    title: "Split strategy",
+    summary: "Says how the samples were divided into train, validation and test.",
+    scope: Scope::Collection,
+    options: strategy_options,
+    make: |given| known("split_strategy", &strategy_options(), given, texts::split_strategy),
+};
+
+fn strategy_options() -> Vec<OptionSpec> {
+    vec![OptionSpec::new("strategy", OptionKind::Choice(&texts::STRATEGIES), "the method").required()]
+}
+
+const RAI: Entry = Entry {
+    name: "rai",
+    title: "Responsible AI",
+    summary: "Answers questions on collection, labels, limits and effects of the data.",
+    scope: Scope::Collection,
+    options: rai_options,
+    make: |given| known("rai", &rai_options(), given, texts::rai),
+};
+
+fn rai_options() -> Vec<OptionSpec> {
+    texts::RAI_QUESTIONS.iter().map(|(name, question)| OptionSpec::new(name, OptionKind::Json, question)).collect()
+}
+
+const EXTENT: Entry = Entry {
+    name: "extent",
+    title: "Extent",
+    summary: "Computes the extent in space and time from the samples.",
+    scope: Scope::Collection,
+    options: Vec::new,
+    make: |given| {
+        parse_options::<Json>("extent", &[], given)?;
+        Ok(Made::Collection(Box::new(Extent)))
+    },
+};
+
+struct Extent;
+
+impl CollectionExtension for Extent {
+    fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
+        extent::extent(dataset, ctx)
+    }
+}

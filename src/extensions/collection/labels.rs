@@ -1,0 +1,97 @@
+//! `labels:*`: the classes of a labelled dataset.
+
+use serde_json::{Value as Json, json};
+
+use super::{Fields, options};
+use crate::error::{Error, Result};
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    classes: Vec<Class>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Class {
+    name: String,
+    category: Category,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    colour: Option<String>,
+}
+
+/// Masks hold numbers, tables hold codes; the file always has text.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Category {
+    Number(i64),
+    Text(String),
+}
+
+/// `labels:classes`, `labels:description`, `labels:num_classes` from `{classes: [{name, category, description?, colour?}],
+/// description?}`. A colour is `#rrggbb`. Errors on two classes of one category, an empty name, a colour of another form.
+pub fn labels(given: &Json) -> Result<Fields> {
+    let given: Options = options("labels", given)?;
+    let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());
+    for class in &given.classes {
+        let category = match &class.category {
+            Category::Number(number) => number.to_string(),
+            Category::Text(text) => text.clone(),
+        };
+        if class.name.trim().is_empty() {
+            return Err(Error::usage(format!("the class of category {category} has no name")));
+        }
+        if let Some(other) = classes.iter().find(|other| other["category"] == *category) {
+            return Err(Error::usage(format!("{} and {} have the same category {category}", other["name"], class.name)));
+        }
+        let mut entry = json!({ "name": class.name, "category": category, "description": class.description });
+        if let Some(colour) = &class.colour {
+            let digits = colour.strip_prefix('#').unwrap_or_default();
+            if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+                return Err(Error::usage(format!("{colour:?} is not a colour")).hint("write #rrggbb, for example #2e7d32"));
+            }
+            entry["color"] = json!(colour.to_lowercase());
+        }
+        classes.push(entry);
+    }
+    let count = classes.len();
+    Ok(vec![
+        ("labels:classes".into(), Json::Array(classes)),
+        ("labels:description".into(), json!(given.description)),
+        ("labels:num_classes".into(), json!(count)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_become_fields() {
+        let given = json!({ "classes": [{ "name": "Water", "category": 0, "colour": "#0044FF" },
+                                        { "name": "Forest", "category": "FOR", "description": "trees" }] });
+        let fields = labels(&given).expect("works");
+        assert_eq!(fields[0].1[0], json!({ "name": "Water", "category": "0", "description": null, "color": "#0044ff" }));
+        assert_eq!(fields[0].1[1], json!({ "name": "Forest", "category": "FOR", "description": "trees" }));
+        assert_eq!(fields[1], ("labels:description".into(), Json::Null));
+        assert_eq!(fields[2], ("labels:num_classes".into(), json!(2)));
+    }
+
+    #[test]
+    fn what_can_not_be_meant_is_refused() {
+        let class = |name: &str, category: Json, colour: &str| json!({ "name": name, "category": category, "colour": colour });
+        for bad in [
+            json!({}),
+            json!({ "classes": [class("", json!(1), "#000000")] }),
+            json!({ "classes": [class("a", json!(1), "red")] }),
+            json!({ "classes": [class("a", json!(1), "#000000"), class("b", json!("1"), "#000000")] }),
+            json!({ "classes": [], "colors": 1 }),
+        ] {
+            assert!(labels(&bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `optical:*`: the sensor and its bands, looked up for fourteen sensors or given by hand.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value as Json, json};
+
+use super::{Fields, nearest, options};
+use crate::error::{Error, Result};
+
+/// sensor,name,index,common_name,description,unit,center_wavelength_nm,full_width_half_max_nm.
+static TABLE: &str = include_str!("../../../assets/sensor_bands.csv");
+
+/// One spectral band.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// For example `B04`.
+    pub name: String,
+    /// Position in the sensor's own list, from 0.
+    #[serde(default)]
+    pub index: Option<i32>,
+    /// For example `Red`.
+    #[serde(default)]
+    pub common_name: Option<String>,
+    /// In a sentence.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The unit of the pixel values.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Nanometres.
+    #[serde(default)]
+    pub center_wavelength: Option<f64>,
+    /// Nanometres.
+    #[serde(default)]
+    pub full_width_half_max: Option<f64>,
+}
+
+/// The known sensors with their bands, in the order of the table.
+pub fn sensors() -> &'static [(String, Vec<Band>)] {
+    static SENSORS: OnceLock<Vec<(String, Vec<Band>)>> = OnceLock::new();
+    SENSORS.get_or_init(|| {
+        let mut sensors: Vec<(String, Vec<Band>)> = Vec::new();
+        for line in TABLE.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [sensor, name, index, common_name, description, unit, wavelength, width] = cells.as_slice() else { continue };
+            let text = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
+            let band = Band {
+                name: (*name).to_owned(),
+                index: index.parse().ok(),
+                common_name: text(common_name),
+                description: text(description),
+                unit: text(unit),
+                center_wavelength: wavelength.parse().ok(),
+                full_width_half_max: width.parse().ok(),
+            };
+            match sensors.last_mut() {
+                Some((last, bands)) if last == sensor => bands.push(band),
+                _ => sensors.push(((*sensor).to_owned(), vec![band])),
+            }
+        }
+        sensors
+    })
+}
+
+/// A sensor's name and bands from `landsat8oli`, or `landsat8oli[B02, B03]` for some of its bands in that order. A sensor or band
+/// that is not known is answered with the nearest spelling.
+pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
+    let (name, subset) = split(notation)?;
+    let lower = name.to_lowercase();
+    let Some((sensor, bands)) = sensors().iter().find(|(sensor, _)| *sensor == lower) else {
+        let names = || sensors().iter().map(|(sensor, _)| sensor.as_str());
+        let error = Error::usage(format!("there are no bands for the sensor {name:?}"));
+        return Err(match nearest(&name, names()) {
+            Some(near) => error.hint(format!("did you mean {near}?")),
+            None => error.hint(format!("known are {}; for others give the bands", names().collect::<Vec<_>>().join(", "))),
+        });
+    };
+    let Some(subset) = subset else { return Ok((sensor.clone(), bands.clone())) };
+    let mut chosen: Vec<Band> = Vec::with_capacity(subset.len());
+    for wanted in subset {
+        let Some(band) = bands.iter().find(|band| band.name.eq_ignore_ascii_case(&wanted)) else {
+            let names = || bands.iter().map(|band| band.name.as_str());
+            let near = nearest(&wanted, names()).map(|near| format!("did you mean {near}?"));
+            let hint = near.unwrap_or_else(|| format!("it has {}", names().collect::<Vec<_>>().join(", ")));
+            return Err(Error::usage(format!("{sensor} has no band {wanted:?}")).hint(hint));
+        };
+        if chosen.iter().any(|other| other.name == band.name) {
+            return Err(Error::usage(format!("the band {} is named twice", band.name)));
+        }
+        chosen.push(band.clone());
+    }
+    Ok((sensor.clone(), chosen))
+}
+
+fn split(notation: &str) -> Result<(String, Option<Vec<String>>)> {
+    let text: String = notation.chars().filter(|c| !c.is_whitespace()).collect();
+    let refused = || Error::usage(format!("{notation:?} is not a sensor")).hint("write landsat8oli, or landsat8oli[B02,B03]");
+    let Some((name, rest)) = text.split_once('[') else {
+        return if text.is_empty() || text.contains(']') { Err(refused()) } else { Ok((text, None)) };
+    };
+    let inside = rest.strip_suffix(']').filter(|inside| !inside.contains(['[', ']'])).ok_or_else(refused)?;
+    let bands: Vec<String> = inside.split(',').map(str::to_owned).collect();
+    if name.is_empty() || bands.iter().any(String::is_empty) {
+        return Err(refused());
+    }
+    Ok((name.to_owned(), Some(bands)))
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    sensor: String,
+    #[serde(default)]
+    bands: Option<Vec<Band>>,
+}
+
+/// `optical:sensor`, `optical:bands`, `optical:num_bands` from `{sensor, bands?}`; without bands they are looked up.
+pub fn optical(given: &Json) -> Result<Fields> {
+    let given: Options = options("optical", given)?;
+    let (sensor, bands) = match given.bands {
+        Some(_) if given.sensor.trim().is_empty() => return Err(Error::usage("bands need the name of their sensor")),
+        Some(bands) => (given.sensor, bands),
+        None => bands_of(&given.sensor)?,
+    };
+    Ok(vec![
+        ("optical:sensor".into(), json!(sensor)),
+        ("optical:bands".into(), json!(bands)),
+        ("optical:num_bands".into(), json!(bands.len())),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sensors_are_there() {
+        let counts: Vec<usize> = sensors().iter().map(|(_, bands)| bands.len()).collect();
+        assert_eq!(sensors().len(), 14);
+        assert_eq!(counts.iter().sum::<usize>(), 138);
+        let bands = sensors().iter().flat_map(|(_, bands)| bands);
+        assert!(bands.clone().all(|b| b.index.is_some() && b.center_wavelength.is_some() && b.full_width_half_max.is_some()));
+    }
+
+    #[test]
+    fn a_subset_keeps_its_order() {
+        let (sensor, bands) = bands_of("Landsat8OLI[B03, b02]").expect("known");
+        assert_eq!(sensor, "landsat8oli");
+        assert_eq!(
+            bands.iter().map(|band| (band.name.as_str(), band.index)).collect::<Vec<_>>(),
+            [("B03", Some(2)), ("B02", Some(1))]
+        );
+    }
+
+    #[test]
+    fn unknown_names_get_the_nearest_spelling() {
+        let hint = |text: &str| bands_of(text).expect_err("unknown").report();
+        assert!(hint("sentinel2").contains("did you mean sentinel2msi?"));
+        assert!(hint("landsat8oli[B2]").contains("did you mean B02?"), "{}", hint("landsat8oli[B2]"));
+        for bad in ["", "[B02]", "aster[", "aster[]", "aster[B01,,B02]", "aster]", "landsat8oli[B02,B02]"] {
+            assert!(bands_of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bands_by_hand() {
+        let fields = optical(&json!({ "sensor": "mine", "bands": [{ "name": "X", "center_wavelength": 665.0 }] })).expect("works");
+        assert_eq!(fields[1].1[0]["unit"], Json::Null);
+        assert_eq!(fields[2].1, json!(1));
+    }
+}

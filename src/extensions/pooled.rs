@@ -1,0 +1,236 @@
+//! Statistics of many samples from those of each: no pixel is read. A sample counts with its valid pixels: the pixels of its
+//! shape times the share that its statistics call valid; without a shape all samples count alike, and the result says so.
+
+use crate::error::{Error, Result};
+
+/// What `geotiff:stats` holds for one band of continuous data: min, max, mean, standard deviation, valid percent, four percentiles.
+const CONTINUOUS: usize = 9;
+
+/// Statistics of one band of one sample, or of many.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Moments {
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation over all values (not of a sample of them).
+    pub std: f64,
+    /// Valid pixels; fractional where only a rounded share is known.
+    pub count: f64,
+}
+
+/// Pooled statistics of one selection.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Pooled {
+    /// Measurements: one entry for each band, `None` where no sample has a valid pixel.
+    Continuous {
+        /// In band order.
+        bands: Vec<Option<Moments>>,
+    },
+    /// Classes: for each band the share of each class.
+    Categorical {
+        /// Shares in class order, in band order; empty where no sample has a valid pixel.
+        bands: Vec<Vec<f64>>,
+    },
+}
+
+/// The answer, with what it rests on.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PooledReport {
+    /// Samples that counted.
+    pub samples: u64,
+    /// Samples of the selection without statistics.
+    pub without: u64,
+    /// True when samples counted by their pixels; false when all counted alike, because a shape is missing.
+    pub weighted: bool,
+    /// The statistics.
+    pub pooled: Pooled,
+}
+
+/// The statistics of one sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampleStats {
+    /// `geotiff:stats`: one list for each band.
+    pub bands: Vec<Vec<f64>>,
+    /// Pixels of one band, from the sample's shape.
+    pub pixels: Option<u64>,
+    /// What errors call it.
+    pub name: String,
+}
+
+/// Adds a set of values to another. The sum of squares about the common mean is that within both sets and that between their means.
+pub fn merge(a: Moments, b: Moments) -> Moments {
+    let count = a.count + b.count;
+    if count <= 0.0 {
+        return Moments { min: a.min.min(b.min), max: a.max.max(b.max), ..a };
+    }
+    let apart = b.mean - a.mean;
+    let mean = a.mean + apart * (b.count / count);
+    let within = a.std * a.std * a.count + b.std * b.std * b.count;
+    let between = apart * apart * (a.count / count) * b.count;
+    Moments { min: a.min.min(b.min), max: a.max.max(b.max), mean, std: ((within + between) / count).max(0.0).sqrt(), count }
+}
+
+/// Pools a selection. Samples with different numbers of bands, and classes beside measurements, are errors that name the samples
+/// that differ; a selection without any statistics is one too.
+pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<PooledReport> {
+    let mut given: Vec<SampleStats> = Vec::new();
+    let mut without = 0;
+    for sample in samples {
+        match sample {
+            Some(sample) if !sample.bands.is_empty() => given.push(sample),
+            _ => without += 1,
+        }
+    }
+    let Some(first) = given.first() else {
+        return Err(Error::invalid("no sample of the selection has statistics")
+            .hint("run the statistics extension first, or compute them from the pixels with --exact"));
+    };
+    let bands = first.bands.len();
+    if let Some(other) = given.iter().find(|sample| sample.bands.len() != bands) {
+        let summary = format!("{} has {bands} bands and {} has {}", first.name, other.name, other.bands.len());
+        return Err(Error::invalid(summary).hint("select samples of one kind, for example by their id or by --level and --where"));
+    }
+    let width = |sample: &SampleStats| sample.bands.iter().map(Vec::len).max().unwrap_or(0);
+    let continuous = width(first) == CONTINUOUS && first.bands.iter().all(|band| looks_continuous(band));
+    if let Some(other) = given.iter().find(|sample| {
+        sample.bands.iter().any(|band| !band.is_empty() && (band.len() == CONTINUOUS && looks_continuous(band)) != continuous)
+    }) {
+        let summary = format!("{} and {} don't have the same kind of statistics", first.name, other.name);
+        return Err(Error::invalid(summary).hint("pool measurements and classes apart"));
+    }
+    let weighted = given.iter().all(|sample| sample.pixels.is_some_and(|pixels| pixels > 0));
+    let weight = |sample: &SampleStats| if weighted { sample.pixels.unwrap_or(1) as f64 } else { 1.0 };
+    let pooled = if continuous {
+        Pooled::Continuous { bands: (0..bands).map(|band| pool_moments(&given, band, &weight)).collect() }
+    } else {
+        Pooled::Categorical { bands: (0..bands).map(|band| pool_shares(&given, band, &weight)).collect::<Result<_>>()? }
+    };
+    Ok(PooledReport { samples: given.len() as u64, without, weighted, pooled })
+}
+
+/// Nine numbers are measurements, unless they are nine shares that sum to 1.
+fn looks_continuous(band: &[f64]) -> bool {
+    let shares = band.iter().all(|value| (0.0..=1.0).contains(value)) && (band.iter().sum::<f64>() - 1.0).abs() < 1e-3;
+    band.len() == CONTINUOUS && !shares
+}
+
+fn pool_moments(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Option<Moments> {
+    let of = |sample: &SampleStats| {
+        let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else { return None };
+        let count = weight(sample) * valid.clamp(0.0, 100.0) / 100.0;
+        (count > 0.0 && mean.is_finite() && std.is_finite()).then_some(Moments { min, max, mean, std, count })
+    };
+    samples.iter().filter_map(of).reduce(merge)
+}
+
+fn pool_shares(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Result<Vec<f64>> {
+    let mut shares: Vec<f64> = Vec::new();
+    let (mut sum, mut model) = (0.0, None::<&SampleStats>);
+    for sample in samples {
+        let own = &sample.bands[band];
+        if own.is_empty() || own.iter().any(|share| !share.is_finite()) {
+            continue;
+        }
+        match model {
+            None => (shares, model) = (vec![0.0; own.len()], Some(sample)),
+            Some(first) if own.len() != shares.len() => {
+                let summary = format!("{} has {} classes and {} has {}", first.name, shares.len(), sample.name, own.len());
+                return Err(Error::invalid(summary).hint("shares can only be pooled over the same list of classes"));
+            }
+            Some(_) => {}
+        }
+        let weight = weight(sample);
+        shares.iter_mut().zip(own).for_each(|(total, share)| *total += share * weight);
+        sum += weight;
+    }
+    shares.iter_mut().for_each(|share| *share /= sum);
+    Ok(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moments(values: &[f64]) -> Moments {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let std = (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count).sqrt();
+        let (min, max) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+        Moments { min, max, mean, std, count }
+    }
+
+    fn sample(name: &str, values: &[f64], invalid: usize) -> Option<SampleStats> {
+        let m = moments(values);
+        let pixels = (values.len() + invalid) as u64;
+        let valid = 100.0 * values.len() as f64 / pixels as f64;
+        let band = vec![m.min, m.max, m.mean, m.std, valid, 0.0, 0.0, 0.0, 0.0];
+        Some(SampleStats { bands: vec![band], pixels: Some(pixels), name: name.into() })
+    }
+
+    #[test]
+    fn pooling_equals_looking_at_all_pixels() {
+        let all: Vec<f64> = (0..1000).map(|n| f64::from(n * n % 733) + 1e4).collect();
+        let parts = [(&all[..10], 5), (&all[10..700], 0), (&all[700..701], 90), (&all[701..], 1)];
+        let report = pool(parts.iter().enumerate().map(|(n, (values, invalid))| sample(&format!("s{n}"), values, *invalid)));
+        let report = report.expect("pools");
+        let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
+        let (ours, exact) = (bands[0].expect("pixels"), moments(&all));
+        assert!(report.weighted && report.samples == 4);
+        for (ours, exact) in [
+            (ours.mean, exact.mean),
+            (ours.std, exact.std),
+            (ours.count, exact.count),
+            (ours.min, exact.min),
+            (ours.max, exact.max),
+        ] {
+            assert!((ours - exact).abs() <= 1e-9 * exact.abs(), "{ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn samples_without_shape_count_alike() {
+        let mut one = sample("a", &[0.0, 0.0], 0).expect("one");
+        one.pixels = None;
+        let report = pool([Some(one), sample("b", &[3.0], 0), None]).expect("pools");
+        let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
+        assert!(!report.weighted && report.without == 1);
+        assert!((bands[0].expect("pixels").mean - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_sample_without_valid_pixels_adds_nothing() {
+        let empty = SampleStats {
+            bands: vec![vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0, 0.0, 0.0, 0.0, 0.0]],
+            pixels: Some(9),
+            name: "e".into(),
+        };
+        let report = pool([Some(empty.clone()), sample("b", &[1.0, 3.0], 0)]).expect("pools");
+        let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
+        assert_eq!(bands[0].map(|band| (band.mean, band.min)), Some((2.0, 1.0)));
+        let Pooled::Continuous { bands } = pool([Some(empty)]).expect("pools").pooled else { panic!("measurements") };
+        assert_eq!(bands, [None]);
+    }
+
+    #[test]
+    fn shares_are_weighted_by_pixels() {
+        let of =
+            |shares: &[f64], pixels| Some(SampleStats { bands: vec![shares.to_vec()], pixels: Some(pixels), name: "x".into() });
+        let report = pool([of(&[0.5, 0.5, 0.0], 100), of(&[0.0, 0.0, 1.0], 300)]).expect("pools");
+        assert_eq!(report.pooled, Pooled::Categorical { bands: vec![vec![0.125, 0.125, 0.75]] });
+        assert!(pool([of(&[0.5, 0.5], 1), of(&[1.0], 1)]).expect_err("other classes").to_string().contains("2 classes"));
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_named() {
+        let two = SampleStats { bands: vec![vec![0.0; 9]; 2], pixels: Some(4), name: "two".into() };
+        let error = pool([sample("one", &[1.0], 0), Some(two)]).expect_err("differs");
+        assert_eq!(error.summary(), "one has 1 bands and two has 2");
+        let classes = SampleStats { bands: vec![vec![0.4, 0.6]], pixels: Some(4), name: "mask".into() };
+        assert!(pool([sample("one", &[1.0], 0), Some(classes)]).expect_err("differs").to_string().contains("kind of statistics"));
+        assert!(pool([None]).is_err());
+    }
+}

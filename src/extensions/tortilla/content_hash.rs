@@ -1,0 +1,124 @@
+//! Hashes of the samples' bytes, streamed and in parallel: what finds the same picture under two names.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Payload, Sample};
+
+const CHUNK: usize = 1 << 20;
+
+/// SHA-256 of every sample in lower-case hexadecimal; an error for a sample whose bytes can't be read, which does not stop the
+/// rest. `None` for padding. A FOLDER's hash is that of the lines `id NUL hash LF` of its children in their order.
+///
+/// The outer error is only a cancel.
+pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option<String>>>> {
+    ctx.stage("Hashing samples", Some(samples.len() as u64));
+    let all: Vec<Result<Option<String>>> = samples
+        .par_iter()
+        .map(|sample| {
+            let hash = if sample.is_padding() { Ok(None) } else { hash_of(sample, ctx).map(Some) };
+            ctx.step(1);
+            hash
+        })
+        .collect();
+    ctx.check()?;
+    Ok(all)
+}
+
+/// The hash of one sample.
+pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
+    let mut hasher = Sha256::new();
+    match &sample.payload {
+        Payload::Bytes(bytes) => hasher.update(bytes),
+        Payload::Asset { path: AssetPath::File(path), .. } => {
+            let file = File::open(path).io_at("open the sample", &**path)?;
+            stream(file, None, path, &mut hasher, ctx)?;
+        }
+        Payload::Asset { path: AssetPath::Range { container, offset, size }, .. } => {
+            let mut file = File::open(container).io_at("open the container", &**container)?;
+            file.seek(SeekFrom::Start(*offset)).io_at("read the sample", &**container)?;
+            stream(file, Some(*size), container, &mut hasher, ctx)?;
+        }
+        Payload::Asset { path: AssetPath::Vsi(text), .. } => {
+            return Err(Error::unsupported("only samples on this machine can be hashed").at(text));
+        }
+        Payload::Folder(children) => {
+            for child in &children.samples {
+                hasher.update(child.id.as_bytes());
+                hasher.update(b"\0");
+                hasher.update(hash_of(child, ctx)?.as_bytes());
+                hasher.update(b"\n");
+            }
+        }
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn stream(mut file: File, size: Option<u64>, path: &Path, hasher: &mut Sha256, ctx: &JobContext) -> Result<()> {
+    let mut buffer = vec![0; CHUNK.min(size.unwrap_or(u64::MAX).try_into().unwrap_or(CHUNK)).max(1)];
+    let mut left = size.unwrap_or(u64::MAX);
+    while left > 0 {
+        ctx.check()?;
+        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(buffer.len()));
+        let read = file.read(&mut buffer[..wanted]).io_at("read the sample", path)?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(&buffer[..read]);
+        ctx.bytes(read as u64);
+        left -= read as u64;
+    }
+    if size.is_some() && left > 0 {
+        return Err(Error::format(format!("the container ends {left} bytes before the sample does")).at_path(path));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tortilla;
+
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn the_same_bytes_have_one_hash_wherever_they_lie() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (whole, part) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&whole, "abc").expect("written");
+        std::fs::write(&part, "xxabcyy").expect("written");
+        let range =
+            |offset, size| Payload::Asset { path: AssetPath::Range { container: part.as_path().into(), offset, size }, size };
+        let sample = |id: &str, payload| Sample { id: id.into(), payload, values: [].into() };
+        let samples = [
+            Sample::file("file", &whole, 3),
+            sample("range", range(2, 3)),
+            sample("bytes", Payload::Bytes(Vec::from("abc").into())),
+            sample("cut", range(5, 30)),
+            sample("__TACOPAD__0", Payload::Bytes([].into())),
+            Sample::folder("folder", Tortilla::new(vec![Sample::file("file", &whole, 3)])),
+            Sample::folder("other", Tortilla::new(vec![Sample::file("renamed", &whole, 3)])),
+        ];
+        let hashes = hashes(&samples.iter().collect::<Vec<_>>(), &JobContext::default()).expect("not cancelled");
+        let text = |index: usize| hashes[index].as_ref().expect("hashed").clone();
+        for index in 0..3 {
+            assert_eq!(text(index).as_deref(), Some(ABC));
+        }
+        assert!(hashes[3].as_ref().expect_err("cut").to_string().contains("28 bytes before"));
+        assert_eq!(text(4), None);
+        assert_ne!(text(5), text(6));
+    }
+
+    #[test]
+    fn a_cancelled_run_gives_nothing() {
+        let ctx = JobContext::default();
+        ctx.cancel();
+        assert!(hashes(&[], &ctx).expect_err("cancelled").is_cancelled());
+    }
+}

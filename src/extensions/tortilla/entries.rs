@@ -1,0 +1,279 @@
+//! The tortilla extensions as the framework knows them: their options, their columns, and the way from rows to the computations.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::DataType;
+use serde_json::{Value as Json, json};
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::majortom::Grid;
+use super::spatial_grouping::{Limits, group_name, groups, parse_size};
+use super::split_assignment::{Method, Shares, assign};
+use super::{content_hash, geo_enrichment, places_in};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+use crate::table::value_text;
+
+/// Every tortilla extension, in the order in which people meet them.
+pub const ENTRIES: &[Entry] = &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY];
+
+const MAJORTOM: Entry = Entry {
+    name: "majortom",
+    title: "MajorTOM grid",
+    summary: "Gives each sample the code of its cell in a MajorTOM grid.",
+    scope: Scope::Tortilla,
+    options: majortom_options,
+    make: |given| {
+        let o: MajortomOptions = parse_options("majortom", &majortom_options(), given)?;
+        let [pair, around] = [("latitude_range", o.latitude_range), ("longitude_range", o.longitude_range)].map(|(name, range)| {
+            <[f64; 2]>::try_from(range).map_err(|_| Error::usage(format!("{name} has to be two numbers, least and greatest")))
+        });
+        let ([south, north], [west, east]) = (pair?, around?);
+        Ok(Made::Tortilla(Box::new(Grid::new(o.dist_km, (south, north), (west, east), &o.sep)?)))
+    },
+};
+
+#[derive(serde::Deserialize)]
+struct MajortomOptions {
+    dist_km: f64,
+    latitude_range: Vec<f64>,
+    longitude_range: Vec<f64>,
+    sep: String,
+}
+
+fn majortom_options() -> Vec<OptionSpec> {
+    const NUMBERS: OptionKind = OptionKind::List(&OptionKind::Number);
+    vec![
+        OptionSpec::new("dist_km", OptionKind::Number, "the size of a cell in kilometres").or(100),
+        OptionSpec::new("latitude_range", NUMBERS, "degrees between which there are rows").or(json!([-85.0, 85.0])),
+        OptionSpec::new("longitude_range", NUMBERS, "degrees between which there are columns").or(json!([-180.0, 180.0])),
+        OptionSpec::new("sep", OptionKind::Text, "what stands between the parts of a code").or("_"),
+    ]
+}
+
+impl TortillaExtension for Grid {
+    fn schema(&self) -> Vec<FieldSpec> {
+        let description = "MajorTOM spherical grid cell identifier (e.g., 0100km_0003U_0005R) with ~dist_km spacing";
+        vec![text_field("majortom:code", description)]
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        let places = places_in(tortilla)?;
+        ctx.check()?;
+        let code = |place: &Option<[f64; 2]>| place.and_then(|[lon, lat]| self.code(lon, lat)).map_or(Value::Null, Value::text);
+        Ok(vec![places.iter().map(code).collect()])
+    }
+}
+
+const SPATIAL_GROUPING: Entry = Entry {
+    name: "spatial_grouping",
+    title: "Spatial groups",
+    summary: "Puts samples that lie close together into groups, by number or by size.",
+    scope: Scope::Tortilla,
+    options: grouping_options,
+    make: |given| {
+        let options: GroupingOptions = parse_options("spatial_grouping", &grouping_options(), given)?;
+        let limits = Limits { count: options.target_count, bytes: options.target_size.as_deref().map(parse_size).transpose()? };
+        limits.check()?;
+        Ok(Made::Tortilla(Box::new(limits)))
+    },
+};
+
+#[derive(serde::Deserialize)]
+struct GroupingOptions {
+    target_count: Option<u64>,
+    target_size: Option<String>,
+}
+
+fn grouping_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("target_count", OptionKind::Integer, "samples of a group at the most"),
+        OptionSpec::new("target_size", OptionKind::Text, "bytes of a group at the most, for example 512MB"),
+    ]
+}
+
+impl TortillaExtension for Limits {
+    fn schema(&self) -> Vec<FieldSpec> {
+        let description = "Spatial group identifier using Z-order curve for compact bounding boxes.";
+        vec![text_field("spatialgroup:code", description)]
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        let places = places_in(tortilla)?;
+        ctx.check()?;
+        if !tortilla.is_empty() && places.iter().all(Option::is_none) {
+            return Err(Error::invalid("no sample has a place, so there is nothing to group"));
+        }
+        let sizes: Vec<u64> = tortilla.samples.iter().map(|sample| sample.size_bytes()).collect();
+        let name = |group: Option<u64>| group.map_or(Value::Null, |group| Value::text(group_name(group)));
+        Ok(vec![groups(&places, &sizes, *self)?.into_iter().map(name).collect()])
+    }
+}
+
+const SPLIT_ASSIGNMENT: Entry = Entry {
+    name: "split_assignment",
+    title: "Assign a split",
+    summary: "Deals samples out to train, validation and test, and reports what leaks between them.",
+    scope: Scope::Tortilla,
+    options: split_options,
+    make: |given| Ok(Made::Tortilla(Box::new(parse_split(given)?))),
+};
+
+const METHODS: &[&str] = &["random", "stratified", "blocks", "together"];
+
+fn split_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new(
+            "method",
+            OptionKind::Choice(METHODS),
+            "each sample by itself, in equal shares of each class, by blocks of land, or by a common key",
+        )
+        .or("random"),
+        OptionSpec::new("ratios", OptionKind::Json, "the parts with their shares")
+            .or(json!({ "train": 0.7, "validation": 0.15, "test": 0.15 })),
+        OptionSpec::new("column", OptionKind::Column, "the class for stratified, the key for together"),
+        OptionSpec::new("block_km", OptionKind::Number, "side of a block of land in kilometres").or(100),
+        OptionSpec::new("seed", OptionKind::Integer, "the same number gives the same split, everywhere").or(0),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+struct SplitOptions {
+    method: String,
+    ratios: serde_json::Map<String, Json>,
+    column: Option<String>,
+    block_km: f64,
+    seed: u64,
+}
+
+struct SplitAssignment {
+    options: SplitOptions,
+    shares: Shares,
+}
+
+fn parse_split(given: &Json) -> Result<SplitAssignment> {
+    let options: SplitOptions = parse_options("split_assignment", &split_options(), given)?;
+    let mut parts = Vec::new();
+    for (name, share) in &options.ratios {
+        if !["train", "validation", "test"].contains(&name.as_str()) {
+            return Err(Error::usage(format!("{name:?} is no part of a split")).hint("use train, validation and test"));
+        }
+        parts.push((name.clone(), share.as_f64().ok_or_else(|| Error::usage(format!("the share of {name} has to be a number")))?));
+    }
+    if ["stratified", "together"].contains(&options.method.as_str()) && options.column.is_none() {
+        return Err(Error::usage(format!("the method {} needs a column", options.method)));
+    }
+    Ok(SplitAssignment { shares: Shares::new(parts)?, options })
+}
+
+impl TortillaExtension for SplitAssignment {
+    fn schema(&self) -> Vec<FieldSpec> {
+        vec![text_field("split", "Dataset partition identifier (train, test, or validation)")]
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        // Padding is in no part.
+        let real: Vec<usize> = (0..tortilla.len()).filter(|&at| !tortilla.samples[at].sample().is_padding()).collect();
+        let method = match self.options.method.as_str() {
+            "stratified" => Method::Stratified { classes: self.keys(tortilla, &real)? },
+            "together" => Method::Together { keys: self.keys(tortilla, &real)? },
+            "blocks" => {
+                let places = places_in(tortilla)?;
+                Method::Blocks { places: real.iter().map(|&at| places[at]).collect(), side_km: self.options.block_km }
+            }
+            _ => Method::Random,
+        };
+        let parts = assign(real.len(), &method, &self.shares, self.options.seed)?;
+        ctx.check()?;
+        warn_of_leaks(tortilla, &real, &parts, ctx);
+        let names: Vec<&str> = self.shares.names().collect();
+        let mut column = vec![Value::Null; tortilla.len()];
+        for (&at, part) in real.iter().zip(parts) {
+            column[at] = names.get(part).map_or(Value::Null, Value::text);
+        }
+        Ok(vec![column])
+    }
+}
+
+impl SplitAssignment {
+    fn keys(&self, tortilla: &TortillaView<'_>, rows: &[usize]) -> Result<Vec<Option<String>>> {
+        let name = self.options.column.as_deref().unwrap_or_default();
+        let field = tortilla.field(name).ok_or_else(|| Error::usage(format!("there is no column {name} at this level")))?;
+        let key = |&at: &usize| {
+            let value = tortilla.samples[at].value(name);
+            (!value.is_null()).then(|| value_text(&value, &field.dtype))
+        };
+        Ok(rows.iter().map(key).collect())
+    }
+}
+
+/// Samples of one place, and samples of the same bytes where `content:sha256` is there, that are in different parts.
+fn warn_of_leaks(tortilla: &TortillaView<'_>, rows: &[usize], parts: &[usize], ctx: &JobContext) {
+    let same = |what: &str, keys: Vec<Option<String>>| {
+        let mut first: HashMap<String, (usize, usize)> = HashMap::new();
+        let (mut leaks, mut example) = (0u64, None);
+        for ((&at, &part), key) in rows.iter().zip(parts).zip(keys) {
+            let Some(key) = key else { continue };
+            let (other, other_part) = *first.entry(key).or_insert((at, part));
+            if other_part != part {
+                leaks += 1;
+                example.get_or_insert((other, at));
+            }
+        }
+        if let Some((one, other)) = example {
+            let (one, other) = (tortilla.samples[one].path(), tortilla.samples[other].path());
+            ctx.warn(format!(
+                "the split leaks: {leaks} samples have the same {what} as one of another part, for example {one} and {other}"
+            ));
+        }
+    };
+    if let Ok(places) = places_in(tortilla) {
+        // To about a decimetre.
+        let key = |&at: &usize| places[at].map(|[lon, lat]| format!("{lon:.6} {lat:.6}"));
+        same("place", rows.iter().map(key).collect());
+    }
+    let hashes = tortilla.column("content:sha256");
+    let key = |&at: &usize| match hashes.get(at) {
+        Some(Value::Text(hash)) => Some(hash.to_string()),
+        _ => None,
+    };
+    same("content", rows.iter().map(key).collect());
+}
+
+const CONTENT_HASH: Entry = Entry {
+    name: "content_hash",
+    title: "Content hash",
+    summary: "Hashes the bytes of each sample with SHA-256, which finds the same picture under two names.",
+    scope: Scope::Tortilla,
+    options: Vec::new,
+    make: |given| {
+        parse_options::<Json>("content_hash", &[], given)?;
+        Ok(Made::Tortilla(Box::new(ContentHash)))
+    },
+};
+
+struct ContentHash;
+
+impl TortillaExtension for ContentHash {
+    fn schema(&self) -> Vec<FieldSpec> {
+        vec![text_field("content:sha256", "SHA-256 of the sample's bytes, in hexadecimal")]
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        let samples: Vec<_> = tortilla.samples.iter().map(|sample| sample.sample()).collect();
+        let hashes = content_hash::hashes(&samples, ctx)?;
+        let value = |(at, hash): (usize, Result<Option<String>>)| match hash {
+            Ok(hash) => hash.map_or(Value::Null, Value::text),
+            Err(error) => {
+                ctx.warn(format!("{}: {error}", tortilla.samples[at].path()));
+                Value::Null
+            }
+        };
+        Ok(vec![hashes.into_iter().enumerate().map(value).collect()])
+    }
+}
+
+fn text_field(name: &str, description: &str) -> FieldSpec {
+    FieldSpec { name: name.into(), dtype: DataType::Utf8, description: description.into() }
+}

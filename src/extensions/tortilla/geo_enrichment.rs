@@ -1,0 +1,236 @@
+//! What lies at the samples' places: values of rasters and attributes of polygons that the user names, and the country. Where a
+//! value comes from (file, band, way of sampling, date) stands in the description of its column.
+
+use arrow::datatypes::DataType;
+use rayon::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::spatial_grouping::z_order;
+use super::{countries, places_in, polygons};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
+use crate::raster::{BandIndex, Sampling, attribute_at, raster_at};
+
+pub const ENTRY: Entry = Entry {
+    name: "geo_enrichment",
+    title: "What lies there",
+    summary: "Samples rasters and polygons that you name at the place of each sample, and tells the country.",
+    scope: Scope::Tortilla,
+    options,
+    make,
+};
+
+/// What the official tool writes where there is no country.
+const AT_SEA: &str = "Ocean/Sea/Lakes";
+
+/// Places of one task: few enough for progress, many enough to use a file's blocks again.
+const PLACES_A_TASK: usize = 512;
+
+fn options() -> Vec<OptionSpec> {
+    const COUNTRY: &[&str] = &["none", "name", "alpha2", "alpha3"];
+    vec![
+        OptionSpec::new(
+            "columns",
+            OptionKind::Json,
+            "a list of {column, path, band, method: nearest or mean, radius_m, description, date} for rasters, or {column, path, \
+             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names",
+        )
+        .or(json!([])),
+        OptionSpec::new("country", OptionKind::Choice(COUNTRY), "how to write the country, from the boundaries in this program")
+            .or("none"),
+        OptionSpec::new("country_column", OptionKind::Text, "the column for the country, for example rai:admin0")
+            .or("geoenrich:admin_countries"),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+struct Options {
+    columns: Vec<Source>,
+    country: String,
+    country_column: String,
+}
+
+#[derive(Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    /// Without a namespace it gets `geoenrich:`.
+    column: String,
+    path: String,
+    #[serde(default)]
+    band: Option<BandIndex>,
+    #[serde(default)]
+    method: Option<Method>,
+    #[serde(default)]
+    radius_m: Option<f64>,
+    #[serde(default)]
+    layer: Option<String>,
+    /// Its presence says that the file holds polygons.
+    #[serde(default)]
+    field: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    date: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Method {
+    Nearest,
+    Mean,
+}
+
+struct GeoEnrichment {
+    sources: Vec<(Source, AssetPath)>,
+    /// The way to write it, and its column.
+    country: Option<(String, String)>,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let options: Options = parse_options(ENTRY.name, &options(), given)?;
+    let mut sources = Vec::with_capacity(options.columns.len());
+    for mut source in options.columns {
+        if !source.column.contains(':') {
+            source.column.insert_str(0, "geoenrich:");
+        }
+        let column = &source.column;
+        let polygons = source.field.is_some();
+        if polygons && (source.band.is_some() || source.method.is_some() || source.radius_m.is_some()) {
+            return Err(Error::usage(format!("{column} names a field of polygons and also how to read a raster")));
+        }
+        if !polygons && source.layer.is_some() {
+            return Err(Error::usage(format!("{column} names a layer and no field of it")));
+        }
+        let radius = source.radius_m.is_some_and(|radius| radius.is_finite() && radius > 0.0);
+        if source.radius_m.is_some() != (source.method == Some(Method::Mean)) || (source.radius_m.is_some() && !radius) {
+            let error = Error::usage(format!("{column}: a mean needs radius_m above 0, and nothing else takes it"));
+            return Err(error.hint("give \"method\": \"mean\", \"radius_m\": 1000"));
+        }
+        let path = AssetPath::parse(&source.path)?;
+        sources.push((source, path));
+    }
+    let country = (options.country != "none").then_some((options.country, options.country_column));
+    let made = GeoEnrichment { sources, country };
+    let fields = made.schema();
+    if fields.is_empty() {
+        return Err(Error::usage("nothing is to be sampled").hint("give columns, or country"));
+    }
+    for (at, field) in fields.iter().enumerate() {
+        check_field_name(&field.name).map_err(|fault| Error::usage(format!("{:?} can't be a column: {fault}", field.name)))?;
+        if fields[..at].iter().any(|other| other.name == field.name) {
+            return Err(Error::usage(format!("the column {} is named twice", field.name)));
+        }
+    }
+    Ok(Made::Tortilla(Box::new(made)))
+}
+
+impl Source {
+    /// Types as the official tools have them: `float` for values, whole metres for the elevation of responsible AI.
+    fn dtype(&self) -> DataType {
+        match (&self.field, self.column.as_str()) {
+            (Some(_), _) => DataType::Utf8,
+            (None, "rai:elevation") => DataType::Int64,
+            (None, _) => DataType::Float32,
+        }
+    }
+
+    fn band(&self) -> BandIndex {
+        self.band.unwrap_or(BandIndex::FIRST)
+    }
+
+    fn sampling(&self) -> Sampling {
+        match self.radius_m {
+            Some(radius_m) => Sampling::Mean { radius_m },
+            None => Sampling::Nearest,
+        }
+    }
+
+    fn provenance(&self) -> String {
+        let mut text = self.description.clone().unwrap_or_default();
+        if !text.is_empty() {
+            text = text.trim_end_matches('.').to_owned() + ". ";
+        }
+        let how = match (&self.field, self.sampling()) {
+            (Some(field), _) => format!("field {field} of the polygon at the centroid"),
+            (None, Sampling::Nearest) => format!("band {}, pixel at the centroid", self.band()),
+            (None, Sampling::Mean { radius_m }) => format!("band {}, mean within {radius_m} m of the centroid", self.band()),
+        };
+        text.push_str(&format!("From {}, {how}", self.path));
+        if let Some(layer) = &self.layer {
+            text.push_str(&format!(", layer {layer}"));
+        }
+        if let Some(date) = &self.date {
+            text.push_str(&format!(", {date}"));
+        }
+        text + "."
+    }
+}
+
+impl TortillaExtension for GeoEnrichment {
+    fn schema(&self) -> Vec<FieldSpec> {
+        let mut fields: Vec<FieldSpec> = self
+            .sources
+            .iter()
+            .map(|(source, _)| FieldSpec { name: source.column.clone(), dtype: source.dtype(), description: source.provenance() })
+            .collect();
+        if let Some((_, column)) = &self.country {
+            let description = "Country at the centroid. From Natural Earth 1:50m admin 0 countries.".into();
+            fields.push(FieldSpec { name: column.clone(), dtype: DataType::Utf8, description });
+        }
+        fields
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        let places = places_in(tortilla)?;
+        // Neighbours one after the other, so that a block of a raster is read once.
+        let mut order: Vec<usize> = (0..places.len()).filter(|&at| places[at].is_some()).collect();
+        order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));
+        let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();
+        let mut columns = Vec::new();
+        for (source, asset) in &self.sources {
+            ctx.stage(&format!("Sampling {}", source.column), Some(sorted.len() as u64));
+            let values: Vec<Value> = match &source.field {
+                Some(field) => attribute_at(asset, source.layer.as_deref(), field, &sorted, &polygons::holds, ctx)?
+                    .into_iter()
+                    .map(|text| text.map_or(Value::Null, Value::text))
+                    .collect(),
+                None => {
+                    let tasks: Vec<Vec<Option<f64>>> = sorted
+                        .par_chunks(PLACES_A_TASK)
+                        .map(|places| raster_at(asset, source.band(), source.sampling(), places, ctx))
+                        .collect::<Result<_>>()?;
+                    let whole = source.dtype() == DataType::Int64;
+                    let value =
+                        |value: f64| if whole { Value::Int(value.round() as i64) } else { Value::Float(f64::from(value as f32)) };
+                    tasks.into_iter().flatten().map(|found| found.map_or(Value::Null, value)).collect()
+                }
+            };
+            let mut column = vec![Value::Null; places.len()];
+            order.iter().zip(values).for_each(|(&at, value)| column[at] = value);
+            columns.push(column);
+        }
+        if let Some((spelling, _)) = &self.country {
+            ctx.stage("Finding countries", Some(places.len() as u64));
+            let country = |place: &Option<[f64; 2]>| {
+                ctx.step(1);
+                let Some([lon, lat]) = place else { return Value::Null };
+                match countries::country_at(*lon, *lat) {
+                    None => Value::text(AT_SEA),
+                    Some(country) => {
+                        let code = match spelling.as_str() {
+                            "alpha2" => &country.alpha2,
+                            "alpha3" => &country.alpha3,
+                            _ => &country.name,
+                        };
+                        if code.is_empty() { Value::Null } else { Value::text(code) }
+                    }
+                }
+            };
+            columns.push(places.par_iter().map(country).collect());
+            ctx.check()?;
+        }
+        Ok(columns)
+    }
+}

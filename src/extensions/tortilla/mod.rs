@@ -1,0 +1,44 @@
+//! Extensions that look at all samples of a tortilla at once: grids, groups, splits, hashes, what lies at their places. Each is
+//! a plain computation over places, sizes or payloads; must never write, and must give the same answer for the same input.
+
+pub mod content_hash;
+pub mod countries;
+mod entries;
+pub mod geo_enrichment;
+pub mod majortom;
+mod polygons;
+pub mod spatial_grouping;
+pub mod split_assignment;
+
+pub use entries::ENTRIES;
+
+use super::TortillaView;
+use crate::error::{Error, Result};
+use crate::model::Value;
+use crate::table::wkb_point;
+
+/// Columns that say where a sample lies, the first that has a value counts.
+pub const PLACE_COLUMNS: [&str; 2] = ["stac:centroid", "istac:centroid"];
+
+/// Longitude and latitude from a value of [`PLACE_COLUMNS`]; `None` for anything but a WKB point on Earth.
+pub fn place_of(value: &Value) -> Option<[f64; 2]> {
+    match value {
+        Value::Bytes(bytes) => wkb_point(bytes).map(|(lon, lat)| [lon, lat]).filter(on_earth),
+        _ => None,
+    }
+}
+
+/// Where each sample of a level lies. An error when the level has neither of [`PLACE_COLUMNS`].
+fn places_in(tortilla: &TortillaView<'_>) -> Result<Vec<Option<[f64; 2]>>> {
+    if !tortilla.is_empty() && PLACE_COLUMNS.iter().all(|name| tortilla.field(name).is_none()) {
+        let error = Error::invalid(format!("level {} has no column {}", tortilla.level, PLACE_COLUMNS.join(" or ")));
+        return Err(error.hint("run the STAC or ISTAC extension first"));
+    }
+    let place = |sample: &super::SampleView<'_>| PLACE_COLUMNS.iter().find_map(|name| place_of(&sample.value(name)));
+    Ok(tortilla.samples.iter().map(place).collect())
+}
+
+/// True for finite coordinates within ±180 and ±90 degrees.
+pub fn on_earth(place: &[f64; 2]) -> bool {
+    place[0].abs() <= 180.0 && place[1].abs() <= 90.0
+}

@@ -1,0 +1,177 @@
+//! Values of a raster, or attributes of polygons, at places on Earth: what extensions sample. Places are longitude and latitude
+//! (EPSG:4326); each file is asked in its own coordinate system.
+
+use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
+use gdal::vector::LayerAccess;
+
+use super::pixels::read;
+use super::{BandIndex, RasterInfo, ReadRequest, Resampling, Window, messages, pool};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// Pixels of a mean, on a side: larger areas are averaged on the way.
+const MEAN_SIDE: usize = 256;
+
+/// What to read at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    /// The pixel in which the place lies.
+    Nearest,
+    /// The mean of the pixels whose centres lie within so many metres of the place, at least the one in which it lies.
+    Mean {
+        /// Metres.
+        radius_m: f64,
+    },
+}
+
+/// The value at each place: `None` outside the raster, where it has no data, and for places without a position in its coordinate
+/// system. The error is that the file, the band or the coordinate system is not there, or of reading it.
+pub fn raster_at(
+    asset: &AssetPath,
+    band: BandIndex,
+    sampling: Sampling,
+    places: &[Option<[f64; 2]>],
+    ctx: &JobContext,
+) -> Result<Vec<Option<f64>>> {
+    let lease = pool::lease(asset)?;
+    let info = lease.info.clone();
+    if info.band(band).is_none() {
+        return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(asset));
+    }
+    let inverse = info.geotransform.and_then(inverted).ok_or_else(|| Error::usage("the raster has no place on Earth").at(asset))?;
+    let wkt = info.crs_wkt.as_deref().ok_or_else(|| Error::usage("the raster has no coordinate system").at(asset))?;
+    let (values, _said) = messages::listen(|| -> Result<Vec<Option<f64>>> {
+        let way = from_lonlat(wkt).ok_or_else(|| Error::unsupported("the coordinate system can't be reached").at(asset))?;
+        let mut values = Vec::with_capacity(places.len());
+        for place in places {
+            ctx.check()?;
+            ctx.step(1);
+            let Some(area) = place.and_then(|place| area_of(&way, inverse, place, sampling, &info)) else {
+                values.push(None);
+                continue;
+            };
+            let out = area.fit(MEAN_SIDE, MEAN_SIDE);
+            let request = ReadRequest { window: area, out, bands: vec![band], resampling: Resampling::Average };
+            let pixels = read(&lease, asset, &request, ctx)?;
+            values.push(pixels.bands.first().and_then(|pixels| {
+                let (mut sum, mut count) = (0.0, 0u32);
+                for at in (0..pixels.samples.len()).filter(|&at| pixels.is_valid(at)) {
+                    sum += pixels.samples.get(at);
+                    count += 1;
+                }
+                (count > 0).then(|| sum / f64::from(count))
+            }));
+        }
+        Ok(values)
+    });
+    values
+}
+
+/// The text of a field of the first polygon that holds each place. `layer` is the first one when not named.
+pub fn attribute_at(
+    asset: &AssetPath,
+    layer: Option<&str>,
+    field: &str,
+    places: &[Option<[f64; 2]>],
+    holds: &dyn Fn(&[u8], f64, f64) -> bool,
+    ctx: &JobContext,
+) -> Result<Vec<Option<String>>> {
+    let lease = pool::lease(asset)?;
+    let (values, said) = messages::listen(|| -> Result<Vec<Option<String>>, gdal::errors::GdalError> {
+        let mut layer = match layer {
+            Some(name) => lease.dataset.layer_by_name(name)?,
+            None => lease.dataset.layer(0)?,
+        };
+        let way = match layer.spatial_ref() {
+            Some(crs) => Some(crs.to_wkt()?),
+            None => None,
+        };
+        let way = way.and_then(|wkt| from_lonlat(&wkt));
+        let field = layer.defn().field_index(field)?;
+        let mut values = Vec::with_capacity(places.len());
+        for place in places {
+            if ctx.is_cancelled() {
+                break;
+            }
+            ctx.step(1);
+            let at = place.and_then(|place| match &way {
+                Some(way) => transformed(way, place),
+                None => Some(place),
+            });
+            let Some([x, y]) = at else {
+                values.push(None);
+                continue;
+            };
+            layer.set_spatial_filter_rect(x, y, x, y);
+            let mut found = None;
+            for feature in layer.features() {
+                let shape = feature.geometry().and_then(|geometry| geometry.wkb().ok());
+                if shape.is_some_and(|shape| holds(&shape, x, y)) {
+                    found = feature.field_as_string(field)?;
+                    break;
+                }
+            }
+            values.push(found);
+        }
+        layer.clear_spatial_filter();
+        Ok(values)
+    });
+    ctx.check()?;
+    values.map_err(|error| {
+        let summary = Error::usage("the polygons can't be asked").at(asset);
+        messages::because(summary, &said, Some(&error)).hint("check the names of the layer and the field")
+    })
+}
+
+fn from_lonlat(wkt: &str) -> Option<CoordTransform> {
+    let mut from = SpatialRef::from_epsg(4326).ok()?;
+    let mut to = SpatialRef::from_wkt(wkt).ok()?;
+    from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+    to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+    CoordTransform::new(&from, &to).ok()
+}
+
+fn transformed(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
+    let (mut x, mut y) = ([place[0]], [place[1]]);
+    way.transform_coords(&mut x, &mut y, &mut []).ok()?;
+    (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
+}
+
+/// The pixels to read for a place; `None` when it lies outside the raster.
+fn area_of(way: &CoordTransform, inverse: [f64; 6], [lon, lat]: [f64; 2], sampling: Sampling, info: &RasterInfo) -> Option<Window> {
+    let pixel = |lon: f64, lat: f64| transformed(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
+    // A raster of the world may count longitudes from 0 to 360.
+    let [column, row] = [lon, lon + 360.0, lon - 360.0]
+        .into_iter()
+        .filter_map(|lon| pixel(lon, lat))
+        .find(|[column, row]| (0.0..info.width as f64).contains(column) && (0.0..info.height as f64).contains(row))?;
+    let one = Window { x: column as usize, y: row as usize, width: 1, height: 1 };
+    let Sampling::Mean { radius_m } = sampling else { return Some(one) };
+    let north = radius_m / 111_320.0;
+    let east = north / lat.to_radians().cos().abs().max(1e-3);
+    let around = [(lon - east, lat), (lon + east, lat), (lon, lat - north), (lon, lat + north)];
+    let ends: Vec<[f64; 2]> = around.iter().filter_map(|&(lon, lat)| pixel(lon, lat.clamp(-90.0, 90.0))).collect();
+    let reach = |axis: usize, centre: f64| ends.iter().map(|end| (end[axis] - centre).abs()).fold(0.0, f64::max);
+    // Places beside the seam of a world raster would reach round the whole Earth.
+    let (across, down) = (reach(0, column).min(info.width as f64 / 4.0), reach(1, row).min(info.height as f64 / 4.0));
+    // Pixels whose centres lie inside; at least the one of the place.
+    let first = |centre: f64, reach: f64, own: usize| (((centre - reach - 0.5).ceil().max(0.0)) as usize).min(own);
+    let last = |centre: f64, reach: f64, own: usize| (((centre + reach - 0.5).floor().max(0.0)) as usize).max(own);
+    let (x, y) = (first(column, across, one.x), first(row, down, one.y));
+    let (right, bottom) = (last(column, across, one.x), last(row, down, one.y));
+    Window { x, y, width: right - x + 1, height: bottom - y + 1 }.clip(info.width, info.height)
+}
+
+fn apply(t: [f64; 6], x: f64, y: f64) -> [f64; 2] {
+    [t[0] + x * t[1] + y * t[2], t[3] + x * t[4] + y * t[5]]
+}
+
+fn inverted(t: [f64; 6]) -> Option<[f64; 6]> {
+    let determinant = t[1] * t[5] - t[2] * t[4];
+    if determinant == 0.0 || !determinant.is_finite() {
+        return None;
+    }
+    let (a, b, c, d) = (t[5] / determinant, -t[2] / determinant, -t[4] / determinant, t[1] / determinant);
+    Some([-(t[0] * a + t[3] * b), a, b, -(t[0] * c + t[3] * d), c, d])
+}

@@ -1,0 +1,103 @@
+//! `stats` on golden datasets: pooled from the metadata against the same arithmetic done here over a query's rows, and recomputed
+//! from pixels against what the metadata say.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::support::{Workspace, tests_folder};
+
+fn golden(name: &str) -> PathBuf {
+    tests_folder().join("fixtures/golden").join(name)
+}
+
+fn stats(workspace: &Workspace, dataset: &Path, options: &[&str]) -> Json {
+    let mut arguments = vec!["stats".into(), dataset.as_os_str().to_owned(), "--json".into()];
+    arguments.extend(options.iter().map(Into::into));
+    workspace.studio(arguments).expect_code(0).json()
+}
+
+fn number(value: &Json) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+#[test]
+fn pooled_statistics_are_weighted_by_pixels() {
+    let workspace = Workspace::new();
+    let dataset = golden("04_nested2_folder/change");
+    let pooled = stats(&workspace, &dataset, &["--positions", "before.tif"]);
+    let sql = r#"SELECT "geotiff:stats" AS s, "stac:tensor_shape" AS t FROM level1 WHERE id = 'before.tif'"#;
+    let rows =
+        workspace.studio(["query".as_ref(), dataset.as_os_str(), "--json".as_ref(), "--sql".as_ref(), sql.as_ref()]).expect_code(0);
+    let rows: Vec<Json> = rows.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(rows.len() > 1);
+    assert_eq!(pooled["samples"], rows.len());
+    assert_eq!(pooled["weighted"], true);
+    for band in 0..3 {
+        // Sums of the values and of their squares: another way to the same numbers.
+        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for row in &rows {
+            let own = &row["s"][band];
+            let pixels = number(&row["t"][1]) * number(&row["t"][2]) * number(&own[4]) / 100.0;
+            count += pixels;
+            sum += pixels * number(&own[2]);
+            squares += pixels * (number(&own[3]).powi(2) + number(&own[2]).powi(2));
+        }
+        let ours = &pooled["pooled"]["bands"][band];
+        let mean = sum / count;
+        assert!((number(&ours["mean"]) - mean).abs() < 1e-6 * mean, "band {band}: {ours}");
+        assert!((number(&ours["std"]) - (squares / count - mean * mean).sqrt()).abs() < 1e-4, "band {band}: {ours}");
+        assert!((number(&ours["count"]) - count).abs() < 1e-6);
+    }
+}
+
+/// Mean, standard deviation, min and max of the three bands over all twelve pictures, from numpy's values of each of them.
+const EXACT: [[f64; 4]; 3] = [
+    [70.956_145_109_953_71, 32.473_303_185_466_634, 3.0, 255.0],
+    [63.892_397_280_092_6, 19.796_247_077_712_57, 10.0, 205.0],
+    [67.974_383_318_865_75, 20.036_233_912_060_847, 21.0, 235.0],
+];
+
+#[test]
+fn pixels_give_the_exact_values_and_the_metadata_are_near() {
+    let workspace = Workspace::new();
+    let dataset = golden("04_nested2_folder/change");
+    let pooled = stats(&workspace, &dataset, &["--positions", "before.tif,after.tif"]);
+    let exact = stats(&workspace, &dataset, &["--positions", "before.tif,after.tif", "--exact"]);
+    assert_eq!((&pooled["samples"], &exact["samples"]), (&Json::from(12), &Json::from(12)));
+    for (band, expected) in EXACT.iter().enumerate() {
+        let (ours, exact) = (&pooled["pooled"]["bands"][band], &exact["pooled"]["bands"][band]);
+        assert_eq!(number(&exact["count"]), 12.0 * 96.0 * 96.0);
+        for (key, expected) in ["mean", "std", "min", "max"].into_iter().zip(expected) {
+            assert!((number(&exact[key]) - expected).abs() < 1e-9 * expected, "band {band} {key}: {exact}");
+            // The official tools look at some blocks only: their means are near, their extremes need not be.
+            let near = if key == "mean" || key == "std" { 0.05 } else { 0.5 };
+            assert!((number(&ours[key]) - expected).abs() < near * number(&exact["max"]), "band {band} {key}: {ours}");
+        }
+    }
+}
+
+#[test]
+fn shares_of_classes_are_pooled() {
+    let pooled = stats(&Workspace::new(), &golden("04_nested2_folder/change"), &["--positions", "label.*"]);
+    assert_eq!((&pooled["pooled"]["kind"], &pooled["samples"]), (&Json::from("categorical"), &Json::from(6)));
+    let shares = pooled["pooled"]["bands"][0].as_array().expect("shares");
+    assert_eq!(shares.len(), 3);
+    assert!((shares.iter().map(number).sum::<f64>() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn what_can_not_be_pooled_is_explained() {
+    let workspace = Workspace::new();
+    let fails = |dataset: &str, options: &[&str], text: &str| {
+        let mut arguments = vec!["stats".into(), golden(dataset).into_os_string()];
+        arguments.extend(options.iter().map(Into::into));
+        let ran = workspace.studio(arguments).expect_code(2);
+        assert!(ran.stderr.contains(text), "{ran}");
+    };
+    fails("05_nested3_zip/stack.tacozip", &[], "no column geotiff:stats");
+    fails("05_nested3_zip/stack.tacozip", &["--level", "7"], "there is no level 7");
+    fails("04_nested2_folder/change", &["--positions", "nothing*"], "the selection has no sample");
+    fails("04_nested2_folder/change", &["--where", "nothing > 1"], "nothing");
+    fails("04_nested2_folder/change", &[], "has 3 bands and");
+}
