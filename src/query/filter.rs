@@ -156,8 +156,8 @@ fn chosen<'a>(columns: &'a [FieldSpec], asked: Option<&str>, usual: &[&str], wha
 fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
         "is not finite".to_owned()
-    } else if [west, east].iter().any(|longitude| !(-180.0..=180.0).contains(longitude)) {
-        "has a longitude outside -180 to 180".to_owned()
+    } else if [west, east].iter().any(|longitude| !(-360.0..=360.0).contains(longitude)) {
+        "has a longitude outside -360 to 360".to_owned()
     } else if [south, north].iter().any(|latitude| !(-90.0..=90.0).contains(latitude)) {
         "has a latitude outside -90 to 90".to_owned()
     } else if south > north {
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn boxes_are_checked() {
         assert!(check_box([170.0, -10.0, -170.0, 10.0]).is_ok());
-        for bad in [[0.0, 10.0, 1.0, 9.0], [-181.0, 0.0, 1.0, 1.0], [0.0, -91.0, 1.0, 1.0], [f64::NAN, 0.0, 1.0, 1.0]] {
+        for bad in [[0.0, 10.0, 1.0, 9.0], [-361.0, 0.0, 1.0, 1.0], [0.0, -91.0, 1.0, 1.0], [f64::NAN, 0.0, 1.0, 1.0]] {
             assert!(check_box(bad).is_err(), "{bad:?}");
         }
     }

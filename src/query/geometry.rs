@@ -113,10 +113,21 @@ pub(super) fn plain_point(wkb: &[u8]) -> Option<(f64, f64)> {
 pub(super) struct Boxes(Vec<Rect>);
 
 impl Boxes {
-    /// West, south, east, north in degrees; west greater than east goes across the antimeridian.
+    /// West, south, east, north in degrees; west greater than east goes across the antimeridian, and so does what a box around a
+    /// place near it has beyond 180 degrees.
     pub fn new([west, south, east, north]: [f64; 4]) -> Self {
         let one = |west: f64, east: f64| Rect::new(Coord { x: west, y: south }, Coord { x: east, y: north });
-        Self(if west > east { vec![one(west, 180.0), one(-180.0, east)] } else { vec![one(west, east)] })
+        if west > east {
+            return Self(vec![one(west, 180.0), one(-180.0, east)]);
+        }
+        let mut boxes = vec![one(west, east)];
+        if east > 180.0 {
+            boxes.push(one(-180.0, east - 360.0));
+        }
+        if west < -180.0 {
+            boxes.push(one(west + 360.0, 180.0));
+        }
+        Self(boxes)
     }
 
     /// True when the geometry touches a box; never for damaged bytes.
@@ -318,6 +329,23 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn boxes_reach_across_the_antimeridian() {
+        let touched = |b: [f64; 4], x: f64| Boxes::new(b).touch(&write(&Geometry::Point(geo::Point::new(x, 0.0))));
+        for (b, x, expected) in [
+            ([170.0, -1.0, -170.0, 1.0], 175.0, true),
+            ([170.0, -1.0, -170.0, 1.0], -175.0, true),
+            ([170.0, -1.0, -170.0, 1.0], 0.0, false),
+            ([173.5, -1.0, 183.5, 1.0], 178.5, true),
+            ([173.5, -1.0, 183.5, 1.0], -177.0, true),
+            ([173.5, -1.0, 183.5, 1.0], -176.0, false),
+            ([-185.0, -1.0, -179.0, 1.0], 176.0, true),
+            ([-185.0, -1.0, -179.0, 1.0], 174.0, false),
+        ] {
+            assert_eq!(touched(b, x), expected, "{b:?} {x}");
+        }
+    }
 
     const TEXTS: [&str; 7] = [
         "POINT (1.5 -2)",

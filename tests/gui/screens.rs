@@ -1,6 +1,6 @@
 //! The main screens in both themes: they draw, every control has a name, and TACO_STUDIO_SHEETS keeps pictures of them.
 
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::draft::Edit;
 use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
@@ -81,4 +81,42 @@ fn a_recent_dataset_that_is_gone_is_marked() {
     settle(&mut harness);
     assert!(harness.query_by_label("Locate river-floods-sample").is_some());
     assert!(harness.query_by_label("Open river-floods-sample").is_none());
+}
+
+#[test]
+fn problems_are_fixed_by_buttons() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::EditCopy);
+    settle(&mut harness);
+    let broken = |harness: &super::support::Window| {
+        let report = harness.state().studio().report().clone();
+        report.findings.iter().filter(|finding| finding.rule.code() == "PIT-1").count()
+    };
+    assert_eq!(broken(&harness), 0);
+    for edit in [
+        Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+        Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+    ] {
+        harness.state_mut().command(Command::Edit { edit });
+        settle(&mut harness);
+    }
+    assert_eq!(broken(&harness), 2);
+    picture(&mut harness, "fixes-dark");
+    // The button of one finding mends that one.
+    let button = |harness: &super::support::Window| {
+        let buttons = harness.query_all_by_role(egui::accesskit::Role::Button);
+        let labels = buttons.filter_map(|node| node.accesskit_node().label()).filter(|label| label.contains(" in danube_0003"));
+        labels.collect::<Vec<_>>()
+    };
+    let rename = button(&harness).into_iter().find(|label| label.starts_with("Rename")).expect("a button that renames");
+    click(&mut harness, &rename);
+    assert_eq!(broken(&harness), 1);
+    // The rest goes by one button, and comes back by one undo.
+    click(&mut harness, "Fix all safe");
+    assert_eq!(broken(&harness), 0);
+    assert!(harness.query_by_label("Fix all safe").is_none());
+    harness.state_mut().act(Action::Undo);
+    settle(&mut harness);
+    assert_eq!(broken(&harness), 1);
 }

@@ -1,16 +1,19 @@
 //! What the checks found, grouped by rule. A click goes to the place.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use crate::draft::Fix;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::marks::place;
 use crate::gui::theme::{self, Tokens, font};
-use crate::gui::widgets::{self, EmptyState, RowScroll, Tone, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Tone, VirtualRows, paint};
+
 use crate::model::{Finding, Location, Report, Rule, Severity};
+use crate::studio::Command;
 
 /// What the panel keeps.
 #[derive(Default)]
@@ -22,7 +25,12 @@ pub struct ProblemsState {
     rows: Vec<Line>,
     made_for: Option<(*const Report, usize)>,
     changes: usize,
+    /// The ways out of findings that have been on the screen.
+    fixes: HashMap<usize, Vec<Fix>>,
 }
+
+/// Fixes that have a button each; the tooltip shows what they change.
+const OFFERED: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
@@ -42,6 +50,7 @@ impl ProblemsState {
         }
         if self.made_for.map(|(report, _)| report) != key.map(|(report, _)| report) {
             self.selected = self.selected.filter(|&selected| selected < report.findings.len());
+            self.fixes.clear();
         }
         self.made_for = key;
         let mut groups: BTreeMap<(Severity, Rule), Vec<usize>> = BTreeMap::new();
@@ -126,6 +135,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
     let list = VirtualRows::new("Problems", state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
     let (mut scroll, rows) = (state.scroll, &state.rows);
+    // Findings of the draft as it was are no ground for changing the draft as it is.
+    let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
+    let (fixes, studio) = (&mut state.fixes, cx.studio);
+    let mut chosen_fix = None;
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = rows[row as usize];
         let (Line::Group(index, ..) | Line::Child(index) | Line::Single(index)) = line;
@@ -137,10 +150,24 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 WidgetInfo::selected(Role::ListItem, true, chosen, format!("{} {}: {}", finding.rule, finding.at, finding.message))
             }
         });
-        line_ui(ui, rect, line, finding, chosen, response.hovered());
+        let mut room = rect;
+        if fixable && !matches!(line, Line::Group(..)) {
+            let fixes = fixes.entry(index).or_insert_with(|| studio.fixes(finding, &[]));
+            room.max.x = fixes_width(ui, rect, fixes);
+        }
+        line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());
+        if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right())
+            && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &finding.at)
+        {
+            chosen_fix = Some(fix.edit.clone());
+        }
         response.clone().on_hover_text(format!("{} ({}, §{})", finding.message, finding.rule.what(), finding.rule.section()));
     });
     state.scroll = scroll;
+    if let Some(edit) = chosen_fix {
+        cx.session.problems = state;
+        return cx.run(Command::Edit { edit });
+    }
     if let Some(row) = out.clicked.or(out.moved_to) {
         match state.rows[row as usize] {
             Line::Group(index, ..) => {
@@ -161,16 +188,49 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     cx.session.problems = state;
 }
 
-fn line_ui(ui: &Ui, rect: Rect, line: Line, finding: &Finding, chosen: bool, hovered: bool) {
+/// Where the buttons of these fixes begin.
+fn fixes_width(ui: &Ui, rect: Rect, fixes: &[Fix]) -> f32 {
+    let text = |fix: &Fix| ui.painter().layout_no_wrap(fix.label.clone(), font::medium(12.0), egui::Color32::WHITE).size().x;
+    let buttons: f32 = fixes.iter().take(OFFERED).map(|fix| text(fix) + 24.0).sum();
+    // Half of the line is for what is wrong.
+    if fixes.is_empty() { rect.right() } else { (rect.right() - buttons - 16.0).max(rect.center().x) }
+}
+
+/// One button for each of the best fixes, at the right end of the line; the fix whose button was clicked.
+fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Option<&'a Fix> {
+    let mut clicked = None;
+    let layout = egui::Layout::right_to_left(egui::Align::Center);
+    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(10.0, 1.0))).layout(layout), |ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.spacing_mut().interact_size.y = 22.0;
+        for fix in fixes.iter().take(OFFERED).rev() {
+            let (before, after) = &fix.preview;
+            let lines =
+                |mark: &str, lines: &[String]| lines.iter().take(8).map(|line| format!("\n{mark} {line}")).collect::<String>();
+            let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
+            let name = format!("{} in {at}", fix.label);
+            let button = match fix.safe {
+                true => Button::secondary(fix.label.as_str()),
+                false => Button::danger_ghost(fix.label.as_str()),
+            };
+            if ui.add(button.name(name).tooltip(tip)).clicked() {
+                clicked = Some(fix);
+            }
+        }
+    });
+    clicked
+}
+
+fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen: bool, hovered: bool) {
     let t = theme::tokens(ui);
     let painter = ui.painter();
     painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
     paint::row_background(painter, t, rect.with_max_y(rect.bottom() - 1.0), chosen, hovered);
     let middle = rect.center().y;
-    let mut inner = Rect::from_min_max(pos2(rect.left() + 12.0, rect.top()), pos2(rect.right() - 14.0, rect.bottom()));
+    let mut inner = Rect::from_min_max(pos2(rect.left() + 12.0, rect.top()), pos2(end - 14.0, rect.bottom()));
     if let Line::Child(_) = line {
         inner.min.x += 22.0;
-        let end = Rect::from_min_max(inner.min, pos2(inner.left() + (inner.width() * 0.3).min(300.0), inner.bottom()));
+        let end = Rect::from_min_max(inner.min, pos2(inner.left() + (rect.width() * 0.3).min(300.0), inner.bottom()));
         paint::text_left(painter, end, &finding.at.to_string(), font::mono(12.0), t.tx);
         inner.min.x = end.right() + 12.0;
         paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
@@ -230,9 +290,16 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);
     ui.add_space(8.0);
     if cx.document().is_some()
-        && ui.add(widgets::Button::ghost("Check").icon(icons::CHECK_CIRCLE).tooltip("Check every rule (F7)")).clicked()
+        && ui.add(Button::ghost("Check").icon(icons::CHECK_CIRCLE).tooltip("Check every rule (F7)")).clicked()
     {
         cx.ask(Ask::Do(crate::gui::action::Action::Validate));
+    }
+    let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
+    if fixable && cx.studio.report().findings.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder)) {
+        let tip = "Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone";
+        if ui.add(Button::primary("Fix all safe").tooltip(tip)).clicked() {
+            cx.run(Command::FixSafe);
+        }
     }
     for (number, word, icon, color) in
         [(warnings, "warning", icons::WARNING, t.warn), (errors, "error", icons::WARNING_OCTAGON, t.err)]
