@@ -8,11 +8,11 @@ use super::Terminal;
 use super::arguments::OutputFormat;
 use super::inspect::finding_json;
 use super::output::print;
+use super::verbs::studio;
 use crate::container::BuildOptions;
 use crate::error::{Error, Result};
-use crate::jobs::Jobs;
 use crate::model::Finding;
-use crate::studio::{Command, Event, Studio};
+use crate::studio::{Command, Event};
 use crate::table::ParquetOptions;
 
 /// Arguments of `repair`.
@@ -39,7 +39,7 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
     let RepairArguments { path, output, format, overwrite, json } = arguments;
     let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
     let options = BuildOptions { target: output, format, parquet: ParquetOptions::default(), overwrite };
-    let mut studio = Studio::new(Jobs::quiet());
+    let mut studio = studio();
     let event = studio.run_to_end(Command::Repair { input: path, options }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Repaired(repaired) = event else { return Err(Error::internal("a repair ended without a report")) };

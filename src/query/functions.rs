@@ -7,7 +7,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
-use super::geometry::{from_text, parse, plain_point, to_text, write};
+use super::geometry::{from_text, parse, to_text, write};
 use crate::table::wkb_point;
 
 /// Geometries inside geometries; deeper ones are damage.
@@ -189,7 +189,7 @@ struct Last {
 
 impl Last {
     fn geometry(&mut self, wkb: &[u8]) -> Option<&Geometry> {
-        if let Some((x, y)) = plain_point(wkb).filter(|(x, y)| x.is_finite() && y.is_finite()) {
+        if let Some((x, y)) = wkb_point(wkb).filter(|(x, y)| x.is_finite() && y.is_finite()) {
             self.bytes.clear();
             self.geometry = Some(Geometry::Point(Point::new(x, y)));
         } else if self.bytes != wkb || self.bytes.is_empty() {

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::table::wkb_point;
 use geo::{
     Coord, Geometry, GeometryCollection, Intersects, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon, Rect,
 };
@@ -100,14 +101,6 @@ impl Reader<'_> {
     }
 }
 
-/// The coordinates of a little-endian WKB point without looking at anything else: what nearly every row of a centroid is.
-pub(super) fn plain_point(wkb: &[u8]) -> Option<(f64, f64)> {
-    let bytes: &[u8; 21] = wkb.try_into().ok()?;
-    let (head, rest) = bytes.split_first_chunk::<5>()?;
-    let (x, y) = (rest.first_chunk::<8>()?, rest.last_chunk::<8>()?);
-    (*head == [1, 1, 0, 0, 0]).then_some((f64::from_le_bytes(*x), f64::from_le_bytes(*y)))
-}
-
 /// Boxes with their edges; two where one crosses the antimeridian.
 #[derive(Clone, Debug)]
 pub(super) struct Boxes(Vec<Rect>);
@@ -132,7 +125,7 @@ impl Boxes {
 
     /// True when the geometry touches a box; never for damaged bytes.
     pub fn touch(&self, wkb: &[u8]) -> bool {
-        match plain_point(wkb) {
+        match wkb_point(wkb) {
             Some((x, y)) => self.0.iter().any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y),
             None => parse(wkb).is_some_and(|geometry| self.0.iter().any(|rect| geometry.intersects(rect))),
         }
