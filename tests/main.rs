@@ -10,6 +10,7 @@ mod gui;
 mod interop;
 mod mutants;
 mod padding;
+mod parts;
 mod queries;
 mod repair;
 mod replays;

@@ -80,12 +80,13 @@ pub struct CreateArguments {
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parts: super::writing::PartsArguments,
+    #[command(flatten)]
+    pub parquet: super::writing::ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// zstd level of the level tables.
-    #[arg(long, default_value_t = 13, value_parser = clap::value_parser!(i32).range(1..=22))]
-    pub zstd_level: i32,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
@@ -129,18 +130,7 @@ pub enum Verb {
         out: Option<PathBuf>,
     },
     /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.
-    Convert {
-        /// The dataset.
-        input: PathBuf,
-        /// The file or folder to make.
-        output: PathBuf,
-        /// The container; told from the output's name when absent.
-        #[arg(long)]
-        format: Option<OutputFormat>,
-        /// Replace the output if it exists.
-        #[arg(long)]
-        overwrite: bool,
-    },
+    Convert(super::convert::ConvertArguments),
     /// Writes one index over many ZIPs: a .tacocat folder or a __TACOCAT__ file.
     Tacocat(super::tacocat::TacocatArguments),
     /// Writes TACOLLECTION.json, the common description of many ZIPs.

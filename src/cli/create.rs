@@ -1,5 +1,7 @@
 //! `create`: a folder of files becomes a dataset.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use super::Terminal;
@@ -11,7 +13,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Collection, Dataset, Tortilla};
 use crate::studio::{checked_build, import_folder, join_metadata};
-use crate::table::{ParquetOptions, read_sidecar};
+use crate::table::read_sidecar;
 
 pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
@@ -32,11 +34,22 @@ pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
 
 pub fn summary(built: &Built, json: bool) -> String {
     if json {
-        let path = built.path.display().to_string();
-        return json!({ "path": path, "format": built.format, "samples": built.samples, "files": built.files, "bytes": built.bytes })
-            .to_string();
+        let text = |path: &PathBuf| path.display().to_string();
+        let mut out = json!({
+            "path": text(&built.path), "format": built.format, "samples": built.samples, "files": built.files, "bytes": built.bytes
+        });
+        if !built.parts.is_empty() {
+            out["parts"] = built.parts.iter().map(text).collect();
+            out["indexes"] = built.indexes.iter().map(text).collect();
+        }
+        return out.to_string();
     }
-    format!("{}: {} samples, {} files, {} bytes", built.path.display(), built.samples, built.files, built.bytes)
+    let totals = format!("{} samples, {} files, {} bytes", built.samples, built.files, built.bytes);
+    if built.parts.is_empty() {
+        return format!("{}: {totals}", built.path.display());
+    }
+    let lines = built.parts.iter().chain(&built.indexes).map(|path| path.display().to_string() + "\n");
+    format!("{}{} parts: {totals}", lines.collect::<String>(), built.parts.len())
 }
 
 fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
@@ -75,8 +88,9 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     let options = BuildOptions {
         target: arguments.output.clone(),
         format,
-        parquet: ParquetOptions { zstd_level: arguments.zstd_level, ..ParquetOptions::default() },
+        parquet: arguments.parquet.options(),
         overwrite: arguments.overwrite,
+        parts: arguments.parts.clone().parts(),
     };
     checked_build(&dataset, &options, ctx)
 }

@@ -8,10 +8,10 @@ use super::create::summary;
 use super::output::print;
 use super::query::FilterArguments;
 use super::verbs::studio;
+use super::writing::{ParquetArguments, PartsArguments};
 use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event, ExportRequest};
-use crate::table::ParquetOptions;
 
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
@@ -41,6 +41,10 @@ pub struct ExportArguments {
     /// After a filter on a deeper level keep all children of the samples that are left.
     #[arg(long)]
     pub keep_siblings: bool,
+    #[command(flatten)]
+    pub parts: PartsArguments,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -52,8 +56,13 @@ pub struct ExportArguments {
 /// Runs `export`.
 pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
     let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
-    let options =
-        BuildOptions { target: arguments.output, format, parquet: ParquetOptions::default(), overwrite: arguments.overwrite };
+    let options = BuildOptions {
+        target: arguments.output,
+        format,
+        parquet: arguments.parquet.options(),
+        overwrite: arguments.overwrite,
+        parts: arguments.parts.parts(),
+    };
     let request = ExportRequest {
         input: arguments.input,
         options,

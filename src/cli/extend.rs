@@ -8,11 +8,11 @@ use super::Terminal;
 use super::arguments::OutputFormat;
 use super::output::print;
 use super::verbs::studio;
+use super::writing::ParquetArguments;
 use crate::container::{self, BuildOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{ExtensionCall, OptionSpec, Target, builtin};
 use crate::studio::{Command, Event};
-use crate::table::ParquetOptions;
 
 /// Arguments of `extend`.
 #[derive(Debug, clap::Args)]
@@ -46,6 +46,8 @@ pub struct ExtendArguments {
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -76,8 +78,9 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let options = BuildOptions {
         target: arguments.output.clone(),
         format,
-        parquet: ParquetOptions::default(),
+        parquet: arguments.parquet.options(),
         overwrite: arguments.overwrite,
+        parts: None,
     };
     let event = studio.run_to_end(Command::Write { options }, &mut show)?;
     terminal.clear();

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod bench;
+mod convert;
 mod create;
 mod export;
 mod extend;
@@ -17,6 +18,7 @@ mod stats;
 mod tacocat;
 mod validate;
 mod verbs;
+mod writing;
 
 pub use arguments::{Arguments, Verb};
 pub use output::Terminal;
@@ -70,7 +72,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
-        Verb::Convert { input, output, format, overwrite } => verbs::convert(input, output, format, overwrite, terminal),
+        Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),
         Verb::Query(arguments) => query::query(arguments, terminal),

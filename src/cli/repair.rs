@@ -9,11 +9,11 @@ use super::arguments::OutputFormat;
 use super::inspect::finding_json;
 use super::output::print;
 use super::verbs::studio;
+use super::writing::ParquetArguments;
 use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::model::Finding;
 use crate::studio::{Command, Event};
-use crate::table::ParquetOptions;
 
 /// Arguments of `repair`.
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,8 @@ pub struct RepairArguments {
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -36,9 +38,9 @@ pub struct RepairArguments {
 
 /// Repairs; exit code 1 when errors are left.
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
-    let RepairArguments { path, output, format, overwrite, json } = arguments;
+    let RepairArguments { path, output, format, parquet, overwrite, json } = arguments;
     let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
-    let options = BuildOptions { target: output, format, parquet: ParquetOptions::default(), overwrite };
+    let options = BuildOptions { target: output, format, parquet: parquet.options(), overwrite, parts: None };
     let mut studio = studio();
     let event = studio.run_to_end(Command::Repair { input: path, options }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();

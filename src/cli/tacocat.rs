@@ -6,6 +6,7 @@ use super::Terminal;
 use super::create::summary;
 use super::output::print;
 use super::verbs::studio;
+use super::writing::ParquetArguments;
 use crate::container::{ConsolidateOptions, Format};
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event};
@@ -26,12 +27,8 @@ pub struct TacocatArguments {
     /// Replace the index if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// zstd level of the level tables.
-    #[arg(long, default_value_t = 13, value_parser = clap::value_parser!(i32).range(1..=22))]
-    pub zstd_level: i32,
-    /// Rows in a row group of the level tables.
-    #[arg(long, default_value_t = 65_536, value_name = "ROWS")]
-    pub row_group: usize,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
@@ -56,8 +53,7 @@ pub struct TacollectionArguments {
 
 pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
     let format = if arguments.single_file { Format::TacocatFile } else { Format::Tacocat };
-    let parquet =
-        ParquetOptions { zstd_level: arguments.zstd_level, row_group_rows: arguments.row_group, ..ParquetOptions::default() };
+    let parquet = arguments.parquet.options();
     let TacocatArguments { inputs, output: target, overwrite, json, .. } = arguments;
     run(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
 }

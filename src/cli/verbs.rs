@@ -1,37 +1,20 @@
 //! The shorter commands, run through the studio.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
 use super::Terminal;
-use super::arguments::OutputFormat;
-use super::create::summary;
 use super::output::print;
-use crate::container::BuildOptions;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
 use crate::raster;
-use crate::studio::{Command, Event, Studio, make_sample_dataset, replay as replay_file};
-use crate::table::ParquetOptions;
+use crate::studio::{Studio, make_sample_dataset, replay as replay_file};
 
 pub(super) fn studio() -> Studio {
     let mut studio = Studio::new(Jobs::quiet());
     studio.set_live_check(false);
     studio
-}
-
-pub fn convert(input: PathBuf, output: PathBuf, format: Option<OutputFormat>, overwrite: bool, terminal: &Terminal) -> Result<u8> {
-    let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
-    let options = BuildOptions { target: output, format, parquet: ParquetOptions::default(), overwrite };
-    match studio().run_to_end(Command::Convert { input, options }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print(&summary(&built, false));
-            Ok(0)
-        }
-        other => Err(Error::internal(format!("converting ended with {other:?}"))),
-    }
 }
 
 pub fn replay(file: &Path, terminal: &Terminal) -> Result<u8> {

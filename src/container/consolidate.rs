@@ -44,6 +44,7 @@ pub struct ConsolidateOptions {
 
 /// Writes the index; it appears complete or not at all. Parts with other columns, types or trees are errors that name them.
 pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
+    options.parquet.check()?;
     let gathered = Gathered::read(&options.inputs, ctx)?;
     match options.format {
         Format::Tacocat => write_folder(&gathered, options, ctx),
@@ -157,7 +158,7 @@ impl Gathered {
     }
 
     fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
-        Built { path, format: options.format, samples: self.samples, files: self.parts.len() as u64, bytes }
+        Built { path, format: options.format, samples: self.samples, files: self.parts.len() as u64, bytes, parts: Vec::new(), indexes: Vec::new() }
     }
 }
 

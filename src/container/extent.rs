@@ -7,20 +7,24 @@ use serde_json::{Value as Json, json};
 
 use crate::table::wkb_point;
 
+/// [`extent_of_samples`]; the whole world without times where no level has a centroid.
+pub fn extent_of(levels: &[&RecordBatch]) -> Json {
+    extent_of_samples(levels).unwrap_or_else(|| json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null }))
+}
+
 /// From the first level that has a centroid: the smallest box around them all, in degrees; west is greater than east where it
 /// crosses the antimeridian. Times are first and last `time_middle`, else `time_start`, else `time_end`.
-/// The whole world without times where no level says more.
-pub fn extent_of(levels: &[&RecordBatch]) -> Json {
+pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
     for namespace in ["stac", "istac"] {
         for batch in levels {
             let Some(centroids) = batch.column_by_name(&format!("{namespace}:centroid")) else { continue };
             let points = points(centroids);
             if let Some(spatial) = bounding_box(&points) {
-                return json!({ "spatial": spatial, "temporal": times(batch, namespace) });
+                return Some(json!({ "spatial": spatial, "temporal": times(batch, namespace) }));
             }
         }
     }
-    json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null })
+    None
 }
 
 fn points(array: &arrow::array::ArrayRef) -> Vec<(f64, f64)> {

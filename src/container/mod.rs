@@ -12,6 +12,7 @@ mod merge;
 mod open;
 mod output;
 mod part_files;
+mod parts;
 mod plan;
 mod source;
 mod subset;
@@ -23,10 +24,11 @@ pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use collection_file::{field_schema_of, parse_collection, write_collection};
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use detect::{Detected, Format, detect};
-pub use extent::extent_of;
+pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
+pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{LocalFile, copy_asset, read_asset};
 pub use subset::tree_order;
@@ -81,8 +83,12 @@ pub enum Physical<'a> {
     Tacocat(&'a TacocatReader),
 }
 
-/// Lays out and writes a dataset, by the options' format. The target appears complete or not at all.
+/// Lays out and writes a dataset, by the options' format, or its parts. What is written appears complete or not at all.
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    options.parquet.check()?;
+    if let Some(parts) = &options.parts {
+        return parts::write(assembly, options, parts, ctx);
+    }
     match options.format {
         Format::Zip => zip::write(assembly, options, ctx),
         Format::Folder => folder::write(assembly, options, ctx),

@@ -117,6 +117,78 @@ impl PartialFolder {
     }
 }
 
+/// Several files and folders that get their names together: written into a folder of their own beside them, which goes away.
+pub struct Staging {
+    temporary: TempDir,
+    parent: PathBuf,
+    names: Vec<String>,
+    overwrite: bool,
+}
+
+impl Staging {
+    /// Begins outputs that will lie beside `target`.
+    pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
+        let parent = folder_of(target)?;
+        let prefix = prefix(target)?;
+        let mut builder = Builder::new();
+        builder.prefix(&prefix).suffix(".partial");
+        let temporary = builder.tempdir_in(&parent).io_at("make a folder beside the output", &parent)?;
+        Ok(Self { temporary, parent, names: Vec::new(), overwrite })
+    }
+
+    /// Where to write.
+    pub fn path(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// An output of this name will be there at the end; it must not exist unless overwriting was allowed.
+    pub fn claim(&mut self, name: &str) -> Result<()> {
+        refuse_existing(&self.parent.join(name), self.overwrite)?;
+        self.names.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Gives every claimed output its name, replacing what may be replaced. When one can't have its name, the others are taken
+    /// back and what they replaced returns.
+    pub fn finish(self) -> Result<()> {
+        let old = self.path().join("old");
+        std::fs::create_dir(&old).io_at("make a folder beside the output", &old)?;
+        let mut moved: Vec<(&str, bool)> = Vec::new();
+        for name in &self.names {
+            match self.place(name, &old) {
+                Ok(replaced) => moved.push((name, replaced)),
+                Err(error) => {
+                    for (name, replaced) in moved.into_iter().rev() {
+                        let _ = std::fs::rename(self.parent.join(name), self.path().join(name));
+                        if replaced {
+                            let _ = std::fs::rename(old.join(name), self.parent.join(name));
+                        }
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        sync_folder(&self.parent.join("any"))
+    }
+
+    /// Puts one output in its place; true when something made way.
+    fn place(&self, name: &str, old: &Path) -> Result<bool> {
+        let target = self.parent.join(name);
+        let exists = target.symlink_metadata().is_ok();
+        if exists {
+            refuse_existing(&target, self.overwrite)?;
+            std::fs::rename(&target, old.join(name)).io_at("move the old output aside", &target)?;
+        }
+        std::fs::rename(self.path().join(name), &target).map_err(|error| {
+            if exists {
+                let _ = std::fs::rename(old.join(name), &target);
+            }
+            Error::io("give the output its name", &target, error)
+        })?;
+        Ok(exists)
+    }
+}
+
 fn sync_folder(target: &Path) -> Result<()> {
     #[cfg(unix)]
     {

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::zip::local_header_len;
-use super::{Assembly, Format, RowSource, extent_of, write_collection};
+use super::{Assembly, Format, Parts, RowSource, extent_of, write_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
@@ -27,12 +27,15 @@ pub struct BuildOptions {
     /// Replace what is there.
     #[serde(default)]
     pub overwrite: bool,
+    /// Write several datasets instead of one, named after `target`.
+    #[serde(default)]
+    pub parts: Option<Parts>,
 }
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Built {
-    /// The file or folder.
+    /// The file or folder; of several parts their index, or the first of them.
     pub path: PathBuf,
     /// ZIP or FOLDER.
     pub format: Format,
@@ -42,6 +45,10 @@ pub struct Built {
     pub files: u64,
     /// Bytes of the whole output.
     pub bytes: u64,
+    /// The datasets, when it was written in parts.
+    pub parts: Vec<PathBuf>,
+    /// The indexes over them.
+    pub indexes: Vec<PathBuf>,
 }
 
 /// One FILE in the order of writing.
@@ -169,7 +176,7 @@ impl BuildPlan {
             add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth][range].to_vec());
         }
         let (schema, batch) = joined(fields, columns)?;
-        write_parquet(&schema, &[batch], &ParquetOptions::local())
+        write_parquet(&schema, &[batch], &options.parquet.beside())
     }
 
     /// One level table with its `internal:*` columns, as Parquet; and its schema, for `taco:field_schema`.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{StringArray, UInt32Array};
+use arrow::array::{RecordBatch, StringArray, UInt32Array};
 
 use super::{Assembly, AssemblyLevel};
 use crate::error::{Error, Result};
@@ -28,36 +28,55 @@ impl Assembly {
     /// The rows for which `keep[level][row]` is true and whose ancestors are kept as well; levels that end up empty are left
     /// out. `keep` is in the order of this assembly.
     pub fn subset(&self, keep: &[Vec<bool>], ctx: &JobContext) -> Result<Self> {
+        let wanted = |depth: usize, row: u32| keep.get(depth).and_then(|keep| keep.get(row as usize)).copied().unwrap_or(false);
+        let roots = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
+        self.chosen((0..roots).filter(|&row| wanted(0, row)).collect(), &wanted, ctx)
+    }
+
+    /// The samples of level 0 in these rows, in this order, with everything below them.
+    pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Self> {
+        let known = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
+        self.chosen(roots.iter().copied().filter(|&root| root < known).collect(), &|_, _| true, ctx)
+    }
+
+    /// The level tables, level 0 first.
+    pub fn batches(&self) -> Vec<&RecordBatch> {
+        self.levels.iter().map(|level| &level.batch).collect()
+    }
+
+    /// These rows of level 0 and, below them, the children that are wanted. Looks at no other row: a dataset may be cut into
+    /// thousands of parts.
+    fn chosen(&self, roots: Vec<u32>, wanted: &dyn Fn(usize, u32) -> bool, ctx: &JobContext) -> Result<Self> {
         let mut columns = Vec::new();
         let mut levels = Vec::new();
-        // The new row of every old row of the level above.
-        let mut above: Vec<Option<u32>> = Vec::new();
+        let mut parents: Vec<u32> = (0..roots.len() as u32).collect();
+        let mut above: Vec<u32> = Vec::new();
+        let mut rows = roots;
         for (depth, level) in self.levels.iter().enumerate() {
             ctx.check()?;
-            let tree = &self.tree.levels[depth];
-            let wanted = |row: usize| keep.get(depth).and_then(|keep| keep.get(row)).copied().unwrap_or(false);
-            let new_parent = |row: usize| above.get(tree.parents[row] as usize).copied().flatten();
-            let rows: Vec<u32> = (0..tree.len() as u32)
-                .filter(|&row| wanted(row as usize) && (depth == 0 || new_parent(row as usize).is_some()))
-                .collect();
             if rows.is_empty() {
                 break;
             }
-            let parents: Vec<u32> =
-                rows.iter().enumerate().map(|(at, &row)| new_parent(row as usize).unwrap_or(at as u32)).collect();
-            let mut numbers = vec![None; tree.len()];
-            rows.iter().enumerate().for_each(|(at, &row)| numbers[row as usize] = Some(at as u32));
+            let tree = &self.tree.levels[depth];
             let ids: StringArray = rows.iter().map(|&row| Some(tree.id(row))).collect();
             let folder: Vec<bool> = rows.iter().map(|&row| tree.folder[row as usize]).collect();
             let sources = rows.iter().filter_map(|&row| level.sources.get(row as usize).cloned()).collect();
-            let choices = level.meta_columns.iter();
-            let meta_columns: HashMap<u32, Arc<[usize]>> =
-                choices.filter_map(|(&folder, columns)| Some((above.get(folder as usize).copied()??, columns.clone()))).collect();
-            let batch = arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows))
+            let choice = |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
+            let meta_columns: HashMap<u32, Arc<[usize]>> = match level.meta_columns.is_empty() {
+                true => HashMap::new(),
+                false => above.iter().enumerate().filter_map(choice).collect(),
+            };
+            let batch = arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
                 .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
             levels.push(AssemblyLevel { batch, sources, meta_columns });
-            columns.push((ids, folder, parents));
-            above = numbers;
+            let (mut next, mut next_parents) = (Vec::new(), Vec::new());
+            for (at, &row) in rows.iter().enumerate() {
+                let children = tree.children(row).iter().copied().filter(|&child| wanted(depth + 1, child));
+                next.extend(children);
+                next_parents.resize(next.len(), at as u32);
+            }
+            columns.push((ids, folder, std::mem::replace(&mut parents, next_parents)));
+            above = std::mem::replace(&mut rows, next);
         }
         Ok(Self { collection: self.collection.clone(), tree: Arc::new(Skeleton::from_columns(columns)), levels })
     }
@@ -86,6 +105,9 @@ mod tests {
         assert_eq!(part.levels[1].sources.len(), 2);
         assert_eq!(part.tree.find(&SamplePath::parse("r/b")), Some((1, 1)));
         assert_eq!(part.tree.find(&SamplePath::parse("p")), None);
+        let turned = whole.of_roots(&[2, 0], &ctx).expect("is a part");
+        assert_eq!(turned.tree.levels[1].parents, [0, 0, 1, 1]);
+        assert_eq!(turned.tree.find(&SamplePath::parse("p/b")), Some((1, 3)));
         let none = whole.subset(&[vec![false; 3], vec![true; 6]], &ctx).expect("is a part");
         assert_eq!(none.tree.total(), 0);
     }

@@ -221,7 +221,7 @@ fn parquet_bytes(tables: &Tables, level: usize, ctx: &JobContext) -> Result<Vec<
         _ => {
             let table = tables.decode(level, ctx)?;
             let (schema, batches) = plain_table(table.schema(), table.batches())?;
-            let options = ParquetOptions { zstd_level: 1, content_defined_chunking: false, ..Default::default() };
+            let options = ParquetOptions { level: Some(1), content_defined_chunking: false, ..Default::default() };
             write_parquet(&schema, &batches, &options)
         }
     }

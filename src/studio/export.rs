@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, extent_of, tree_order};
+use crate::container::{self, Assembly, BuildOptions, Built, extent_of_samples, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Report, Severity, Skeleton, is_padding};
@@ -155,10 +155,8 @@ fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
 
 /// The part says of what it is a part, and its own extent.
 fn describe(part: &mut Assembly) {
-    let whole = json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null });
-    let extent = extent_of(&part.levels.iter().map(|level| &level.batch).collect::<Vec<_>>());
     // Without coordinates nothing better than the old extent is known.
-    if extent != whole {
+    if let Some(extent) = extent_of_samples(&part.batches()) {
         part.collection.set("extent", Some(extent));
     }
     for key in STALE {

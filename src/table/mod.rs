@@ -3,12 +3,14 @@
 mod cells;
 mod columns;
 mod parquet_io;
+mod parquet_options;
 mod ranges;
 mod sidecar;
 
 pub use cells::{cell_json, cell_text, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
-pub use parquet_io::{ParquetOptions, ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
+pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
+pub use parquet_options::{Compression, ParquetOptions};
 pub use ranges::ColumnRange;
 pub use sidecar::read_sidecar;
 

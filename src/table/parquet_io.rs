@@ -11,14 +11,13 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::LevelTable;
+use super::{LevelTable, ParquetOptions};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 
@@ -311,31 +310,6 @@ fn damaged(error: &ParquetError) -> Error {
     Error::format("this is not readable as Parquet").because(error.to_string())
 }
 
-/// How level tables are written.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default)]
-pub struct ParquetOptions {
-    /// zstd level, 1 to 22. The Python tools write level tables with 13.
-    pub zstd_level: i32,
-    /// Rows in a row group.
-    pub row_group_rows: usize,
-    /// Cut pages at content-defined borders, so that a changed table shares most of its bytes with the one before (§6.4).
-    pub content_defined_chunking: bool,
-}
-
-impl Default for ParquetOptions {
-    fn default() -> Self {
-        Self { zstd_level: 13, row_group_rows: 65_536, content_defined_chunking: true }
-    }
-}
-
-impl ParquetOptions {
-    /// For the `__meta__` of a FOLDER: small, many, written once.
-    pub fn local() -> Self {
-        Self { zstd_level: 1, content_defined_chunking: false, ..Self::default() }
-    }
-}
-
 /// The field as Parquet holds it: nullable, list elements called `element`, seconds widened to milliseconds.
 pub fn written_field(field: &Field) -> Field {
     Field::new(field.name(), written_type(field.data_type()), true)
@@ -383,11 +357,9 @@ impl<W: Write + Send> ParquetSink<W> {
     /// Begins a file of these columns.
     pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
         let target = Arc::new(written_schema(schema));
-        let level = ZstdLevel::try_new(options.zstd_level)
-            .map_err(|_| Error::usage(format!("zstd has no level {}", options.zstd_level)).hint("choose 1 to 22"))?;
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
-            .set_compression(Compression::ZSTD(level))
+            .set_compression(options.codec()?)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_max_row_group_row_count(Some(options.row_group_rows.max(1)))

@@ -38,7 +38,7 @@ impl Good {
 }
 
 pub fn options(target: &Path, format: Format) -> BuildOptions {
-    BuildOptions { target: target.to_owned(), format, parquet: ParquetOptions::default(), overwrite: false }
+    BuildOptions { target: target.to_owned(), format, parquet: ParquetOptions::default(), overwrite: false, parts: None }
 }
 
 /// A WKB point.

@@ -7,9 +7,10 @@ use serde_json::{Value as Json, json};
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
 use super::majortom::Grid;
-use super::spatial_grouping::{Limits, group_name, groups, parse_size};
+use super::spatial_grouping::{Limits, group_name, groups};
 use super::split_assignment::{Method, Shares, assign};
 use super::{content_hash, geo_enrichment, places_in};
+use crate::container::parse_size;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};

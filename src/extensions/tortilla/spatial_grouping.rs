@@ -70,27 +70,6 @@ pub fn group_name(group: u64) -> String {
     format!("sg{group:04}")
 }
 
-/// Bytes from text such as `4GB`, `512 mb`, `10`: units of 1024, a number with an optional fraction.
-pub fn parse_size(text: &str) -> Result<u64> {
-    let refused = || Error::usage(format!("{text:?} is not a size")).hint("write 4GB, 512MB, 1024KB or a number of bytes");
-    let upper = text.trim().to_ascii_uppercase();
-    let digits = upper.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(upper.len());
-    let (number, unit) = upper.split_at(digits);
-    let whole_and_fraction: Vec<&str> = number.split('.').collect();
-    if whole_and_fraction.len() > 2 || whole_and_fraction.iter().any(|part| part.is_empty()) {
-        return Err(refused());
-    }
-    let factor = match unit.trim() {
-        "" | "B" => 1u64,
-        "K" | "KB" => 1 << 10,
-        "M" | "MB" => 1 << 20,
-        "G" | "GB" => 1 << 30,
-        _ => return Err(refused()),
-    };
-    let number: f64 = number.parse().map_err(|_| refused())?;
-    Ok((number * factor as f64) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,15 +81,6 @@ mod tests {
         assert!(vectors.len() > 100);
         for (lon, lat, code) in vectors {
             assert_eq!(z_order(lon, lat), code, "at {lon} {lat}");
-        }
-    }
-
-    #[test]
-    fn sizes_read_as_the_official_tool_reads_them() {
-        let vectors = include_str!("../../../tests/fixtures/vectors/parse_size.json");
-        let vectors: serde_json::Map<String, serde_json::Value> = serde_json::from_str(vectors).expect("vectors");
-        for (text, expected) in vectors {
-            assert_eq!(parse_size(&text).ok(), expected.as_u64(), "{text:?}");
         }
     }
 

@@ -44,7 +44,7 @@ impl WriteDialog {
     pub fn new(folder: PathBuf, id: &str) -> Self {
         let name = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(format!("{name}.tacozip")).display().to_string();
-        let compression = ParquetOptions::default().zstd_level.to_string();
+        let compression = "13".to_owned();
         Self { format: Format::Zip, target, compression, replace: false, stage: Stage::Choosing }
     }
 
@@ -101,9 +101,8 @@ impl WriteDialog {
     }
 
     fn options(&self) -> BuildOptions {
-        let level = self.compression.trim().parse().unwrap_or(ParquetOptions::default().zstd_level);
-        let parquet = ParquetOptions { zstd_level: level, ..ParquetOptions::default() };
-        BuildOptions { target: intake::path_of(&self.target), format: self.format, parquet, overwrite: self.replace }
+        let parquet = ParquetOptions { level: self.compression.trim().parse().ok(), ..ParquetOptions::default() };
+        BuildOptions { target: intake::path_of(&self.target), format: self.format, parquet, overwrite: self.replace, parts: None }
     }
 
     /// Draws the dialog.

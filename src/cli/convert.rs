@@ -1,0 +1,50 @@
+//! `convert`: a dataset in another container, in parts, or with its tables compressed otherwise.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::create::summary;
+use super::output::print;
+use super::verbs::studio;
+use super::writing::{ParquetArguments, PartsArguments};
+use crate::container::BuildOptions;
+use crate::error::{Error, Result};
+use crate::studio::{Command, Event};
+
+/// Arguments of `convert`.
+#[derive(Debug, clap::Args)]
+pub struct ConvertArguments {
+    /// The dataset.
+    pub input: PathBuf,
+    /// The file or folder to make.
+    pub output: PathBuf,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parts: PartsArguments,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs `convert`.
+pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
+    let ConvertArguments { input, output: target, format, parts, parquet, overwrite, json } = arguments;
+    let format = format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
+    let options = BuildOptions { target, format, parquet: parquet.options(), overwrite, parts: parts.parts() };
+    match studio().run_to_end(Command::Convert { input, options }, &mut |progress| terminal.progress(progress))? {
+        Event::Written(built) => {
+            terminal.clear();
+            print(&summary(&built, json));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("converting ended with {other:?}"))),
+    }
+}

@@ -1,0 +1,102 @@
+//! How datasets are written: the arguments that every writing verb shares.
+
+use clap::ValueEnum;
+
+use crate::container::{Format, Parts, parse_size};
+use crate::table::{Compression, ParquetOptions};
+
+/// How the level tables are written.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ParquetArguments {
+    /// What the level tables are compressed with.
+    #[arg(long, value_name = "CODEC", default_value = "zstd")]
+    pub compression: CompressionName,
+    /// Its level: 1 to 22 for zstd (13 when absent), 1 to 9 for gzip (6).
+    #[arg(long, value_name = "N", alias = "zstd-level", allow_hyphen_values = true)]
+    pub compression_level: Option<i32>,
+    /// Rows in a row group of the level tables.
+    #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
+    pub row_group: usize,
+}
+
+impl ParquetArguments {
+    /// As the writers take them.
+    pub fn options(&self) -> ParquetOptions {
+        let compression = self.compression.compression();
+        ParquetOptions { compression, level: self.compression_level, row_group_rows: self.row_group, ..ParquetOptions::default() }
+    }
+}
+
+/// The codecs, as arguments name them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CompressionName {
+    /// Small and fast.
+    #[default]
+    Zstd,
+    /// Larger and faster still.
+    Snappy,
+    /// For old readers.
+    Gzip,
+    /// Not at all.
+    None,
+}
+
+impl CompressionName {
+    fn compression(self) -> Compression {
+        match self {
+            CompressionName::Zstd => Compression::Zstd,
+            CompressionName::Snappy => Compression::Snappy,
+            CompressionName::Gzip => Compression::Gzip,
+            CompressionName::None => Compression::None,
+        }
+    }
+}
+
+/// One dataset or several.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct PartsArguments {
+    /// Write parts with this much data at the most: NAME_part0001.tacozip, …; 4GB, 512MB, ….
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub split_size: Option<u64>,
+    /// Write a part for each value of these columns of level 0: NAME_VALUE.tacozip.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub group_by: Vec<String>,
+    /// Join the parts by an index beside them.
+    #[arg(long, value_name = "INDEX", value_delimiter = ',')]
+    pub consolidate: Vec<IndexName>,
+}
+
+impl PartsArguments {
+    /// As the writers take them; nothing when one dataset was asked for.
+    pub fn parts(self) -> Option<Parts> {
+        let Self { split_size: size_bytes, group_by, consolidate } = self;
+        let consolidate = consolidate.into_iter().map(IndexName::format).collect();
+        let parts = Parts { size_bytes, group_by, consolidate };
+        (parts != Parts::default()).then_some(parts)
+    }
+}
+
+/// The indexes over parts, as arguments name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum IndexName {
+    /// The folder .tacocat.
+    Tacocat,
+    /// The single file __TACOCAT__.
+    SingleFile,
+    /// The description TACOLLECTION.json.
+    Tacollection,
+}
+
+impl IndexName {
+    fn format(self) -> Format {
+        match self {
+            IndexName::Tacocat => Format::Tacocat,
+            IndexName::SingleFile => Format::TacocatFile,
+            IndexName::Tacollection => Format::Tacollection,
+        }
+    }
+}
+
+fn size(text: &str) -> std::result::Result<u64, String> {
+    parse_size(text).map_err(|error| error.report())
+}

@@ -1,0 +1,348 @@
+//! One dataset written as several ZIPs or FOLDERs, by size or by the values of columns, and the indexes over them. All of them
+//! get their names when the last one is whole; on any error nothing is left behind.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, RecordBatch};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use super::output::{Staging, check_space};
+use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate, extent_of_samples};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::is_padding;
+
+/// How one dataset is written as several. Plain data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Parts {
+    /// Bytes of data in a part at the most, metadata not counted; a larger sample gets a part of its own. No limit when absent.
+    pub size_bytes: Option<u64>,
+    /// Columns of level 0: parts for each combination of their values.
+    pub group_by: Vec<String>,
+    /// What is written over the parts, beside them: [`Format::Tacocat`], [`Format::TacocatFile`], [`Format::Tacollection`].
+    pub consolidate: Vec<Format>,
+}
+
+/// One part before it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedPart {
+    /// Its file name.
+    pub name: String,
+    /// Its samples of level 0, as rows of the whole.
+    pub roots: Vec<u32>,
+    /// Bytes of data.
+    pub data_bytes: u64,
+}
+
+/// Bytes of a size like `4GB`, `512 MB`, `1024k` or `2048`: units of 1024, upper or lower case, as the Python tools read them.
+pub fn parse_size(text: &str) -> Result<u64> {
+    let wrong = || Error::usage(format!("{text:?} is no size")).hint("write it like 4GB, 512MB, 1024KB or 2048B");
+    let upper = text.trim().to_uppercase();
+    let digits = upper.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(upper.len());
+    let (number, unit) = upper.split_at(digits);
+    let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, fraction)| (whole, Some(fraction)));
+    if whole.is_empty() || fraction.is_some_and(|fraction| fraction.is_empty() || fraction.contains('.')) {
+        return Err(wrong());
+    }
+    let factor = match unit.trim_start() {
+        "" | "B" => 1u64,
+        "K" | "KB" => 1 << 10,
+        "M" | "MB" => 1 << 20,
+        "G" | "GB" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let bytes = match fraction {
+        None => whole.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(wrong)?,
+        Some(_) => (number.parse::<f64>().map_err(|_| wrong())? * factor as f64) as u64,
+    };
+    Ok(bytes)
+}
+
+/// A value as a part of a file name, as the Python tools spell it: what file systems refuse becomes `_`, runs of `_` and of
+/// blanks become one `_`, and none stands at either end.
+pub fn file_name_of(value: &str) -> String {
+    let mut name = String::with_capacity(value.len());
+    for letter in value.chars() {
+        let refused = matches!(letter, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '\'' | '_');
+        if refused || letter.is_whitespace() || letter.is_control() {
+            if !name.ends_with('_') {
+                name.push('_');
+            }
+        } else {
+            name.push(letter);
+        }
+    }
+    name.trim_matches('_').to_owned()
+}
+
+impl Parts {
+    /// What would be written under `target`'s name: nothing is touched. An error when a column is not there or two values give
+    /// one file name. Padding on level 0 belongs to no value and is left out when the parts go by columns.
+    pub fn plan(&self, assembly: &Assembly, target: &Path, format: Format, ctx: &JobContext) -> Result<Vec<PlannedPart>> {
+        if self.size_bytes == Some(0) {
+            return Err(Error::usage("a part needs room for at least one byte"));
+        }
+        let sizes = root_sizes(assembly);
+        let name = target.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| Error::usage("the output has no name that others can be made of").at_path(target))?;
+        let (stem, ending) = match name.rfind('.') {
+            Some(dot) if dot > 0 && format != Format::Folder => name.split_at(dot),
+            _ => (name, ""),
+        };
+        let mut planned = Vec::new();
+        let mut values: HashMap<String, String> = HashMap::new();
+        for (value, roots) in self.groups(assembly, ctx)? {
+            let group = match &value {
+                None => stem.to_owned(),
+                Some(value) => format!("{stem}_{}", file_name_of(value)),
+            };
+            // Names that differ in case only are one file on some systems.
+            if let Some(other) = values.insert(group.to_lowercase(), value.clone().unwrap_or_default()) {
+                let value = value.unwrap_or_default();
+                return Err(Error::usage(format!("the values {other:?} and {value:?} give the same file name {group}{ending}"))
+                    .hint("group by another column, or rename one of the values"));
+            }
+            let chunks = self.chunks(roots, &sizes);
+            let single = chunks.len() == 1;
+            for (number, roots) in chunks.into_iter().enumerate() {
+                let name = if single { format!("{group}{ending}") } else { format!("{group}_part{:04}{ending}", number + 1) };
+                let data_bytes = roots.iter().map(|&root| sizes[root as usize]).sum();
+                planned.push(PlannedPart { name, roots, data_bytes });
+            }
+        }
+        if planned.is_empty() {
+            return Err(Error::invalid("the dataset has no samples"));
+        }
+        let mut names = HashSet::new();
+        match planned.iter().find(|part| !names.insert(part.name.to_lowercase())) {
+            Some(part) => Err(Error::usage(format!("two parts would have the name {}", part.name))
+                .hint("group by another column, or rename one of the values")),
+            None => Ok(planned),
+        }
+    }
+
+    /// Rows of level 0 by their values, in the order in which the values first come.
+    fn groups(&self, assembly: &Assembly, ctx: &JobContext) -> Result<Vec<(Option<String>, Vec<u32>)>> {
+        let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first()) else { return Ok(Vec::new()) };
+        let rows = 0..tree.len() as u32;
+        if self.group_by.is_empty() {
+            return Ok(vec![(None, rows.collect())]);
+        }
+        let texts: Vec<Vec<String>> = self.group_by.iter().map(|name| texts_of(&level.batch, name)).collect::<Result<_>>()?;
+        let mut groups: Vec<(Option<String>, Vec<u32>)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut padding = 0;
+        for row in rows {
+            if is_padding(tree.id(row)) {
+                padding += 1;
+                continue;
+            }
+            let values: Vec<&str> = texts.iter().map(|column| column[row as usize].as_str()).collect();
+            let value = values.join("_");
+            let place = *places.entry(value.clone()).or_insert_with(|| {
+                groups.push((Some(value), Vec::new()));
+                groups.len() - 1
+            });
+            groups[place].1.push(row);
+        }
+        if padding > 0 {
+            ctx.warn(format!("{padding} placeholders of level 0 were left out: they belong to no group"));
+        }
+        Ok(groups)
+    }
+
+    /// In order, each part filled as far as it goes.
+    fn chunks(&self, roots: Vec<u32>, sizes: &[u64]) -> Vec<Vec<u32>> {
+        let Some(most) = self.size_bytes else { return vec![roots] };
+        let mut chunks: Vec<Vec<u32>> = Vec::new();
+        let mut filled = 0u64;
+        for root in roots {
+            let size = sizes[root as usize];
+            match chunks.last_mut() {
+                Some(chunk) if filled.saturating_add(size) <= most => {
+                    chunk.push(root);
+                    filled += size;
+                }
+                _ => {
+                    chunks.push(vec![root]);
+                    filled = size;
+                }
+            }
+        }
+        chunks
+    }
+}
+
+/// Bytes of data below each sample of level 0.
+fn root_sizes(assembly: &Assembly) -> Vec<u64> {
+    let mut below: Vec<u64> = Vec::new();
+    for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
+        let children = |row: u32| tree.children(row).iter().map(|&child| below.get(child as usize).copied().unwrap_or(0)).sum::<u64>();
+        below = level.sources.iter().enumerate().map(|(row, source)| source.size_bytes() + children(row as u32)).collect();
+    }
+    below
+}
+
+/// A column's values as the Python tools print them.
+fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
+    let column = batch.column_by_name(name).ok_or_else(|| {
+        let schema = batch.schema();
+        let names: Vec<&str> = schema.fields().iter().skip(2).map(|field| field.name().as_str()).collect();
+        Error::usage(format!("level 0 has no column {name} to group by")).hint(format!("its columns are {}", names.join(", ")))
+    })?;
+    let options = FormatOptions::default()
+        .with_null("None")
+        .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
+        .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"));
+    let failed = |error| Error::usage(format!("the values of {name} are no names for files")).because(error);
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
+    let text = |row: usize| {
+        let text = formatter.value(row).try_to_string().map_err(failed)?;
+        Ok(match text.as_str() {
+            "true" if column.data_type() == &arrow::datatypes::DataType::Boolean => "True".to_owned(),
+            "false" if column.data_type() == &arrow::datatypes::DataType::Boolean => "False".to_owned(),
+            _ => text,
+        })
+    };
+    (0..column.len()).map(text).collect()
+}
+
+/// Writes the parts and what joins them.
+pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &JobContext) -> Result<Built> {
+    if !parts.consolidate.is_empty() && options.format != Format::Zip {
+        return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
+    }
+    if let Some(wrong) = parts.consolidate.iter().find(|format| index_name(**format).is_none()) {
+        return Err(Error::usage(format!("{} is no index over other datasets", wrong.described())));
+    }
+    ctx.stage("Planning", None);
+    let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
+    let folder = options.target.parent().unwrap_or(Path::new(""));
+    let mut staging = Staging::new(&options.target, options.overwrite)?;
+    for name in planned.iter().map(|part| part.name.as_str()).chain(parts.consolidate.iter().filter_map(|&format| index_name(format))) {
+        staging.claim(name)?;
+    }
+    check_space(&options.target, planned.iter().map(|part| part.data_bytes).sum())?;
+    let mut built = Built {
+        path: options.target.clone(),
+        format: options.format,
+        samples: 0,
+        files: 0,
+        bytes: 0,
+        parts: Vec::new(),
+        indexes: Vec::new(),
+    };
+    for part in &planned {
+        ctx.check()?;
+        let mut piece = assembly.of_roots(&part.roots, ctx)?;
+        // Without coordinates nothing better than the extent of the whole is known.
+        if let Some(extent) = extent_of_samples(&piece.batches()) {
+            piece.collection.set("extent", Some(extent));
+        }
+        let target = staging.path().join(&part.name);
+        let one = super::write(&piece, &BuildOptions { target, overwrite: false, parts: None, ..options.clone() }, ctx)
+            .map_err(|error| named(error, &part.name))?;
+        built.samples += one.samples;
+        built.files += one.files;
+        built.bytes += one.bytes;
+        built.parts.push(folder.join(&part.name));
+    }
+    let inputs: Vec<PathBuf> = planned.iter().map(|part| staging.path().join(&part.name)).collect();
+    for (format, name) in parts.consolidate.iter().filter_map(|&format| Some((format, index_name(format)?))) {
+        let target = if format == Format::Tacollection { staging.path().join(name) } else { staging.path().to_owned() };
+        let parquet = options.parquet.clone();
+        let options = ConsolidateOptions { inputs: inputs.clone(), target, format, parquet, overwrite: false };
+        built.bytes += consolidate(&options, ctx)?.bytes;
+        built.indexes.push(folder.join(name));
+    }
+    ctx.check()?;
+    staging.finish()?;
+    if let Some(first) = built.indexes.first().or(built.parts.first()) {
+        built.path = first.clone();
+    }
+    Ok(built)
+}
+
+fn named(error: Error, part: &str) -> Error {
+    if error.is_cancelled() {
+        return error;
+    }
+    Error::new(error.kind(), format!("the part {part} can't be written")).because(error)
+}
+
+/// What an index is called beside its parts.
+fn index_name(format: Format) -> Option<&'static str> {
+    match format {
+        Format::Tacocat => Some(".tacocat"),
+        Format::TacocatFile => Some("__TACOCAT__"),
+        Format::Tacollection => Some("TACOLLECTION.json"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Collection, Dataset, FieldSpec, Sample, Tortilla, Value};
+
+    fn vectors(name: &str) -> serde_json::Map<String, serde_json::Value> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vectors").join(name);
+        serde_json::from_slice(&std::fs::read(&path).expect("the vectors")).expect("JSON")
+    }
+
+    #[test]
+    fn sizes_are_read_as_the_tools_read_them() {
+        for (text, wanted) in vectors("parse_size.json") {
+            assert_eq!(parse_size(&text).ok(), wanted.as_u64(), "{text:?}");
+        }
+        assert!(parse_size("99999999999999999999GB").is_err());
+    }
+
+    #[test]
+    fn values_become_names_as_the_tools_spell_them() {
+        for (text, wanted) in vectors("sanitize_filename.json") {
+            assert_eq!(Some(file_name_of(&text).as_str()), wanted.as_str(), "{text:?}");
+        }
+    }
+
+    fn assembly(sizes: &[u64], regions: &[&str]) -> Assembly {
+        let sample = |(number, (&size, region)): (usize, (&u64, &&str))| Sample {
+            values: [Value::text(region)].into(),
+            ..Sample::file(&format!("s{number}"), "/x", size)
+        };
+        let samples = sizes.iter().zip(regions).enumerate().map(sample).collect();
+        let schema = [FieldSpec::new("region", arrow::datatypes::DataType::Utf8)].into();
+        let dataset = Dataset { collection: Collection::template(), root: Tortilla { schema, samples }.into() };
+        Assembly::of_dataset(&dataset, &JobContext::default()).expect("lays out")
+    }
+
+    fn plan(parts: &Parts, sizes: &[u64], regions: &[&str]) -> Result<Vec<(String, Vec<u32>)>> {
+        let planned = parts.plan(&assembly(sizes, regions), Path::new("/out/a.b.tacozip"), Format::Zip, &JobContext::default())?;
+        Ok(planned.into_iter().map(|part| (part.name, part.roots)).collect())
+    }
+
+    #[test]
+    fn parts_are_filled_in_order_and_named_as_the_tools_name_them() {
+        let by_size = Parts { size_bytes: Some(10), ..Parts::default() };
+        let planned = plan(&by_size, &[4, 6, 1, 30, 5], &["x"; 5]).expect("plans");
+        let names: Vec<&str> = planned.iter().map(|part| part.0.as_str()).collect();
+        assert_eq!(names, ["a.b_part0001.tacozip", "a.b_part0002.tacozip", "a.b_part0003.tacozip", "a.b_part0004.tacozip"]);
+        assert_eq!(planned.iter().map(|part| part.1.clone()).collect::<Vec<_>>(), [vec![0, 1], vec![2], vec![3], vec![4]]);
+        assert_eq!(plan(&by_size, &[4, 6], &["x"; 2]).expect("plans")[0].0, "a.b.tacozip", "one part has the plain name");
+        let both = Parts { size_bytes: Some(10), group_by: vec!["region".into()], ..Parts::default() };
+        let planned = plan(&both, &[6, 6, 6, 1], &["ñ/o", "x", "ñ/o", "x"]).expect("plans");
+        let wanted = [("a.b_ñ_o_part0001.tacozip", vec![0]), ("a.b_ñ_o_part0002.tacozip", vec![2]), ("a.b_x.tacozip", vec![1, 3])];
+        assert_eq!(planned, wanted.map(|(name, rows)| (name.to_owned(), rows)));
+    }
+
+    #[test]
+    fn values_that_would_share_a_file_are_refused() {
+        let parts = Parts { group_by: vec!["region".into()], ..Parts::default() };
+        let error = plan(&parts, &[1, 1], &["a/b", "a:b"]).expect_err("is refused").to_string();
+        assert!(error.contains("a/b") && error.contains("a:b"), "{error}");
+        let missing = Parts { group_by: vec!["regions".into()], ..Parts::default() };
+        assert!(plan(&missing, &[1], &["a"]).expect_err("is refused").to_string().contains("no column regions"));
+    }
+}
