@@ -158,7 +158,15 @@ impl Gathered {
     }
 
     fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
-        Built { path, format: options.format, samples: self.samples, files: self.parts.len() as u64, bytes, parts: Vec::new(), indexes: Vec::new() }
+        Built {
+            path,
+            format: options.format,
+            samples: self.samples,
+            files: self.parts.len() as u64,
+            bytes,
+            parts: Vec::new(),
+            indexes: Vec::new(),
+        }
     }
 }
 

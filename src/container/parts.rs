@@ -179,7 +179,8 @@ impl Parts {
 fn root_sizes(assembly: &Assembly) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
     for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
-        let children = |row: u32| tree.children(row).iter().map(|&child| below.get(child as usize).copied().unwrap_or(0)).sum::<u64>();
+        let children =
+            |row: u32| tree.children(row).iter().map(|&child| below.get(child as usize).copied().unwrap_or(0)).sum::<u64>();
         below = level.sources.iter().enumerate().map(|(row, source)| source.size_bytes() + children(row as u32)).collect();
     }
     below
@@ -221,7 +222,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
     let folder = options.target.parent().unwrap_or(Path::new(""));
     let mut staging = Staging::new(&options.target, options.overwrite)?;
-    for name in planned.iter().map(|part| part.name.as_str()).chain(parts.consolidate.iter().filter_map(|&format| index_name(format))) {
+    for name in
+        planned.iter().map(|part| part.name.as_str()).chain(parts.consolidate.iter().filter_map(|&format| index_name(format)))
+    {
         staging.claim(name)?;
     }
     check_space(&options.target, planned.iter().map(|part| part.data_bytes).sum())?;

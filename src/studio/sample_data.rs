@@ -60,8 +60,13 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     let (samples, _) = import_folder(&scenes, ctx)?;
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     join_metadata(&mut dataset, &read_sidecar(&table, ctx)?, ctx)?;
-    let options =
-        BuildOptions { target: target.clone(), format: Format::Zip, parquet: ParquetOptions::default(), overwrite: false, parts: None };
+    let options = BuildOptions {
+        target: target.clone(),
+        format: Format::Zip,
+        parquet: ParquetOptions::default(),
+        overwrite: false,
+        parts: None,
+    };
     checked_build(&dataset, &options, ctx)?;
     Ok(target)
 }

@@ -60,7 +60,15 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.stage("Bringing it to the disk", None);
     output.finish()?;
     let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-    Ok(Built { path: options.target.clone(), format: options.format, samples, files, bytes, parts: Vec::new(), indexes: Vec::new() })
+    Ok(Built {
+        path: options.target.clone(),
+        format: options.format,
+        samples,
+        files,
+        bytes,
+        parts: Vec::new(),
+        indexes: Vec::new(),
+    })
 }
 
 fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {

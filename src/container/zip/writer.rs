@@ -57,7 +57,15 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     debug_assert!(size > directory + directory_size);
     output.finish()?;
     let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-    Ok(Built { path: options.target.clone(), format: options.format, samples, files, bytes: size, parts: Vec::new(), indexes: Vec::new() })
+    Ok(Built {
+        path: options.target.clone(),
+        format: options.format,
+        samples,
+        files,
+        bytes: size,
+        parts: Vec::new(),
+        indexes: Vec::new(),
+    })
 }
 
 /// Copies every FILE to its planned place; gives the members with their CRC.
