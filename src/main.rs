@@ -12,7 +12,12 @@ use taco_studio::gui::{self, WindowOptions};
 fn main() -> ExitCode {
     match cli::run(Arguments::parse()) {
         Invocation::Done(code) => code,
-        Invocation::Window { paths, renderer, theme } => match window(paths, renderer, theme) {
+        Invocation::Doctor { json } => {
+            let mut checks = taco_studio::studio::doctor::examine();
+            checks.push(gui::graphics());
+            ExitCode::from(cli::report_doctor(&checks, json))
+        }
+        Invocation::Window { paths, renderer, theme, safe_mode } => match window(paths, renderer, theme, safe_mode) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("error: {}", error.report());
@@ -22,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>) -> Result<()> {
+fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, safe_mode: bool) -> Result<()> {
     let renderer = renderer.map(|name| name.parse()).transpose()?;
     let theme = match theme.as_deref() {
         None => None,
@@ -30,5 +35,5 @@ fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>) 
         Some("light") => Some(Theme::Light),
         Some(other) => return Err(Error::usage(format!("there is no theme {other}")).hint("use dark or light")),
     };
-    gui::run(paths, WindowOptions { renderer, theme })
+    gui::run(paths, WindowOptions { renderer, theme, safe_mode })
 }

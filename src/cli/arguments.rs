@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Start with the dark or the light theme.
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
+    /// Start the window without what it remembers (layout, recent datasets, renderer) and draw in software.
+    #[arg(long)]
+    pub safe_mode: bool,
     /// No progress on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
@@ -153,6 +156,14 @@ pub enum Verb {
         /// Where.
         folder: PathBuf,
     },
+    /// Looks at this machine: GDAL, PROJ, folders, display, graphics, file dialogs. Says what is amiss and what to do.
+    Doctor {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forgets what the studio remembers: settings, layout, recent datasets, and its cache. Datasets and drafts are not touched.
+    Reset,
     /// Lists GDAL's drivers, and those that are missing.
     Drivers {
         /// Print JSON.

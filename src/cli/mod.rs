@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod convert;
 mod create;
+mod doctor;
 mod export;
 mod extend;
 mod fields;
@@ -13,6 +14,7 @@ mod output;
 mod query;
 mod read;
 mod repair;
+mod reset;
 mod rules;
 mod stats;
 mod tacocat;
@@ -21,6 +23,7 @@ mod verbs;
 mod writing;
 
 pub use arguments::{Arguments, Verb};
+pub use doctor::report as report_doctor;
 pub use output::Terminal;
 pub use stats::StatsArguments;
 
@@ -39,6 +42,13 @@ pub enum Invocation {
         renderer: Option<String>,
         /// `--theme`.
         theme: Option<String>,
+        /// `--safe-mode`.
+        safe_mode: bool,
+    },
+    /// Look at this machine; the window's part of the checks is not the command line's to make.
+    Doctor {
+        /// Print JSON.
+        json: bool,
     },
     /// The command has been run.
     Done(ExitCode),
@@ -46,10 +56,16 @@ pub enum Invocation {
 
 /// Parses the arguments, sets up logging, and runs the command if there is one.
 pub fn run(arguments: Arguments) -> Invocation {
-    output::set_up_logging(arguments.verbose);
+    // The window has no terminal to be read on: what it says is kept in a file.
+    let log = if arguments.verb.is_none() { crate::studio::folders::data_dir() } else { None };
+    output::set_up_logging(arguments.verbose, log.as_deref());
     let Some(verb) = arguments.verb else {
-        return Invocation::Window { paths: arguments.paths, renderer: arguments.renderer, theme: arguments.theme };
+        let Arguments { paths, renderer, theme, safe_mode, .. } = arguments;
+        return Invocation::Window { paths, renderer, theme, safe_mode };
     };
+    if let Verb::Doctor { json } = verb {
+        return Invocation::Doctor { json };
+    }
     let terminal = Terminal::new(arguments.quiet);
     let outcome = run_verb(verb, &terminal);
     terminal.clear();
@@ -81,7 +97,10 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
         Verb::Replay { file } => verbs::replay(&file, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
+        Verb::Reset => reset::reset(),
         Verb::Drivers { json } => verbs::drivers(json),
+        // Answered before: its checks reach up to the window.
+        Verb::Doctor { .. } => Ok(0),
         Verb::BenchOpen { path } => bench::open(&path),
         Verb::BenchStats { folder } => bench::stats(&folder),
         Verb::BenchDraft { samples } => bench::draft(samples),

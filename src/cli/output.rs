@@ -2,6 +2,10 @@
 
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::jobs::Progress;
 
@@ -45,8 +49,13 @@ impl Terminal {
     }
 }
 
-/// Logs go to stderr: warnings by default, `RUST_LOG` decides where it is set.
-pub fn set_up_logging(verbose: u8) {
+/// A log file is put aside when it has grown to this many bytes.
+const LOG_BYTES: u64 = 1 << 20;
+/// So many that were put aside are kept.
+const LOGS_KEPT: usize = 3;
+
+/// Logs go to stderr, and to `taco-studio.log` in `folder` where one is given: warnings by default, `RUST_LOG` decides where it is set.
+pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
     let default = match verbose {
         0 => "warn",
         1 => "info,taco_studio=debug",
@@ -54,11 +63,49 @@ pub fn set_up_logging(verbose: u8) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).try_init();
+    let terminal = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    let file = folder
+        .and_then(|folder| open_log(folder).ok())
+        .map(|file| tracing_subscriber::fmt::layer().with_writer(std::sync::Mutex::new(file)).with_ansi(false));
+    let _ = tracing_subscriber::registry().with(filter).with(terminal).with(file).try_init();
+}
+
+/// Opens the log to add to it; a long one becomes `taco-studio.1.log`, the one before `.2.log`, and so on.
+fn open_log(folder: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join("taco-studio.log");
+    if std::fs::metadata(&path).is_ok_and(|about| about.len() >= LOG_BYTES) {
+        let aside = |number: usize| folder.join(format!("taco-studio.{number}.log"));
+        for number in (1..LOGS_KEPT).rev() {
+            // The first starts have fewer than are kept.
+            let _ = std::fs::rename(aside(number), aside(number + 1));
+        }
+        std::fs::rename(&path, aside(1))?;
+    }
+    std::fs::OpenOptions::new().create(true).append(true).open(path)
 }
 
 /// Prints to stdout; a reader that went away is the end of the output, not an error.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_is_put_aside_and_the_oldest_goes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("taco-studio.log");
+        for round in 0..6 {
+            std::fs::write(&path, format!("{round}").repeat(LOG_BYTES as usize)).expect("written");
+            open_log(folder.path()).expect("opens");
+            assert_eq!(std::fs::metadata(&path).expect("there").len(), 0, "a new log begins");
+        }
+        let newest = std::fs::read(folder.path().join("taco-studio.1.log")).expect("there");
+        assert_eq!(newest[0], b'5');
+        assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 1 + LOGS_KEPT);
+    }
 }

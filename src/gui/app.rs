@@ -8,13 +8,13 @@ use egui::{CentralPanel, Context, Ui};
 use super::action::Action;
 use super::chrome;
 use super::cx::{Ask, Cx, Remembered};
-use super::dialogs::Dialogs;
+use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::dock::{Contents, Pane};
 use super::panels;
 use super::picker::Picker;
-use super::run::Renderer;
+use super::run::{Renderer, WindowOptions};
 use super::session::Session;
-use super::theme::{self, Theme};
+use super::theme;
 use super::view_state::ViewState;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::jobs::{Job, Jobs};
@@ -83,12 +83,20 @@ impl App {
         }
     }
 
-    /// Tells how the window was started.
-    pub(super) fn started_with(&mut self, renderer: Renderer, theme: Option<Theme>, drops_arrive: bool) {
+    /// Tells how the window was started. A start in safe mode leaves no trace in what is remembered.
+    pub(super) fn started_with(&mut self, renderer: Renderer, options: &WindowOptions, drops_arrive: bool) {
         self.view.starting = Some(renderer);
+        self.persistent &= !options.safe_mode;
         self.session.drops_blocked = !drops_arrive;
-        if let Some(theme) = theme {
+        if let Some(theme) = options.theme {
             self.view.theme = theme;
+        }
+    }
+
+    /// Shows the report of a crash, if it can still be read.
+    pub(super) fn crashed(&mut self, report: &std::path::Path) {
+        if let Some(report) = CrashReport::read(report) {
+            self.dialogs.open(Dialog::Crash(report));
         }
     }
 
@@ -130,6 +138,7 @@ impl App {
             || self.session.is_busy()
             || self.sorting.is_some()
             || self.making_sample.is_some()
+            || self.dialogs.is_busy()
             || !self.asks.is_empty()
             || self.session.form.is_typing()
     }

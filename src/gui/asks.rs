@@ -233,7 +233,7 @@ impl App {
     }
 
     fn make_sample(&mut self) {
-        let Some(folder) = directories::ProjectDirs::from("", "", "taco-studio").map(|dirs| dirs.data_dir().to_owned()) else {
+        let Some(folder) = crate::studio::folders::data_dir() else {
             self.toast = Some(Toast::new(false, "There is no folder for the sample dataset on this system"));
             return;
         };
@@ -389,7 +389,7 @@ impl App {
             }
             Action::ResetLayout => self.view.dock = Dock::default(),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
-            Action::About => self.dialogs.open(Dialog::About),
+            Action::About => self.dialogs.open(Dialog::about()),
         }
     }
 

@@ -12,6 +12,7 @@ mod commands;
 mod cx;
 mod dialogs;
 mod dock;
+mod graphics;
 pub mod icons;
 mod intake;
 mod marks;
@@ -28,6 +29,7 @@ pub mod widgets;
 
 pub use app::App;
 pub use dock::Pane;
+pub use graphics::graphics;
 pub use run::{Renderer, WindowOptions, run};
 pub use view_state::{Recent, ViewState};
 

@@ -10,6 +10,7 @@ use super::view_state::ViewState;
 use super::widgets::logo_image;
 use super::{APP_ID, App};
 use crate::error::{Error, Result};
+use crate::studio::{crash, folders};
 
 /// Names the renderers that failed, from one start to the next.
 const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
@@ -58,6 +59,8 @@ pub struct WindowOptions {
     pub renderer: Option<Renderer>,
     /// This theme instead of the remembered one.
     pub theme: Option<Theme>,
+    /// Start without what is remembered, drawing in software; remember nothing of this start.
+    pub safe_mode: bool,
 }
 
 /// Opens the window on `paths` and returns when it is closed.
@@ -65,18 +68,29 @@ pub struct WindowOptions {
 /// Errors: [`crate::error::Kind::Unsupported`] with advice when there is no display or nothing can draw.
 pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     check_display()?;
-    let mut state = ViewState::load();
+    let data = folders::data_dir();
+    if let Some(folder) = &data {
+        crash::install(folder.clone());
+    }
+    let report = data.as_deref().and_then(crash::take_unseen);
+    let mut state = if options.safe_mode { ViewState::default() } else { ViewState::load() };
     let tried = tried();
-    let Some(renderer) = choose(options.renderer, state.starting.take(), state.renderer, &tried) else {
+    let asked = options.renderer.or(options.safe_mode.then_some(Renderer::Software));
+    let Some(renderer) = choose(asked, state.starting.take(), state.renderer, &tried) else {
         return Err(nothing_draws());
     };
     state.starting = Some(renderer);
-    // Settings that can't be written are no reason not to open a window.
-    let _ = state.save();
+    if !options.safe_mode {
+        // Settings that can't be written are no reason not to open a window.
+        let _ = state.save();
+    }
     tracing::debug!("drawing with {}", renderer.name());
-    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(paths, &options, state, renderer)));
+    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(paths, &options, state, renderer, report)));
     let reason = match started {
-        Ok(Ok(())) => return Ok(()),
+        Ok(Ok(())) => {
+            crash::ended_well();
+            return Ok(());
+        }
         Ok(Err(error)) => error.to_string(),
         Err(panic) => {
             let error = crate::jobs::panic_error("the window", panic.as_ref());
@@ -91,7 +105,13 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     restart(renderer, tried, &reason)
 }
 
-fn open(paths: Vec<PathBuf>, options: &WindowOptions, state: ViewState, renderer: Renderer) -> eframe::Result {
+fn open(
+    paths: Vec<PathBuf>,
+    options: &WindowOptions,
+    state: ViewState,
+    renderer: Renderer,
+    report: Option<PathBuf>,
+) -> eframe::Result {
     let x11 = prefers_x11();
     let icon = logo_image(128);
     let rgba = icon.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
@@ -121,13 +141,16 @@ fn open(paths: Vec<PathBuf>, options: &WindowOptions, state: ViewState, renderer
             winit::platform::x11::EventLoopBuilderExtX11::with_x11(builder);
         }));
     }
-    let theme = options.theme;
+    let options = options.clone();
     eframe::run_native(
         "Taco Studio",
         native,
         Box::new(move |creation| {
             let mut app = App::new(&creation.egui_ctx, state);
-            app.started_with(renderer, theme, drops_arrive(x11));
+            app.started_with(renderer, &options, drops_arrive(x11));
+            if let Some(report) = &report {
+                app.crashed(report);
+            }
             app.open_paths(paths);
             Ok(Box::new(app))
         }),

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::dock::Dock;
 use super::run::Renderer;
 use super::theme::Theme;
+use crate::studio::folders::config_dir;
 
 /// More recent datasets than this are forgotten.
 const RECENT: usize = 12;
@@ -83,14 +84,6 @@ impl ViewState {
 /// Seconds since 1970.
 pub fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// The folder that holds settings: `TACO_STUDIO_CONFIG_DIR`, or what the system says.
-pub fn config_dir() -> Option<PathBuf> {
-    match std::env::var_os("TACO_STUDIO_CONFIG_DIR").filter(|dir| !dir.is_empty()) {
-        Some(dir) => Some(PathBuf::from(dir)),
-        None => directories::ProjectDirs::from("", "", "taco-studio").map(|dirs| dirs.config_dir().to_owned()),
-    }
 }
 
 fn file() -> Option<PathBuf> {

@@ -3,10 +3,13 @@
 
 mod command;
 mod consolidate;
+pub mod crash;
+pub mod doctor;
 mod document;
 mod export;
 mod extend;
 mod fix;
+pub mod folders;
 mod import;
 mod repair;
 mod replay;
@@ -99,6 +102,7 @@ impl Studio {
     /// Runs a command: at once, or as a job whose end is an [`Event`].
     pub fn run(&mut self, command: Command) -> Result<Outcome> {
         tracing::debug!(?command, "run");
+        crash::note(&command);
         let outcome = self.dispatch(command);
         if let Err(error) = &outcome {
             self.log(true, error.report());

@@ -4,9 +4,12 @@ use egui::{Frame, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 
 use super::{Next, head_ui};
 use crate::gui::action::{Action, Menu};
+use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets;
+use crate::studio::doctor::{self, Check, Health};
 
 /// Draws the shortcuts.
 pub fn shortcuts_ui(ui: &mut Ui) -> Next {
@@ -41,32 +44,85 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
     Next::Stay
 }
 
-/// Draws version and licences.
-pub fn about_ui(ui: &mut Ui) -> Next {
-    let t = theme::tokens(ui);
-    ui.set_width(520.0);
-    ui.spacing_mut().item_spacing.y = 0.0;
-    if head_ui(ui, icons::INFO, "About Taco Studio", "") {
-        return Next::Close;
+/// Version, licences, and what `doctor` finds on this machine.
+#[derive(Default)]
+pub struct About {
+    checks: Slot<(), Vec<Check>>,
+}
+
+impl About {
+    /// True while the machine is looked at.
+    pub fn is_busy(&self) -> bool {
+        self.checks.is_busy()
     }
-    Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 8.0;
-        ui.horizontal(|ui| {
-            let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
-            widgets::logo(ui.painter(), rect);
-            ui.vertical(|ui| {
-                ui.label(RichText::new(format!("Taco Studio {}", env!("CARGO_PKG_VERSION"))).font(font::semibold(15.0)));
-                ui.label(RichText::new("Reads and writes TACO 2.0 datasets").text_style(text_style("small12")).color(t.tx2));
-            });
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+        let t = theme::tokens(ui);
+        self.checks.want(cx.jobs, (), "Look at this machine", |_| {
+            let mut checks = doctor::examine();
+            checks.push(crate::gui::graphics());
+            Ok(checks)
         });
-        for line in [
-            "Licence: MIT or Apache-2.0, as you like.",
-            "Fonts: Inter and JetBrains Mono (SIL Open Font License 1.1). Icons: Phosphor (MIT).",
-            "Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars.",
-            "No telemetry. Nothing is read that you do not open.",
-        ] {
-            ui.label(RichText::new(line).text_style(text_style("small12")).color(t.tx2));
+        self.checks.poll();
+        ui.set_width(620.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        if head_ui(ui, icons::INFO, "About Taco Studio", "") {
+            return Next::Close;
+        }
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 8.0;
+            ui.horizontal(|ui| {
+                let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
+                widgets::logo(ui.painter(), rect);
+                ui.vertical(|ui| {
+                    ui.label(RichText::new(format!("Taco Studio {}", env!("CARGO_PKG_VERSION"))).font(font::semibold(15.0)));
+                    let what = "Builds, checks and explores TACO datasets";
+                    ui.label(RichText::new(what).text_style(text_style("small12")).color(t.tx2));
+                });
+            });
+            for line in [
+                "Licence: MIT or Apache-2.0, as you like.",
+                "Fonts: Inter and JetBrains Mono (SIL Open Font License 1.1). Icons: Phosphor (MIT).",
+                "Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars.",
+                "No telemetry. Nothing is read that you do not open.",
+            ] {
+                ui.label(RichText::new(line).text_style(text_style("small12")).color(t.tx2));
+            }
+            ui.add_space(4.0);
+            ui.label(RichText::new("This machine").font(font::semibold(12.0)).color(t.tx2));
+            match self.checks.last() {
+                Some(checks) => checks_ui(ui, checks),
+                None => {
+                    ui.label(RichText::new("Looking…").text_style(text_style("small12")).color(t.tx2));
+                }
+            }
+        });
+        Next::Stay
+    }
+}
+
+fn checks_ui(ui: &mut Ui, checks: &[Check]) {
+    let t = theme::tokens(ui);
+    let height = (ui.ctx().content_rect().height() - 360.0).max(160.0);
+    ScrollArea::vertical().max_height(height).show(ui, |ui| {
+        for check in checks {
+            let (icon, colour, word) = match check.health {
+                Health::Ok => (icons::CHECK_CIRCLE, t.ok, "fine"),
+                Health::Warning => (icons::WARNING, t.warn, "warning"),
+                Health::Error => (icons::WARNING_OCTAGON, t.err, "error"),
+            };
+            ui.horizontal_top(|ui| {
+                ui.label(RichText::new(icon).font(font::icon(14.0)).color(colour)).on_hover_text(word);
+                ui.vertical(|ui| {
+                    ui.label(
+                        RichText::new(format!("{}: {}", check.name, check.seen)).text_style(text_style("small12")).color(t.tx),
+                    );
+                    if let Some(advice) = &check.advice {
+                        ui.label(RichText::new(advice).text_style(text_style("small12")).color(t.tx2));
+                    }
+                });
+            });
         }
     });
-    Next::Stay
 }

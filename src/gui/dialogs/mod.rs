@@ -2,6 +2,7 @@
 
 mod about;
 mod confirm;
+mod crash;
 mod open_path;
 mod write;
 
@@ -19,7 +20,9 @@ use crate::container::Built;
 use crate::error::Error;
 use crate::jobs::JobId;
 
+use about::About;
 use confirm::Confirm;
+pub use crash::CrashReport;
 use open_path::OpenPath;
 use write::WriteDialog;
 
@@ -35,8 +38,10 @@ pub enum Dialog {
     Recent,
     /// The shortcuts.
     Shortcuts,
-    /// Version and licences.
-    About,
+    /// Version, licences and what this machine has.
+    About(Box<About>),
+    /// The report of a crash.
+    Crash(CrashReport),
 }
 
 impl Dialog {
@@ -61,6 +66,11 @@ impl Dialog {
             button: "Remove folder".into(),
             then: Some(then),
         })
+    }
+
+    /// What this program is and what it found on this machine.
+    pub fn about() -> Self {
+        Dialog::About(Box::default())
     }
 
     /// Asks for a path.
@@ -98,6 +108,11 @@ impl Dialogs {
     /// Opens a dialog in place of the present one.
     pub fn open(&mut self, dialog: Dialog) {
         self.current = Some(dialog);
+    }
+
+    /// True while one of them computes something.
+    pub fn is_busy(&self) -> bool {
+        matches!(&self.current, Some(Dialog::About(about)) if about.is_busy())
     }
 
     /// True while one is open.
@@ -182,7 +197,8 @@ impl App {
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
                 Dialog::Shortcuts => about::shortcuts_ui(ui),
-                Dialog::About => about::about_ui(ui),
+                Dialog::About(about) => about.ui(ui, cx),
+                Dialog::Crash(report) => report.ui(ui),
             })
         });
         let mut keep = busy || !response.should_close();

@@ -162,15 +162,15 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let mut all = vec![(Kind::Id, column("id", "string", 120.0, false))];
     let positions = pattern_of(document, level, 0).len();
     if positions > 0 {
-        let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(92.0);
+        let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(86.0);
         all.push((Kind::Pattern, column("pattern", &format!("{positions} positions"), width, false)));
     }
-    all.push((Kind::Type, column("type", "string", 92.0, false)));
+    all.push((Kind::Type, column("type", "string", 84.0, false)));
     for field in document.fields(level) {
         let number = field.dtype.is_numeric();
         let name = dtype_name(&field.dtype);
-        let letters = (field.name.chars().count() as f32 * 7.2).max(name.chars().count() as f32 * 6.4);
-        let width = (letters + 24.0).clamp(88.0, 220.0);
+        let letters = (field.name.chars().count() as f32 * 6.9).max(name.chars().count() as f32 * 6.4);
+        let width = (letters + 22.0).clamp(76.0, 220.0);
         let words = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean);
         let shown = match () {
             () if words => Shown::Words,
@@ -180,7 +180,7 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
         all.push((Kind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
     }
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
-        all.push((Kind::Size, column("size", "bytes", 88.0, true)));
+        all.push((Kind::Size, column("size", "bytes", 80.0, true)));
     }
     state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
     all.retain(|(kind, column)| *kind == Kind::Id || !state.hidden.contains(&column.name));

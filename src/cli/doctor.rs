@@ -1,0 +1,47 @@
+//! `doctor`: what this machine has and lacks, as text or JSON. The checks themselves are `studio::doctor`'s, and the window's for graphics.
+
+use super::output::print;
+use crate::studio::doctor::{Check, Health};
+
+/// Prints the checks; returns the exit code: 0 when nothing that the studio needs is broken, else 1.
+pub fn report(checks: &[Check], json: bool) -> u8 {
+    let healthy = checks.iter().all(|check| check.health != Health::Error);
+    if json {
+        let value = serde_json::json!({ "healthy": healthy, "checks": checks });
+        print(&format!("{value:#}"));
+    } else {
+        print(&text(checks));
+    }
+    u8::from(!healthy)
+}
+
+fn text(checks: &[Check]) -> String {
+    let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for check in checks {
+        let mark = match check.health {
+            Health::Ok => "ok     ",
+            Health::Warning => "warning",
+            Health::Error => "error  ",
+        };
+        text.push_str(&format!("{mark}  {:width$}  {}\n", check.name, check.seen));
+        if let Some(advice) = &check.advice {
+            text.push_str(&format!("{:9}{:width$}  → {advice}\n", "", ""));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_error_is_a_bad_end() {
+        let fine = [Check::ok("gdal", "there"), Check::warning("display", "none", "start one")];
+        assert_eq!(report(&fine, true), 0);
+        let broken = [Check::error("data", "can't be written", "make room")];
+        assert_eq!(report(&broken, true), 1);
+        assert_eq!(text(&broken), "error    data  can't be written\n               → make room\n");
+    }
+}

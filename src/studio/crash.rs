@@ -1,0 +1,172 @@
+//! What is kept of a crash: a report with version, system, place and the last commands by name, never what they held. The next start of
+//! the window offers it. Nothing is ever sent anywhere.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::Command;
+
+/// Commands that a report names.
+const COMMANDS: usize = 30;
+/// Reports that are kept.
+const REPORTS: usize = 5;
+/// A report that nobody has seen yet.
+const NEW: &str = "crash-";
+/// A report that was offered, or that the program survived.
+const SEEN: &str = "seen-crash-";
+
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+static LAST: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// From here on a panic leaves a report in `folder`. Once per process; a later folder is ignored.
+pub fn install(folder: PathBuf) {
+    if FOLDER.set(folder).is_err() {
+        return;
+    }
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        before(info);
+        let what = info.payload_as_str().map_or_else(
+            || "unknown reason".to_owned(),
+            |text| text.lines().next().unwrap_or_default().chars().take(400).collect(),
+        );
+        let place = info.location().map_or_else(|| "unknown place".to_owned(), |at| format!("{}:{}", at.file(), at.line()));
+        let backtrace = std::backtrace::Backtrace::force_capture();
+        if let Some(folder) = FOLDER.get() {
+            // A report that can't be written must not become a second panic.
+            let _ = write(folder, &report(&what, &place, &backtrace.to_string()));
+        }
+    }));
+}
+
+/// Remembers the command's name for a report: the variant, none of its contents.
+pub(super) fn note(command: &Command) {
+    let mut name = Name(String::new());
+    // The writer refuses the first character after the name, so that a command with a million edits costs no more than an empty one.
+    let _ = write!(name, "{command:?}");
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.len() == COMMANDS {
+        last.pop_front();
+    }
+    last.push_back(name.0);
+}
+
+/// Takes a debug print up to the end of its first word.
+struct Name(String);
+
+impl Write for Name {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
+        self.0.push_str(&text[..end]);
+        if end == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+fn report(what: &str, place: &str, backtrace: &str) -> String {
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let commands = if last.is_empty() { "none".to_owned() } else { last.iter().cloned().collect::<Vec<_>>().join(", ") };
+    let thread = std::thread::current();
+    let seconds = now().0;
+    let mut text = format!(
+        "Taco Studio {} stopped unexpectedly\n\nwhen: {seconds} s since 1970\nsystem: {} {}\nthread: {}\nwhere: {place}\nwhat: {}\nlast commands: {commands}\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        thread.name().unwrap_or("unnamed"),
+        without_home(what),
+    );
+    text.push_str("\nbacktrace:\n");
+    text.push_str(&without_home(backtrace));
+    text
+}
+
+/// Paths of the person's home say who they are.
+fn without_home(text: &str) -> String {
+    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
+        Some(home) => text.replace(&home, "~"),
+        None => text.to_owned(),
+    }
+}
+
+fn now() -> (u64, u32) {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or((0, 0), |since| (since.as_secs(), since.subsec_nanos()))
+}
+
+fn write(folder: &Path, text: &str) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let (seconds, nanos) = now();
+    let path = folder.join(format!("{NEW}{seconds}-{nanos:09}.txt"));
+    let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+    std::io::Write::write_all(&mut draft, text.as_bytes())?;
+    draft.persist(&path).map_err(|error| error.error)?;
+    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+    Ok(())
+}
+
+/// The newest report that nobody has seen, if there is one; all are marked as seen, and old ones removed.
+pub fn take_unseen(folder: &Path) -> Option<PathBuf> {
+    let mut new = listed(folder, NEW);
+    let seen: Vec<PathBuf> = new.drain(..).filter_map(|path| mark_seen(&path)).collect();
+    let mut kept = listed(folder, SEEN);
+    let surplus = kept.len().saturating_sub(REPORTS);
+    for path in kept.drain(..surplus) {
+        let _ = std::fs::remove_file(path);
+    }
+    seen.into_iter().next_back()
+}
+
+/// The program came to its end as it should: what panicked on the way was caught and told then.
+pub fn ended_well() {
+    for path in WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        mark_seen(&path);
+    }
+}
+
+fn mark_seen(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let seen = path.with_file_name(format!("{SEEN}{}", name.strip_prefix(NEW)?));
+    std::fs::rename(path, &seen).ok().map(|()| seen)
+}
+
+/// Oldest first.
+fn listed(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix)))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_commands_without_what_they_hold() {
+        note(&Command::Open { path: "/home/somebody/secret.tacozip".into() });
+        note(&Command::New);
+        let text = report("index out of bounds", "src/x.rs:1", "0: main");
+        assert!(text.contains("Open"), "{text}");
+        assert!(text.contains("New"), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+
+    #[test]
+    fn a_report_is_offered_once_and_old_ones_go() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(take_unseen(folder.path()), None);
+        for number in 0..8 {
+            std::fs::write(folder.path().join(format!("{NEW}{number}.txt")), "x").expect("written");
+        }
+        let newest = take_unseen(folder.path()).expect("one is new");
+        assert!(newest.ends_with(format!("{SEEN}7.txt")), "{newest:?}");
+        assert_eq!(take_unseen(folder.path()), None);
+        assert_eq!(listed(folder.path(), SEEN).len(), REPORTS);
+    }
+}
