@@ -3,6 +3,7 @@
 
 mod arguments;
 mod bench;
+mod build;
 mod convert;
 mod create;
 mod doctor;
@@ -14,6 +15,7 @@ mod output;
 mod query;
 mod read;
 mod repair;
+mod replay;
 mod reset;
 mod rules;
 mod stats;
@@ -81,6 +83,7 @@ pub fn run(arguments: Arguments) -> Invocation {
 fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
     match verb {
         Verb::Create(arguments) => create::create(arguments, terminal),
+        Verb::Build(arguments) => build::build(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
         Verb::Extensions { json } => extend::list(json),
         Verb::Inspect { path, json } => inspect::inspect(&path, json),
@@ -95,7 +98,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Export(arguments) => export::export(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
-        Verb::Replay { file } => verbs::replay(&file, terminal),
+        Verb::Replay(arguments) => replay::replay(&arguments, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Reset => reset::reset(),
         Verb::Drivers { json } => verbs::drivers(json),

@@ -27,6 +27,7 @@ pub use detect::{Detected, Format, detect};
 pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
 pub use levels::{LevelSet, Positions, RowParts};
+pub use output::PartialFile;
 pub use open::{OpenOptions, open, open_with};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};

@@ -115,7 +115,8 @@ impl App {
     /// Reacts to what happened in the studio.
     pub(super) fn on_event(&mut self, event: Event) {
         match event {
-            Event::None | Event::LevelReady(_) => {}
+            Event::None | Event::LevelReady(_) | Event::PatternFound(_) | Event::FixesFound { .. } => {}
+            Event::ProjectSaved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::DocumentChanged => self.document_changed(),
             Event::Edited { label, .. } => {
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();

@@ -6,31 +6,38 @@ mod consolidate;
 pub mod crash;
 pub mod doctor;
 mod document;
+mod edit;
 mod export;
 mod extend;
 mod fix;
 pub mod folders;
 mod import;
+mod project;
 mod repair;
 mod replay;
 mod sample_data;
+mod script;
 mod select;
 mod stats;
 mod tables;
+mod tray;
 mod verbs;
 
 pub use command::{Command, Event, Imported, Outcome};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use export::{ExportRequest, export};
 pub use import::{import_folder, import_paths, join_metadata};
+pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};
-pub use replay::{ReplayLine, replay};
+pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
 pub use sample_data::make_sample_dataset;
+pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use stats::{StatsRequest, pooled_statistics};
 pub use tables::tables_of;
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -79,6 +86,8 @@ pub struct Studio {
     /// What the last check of the draft knew, so that the next one looks only at what changed.
     live: Arc<Mutex<LiveCheck>>,
     checks_by_itself: bool,
+    /// Where drafts are kept while they are changed.
+    autosave: Option<PathBuf>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
 }
@@ -94,6 +103,7 @@ impl Studio {
             live_check: Latest::new(),
             live: Arc::default(),
             checks_by_itself: true,
+            autosave: None,
             log: VecDeque::new(),
             pending: Vec::new(),
         }
@@ -119,6 +129,20 @@ impl Studio {
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
             Command::ImportCollection { path } => self.import_collection(path),
             Command::Edit { edit } => self.edit(edit),
+            Command::AddToTray { paths } => self.add_to_tray(paths),
+            Command::RemoveFromTray { files } => self.remove_from_tray(files),
+            Command::PlaceUnplaced { file, slot } => self.place_unplaced(&file, &slot),
+            Command::FindPattern { examples } => self.find_pattern(examples),
+            Command::PlaceByPattern { examples, alternative } => self.place_by_pattern(examples, alternative),
+            Command::FindFixes { finding } => self.find_fixes(finding),
+            Command::ApplyFix { finding, fix } => self.apply_fix(finding, fix),
+            Command::SplitOff { root, path } => self.split_off(root, path),
+            Command::SaveProject { path, view } => self.save_project(path, view),
+            Command::OpenProject { path } => self.open_project(path),
+            Command::Restore { path } => self.restore(path),
+            Command::Forget { path } => self.forget(&path),
+            Command::RunRecipe => self.run_recipe(),
+            Command::SetRecipe { recipe } => self.set_recipe(recipe),
             Command::FixSafe => self.fix_safe(),
             Command::FixAlike { root } => self.fix_alike(root),
             Command::FillMissing => self.fill_missing(),
