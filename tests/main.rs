@@ -3,6 +3,7 @@
 
 mod broken;
 mod doctor;
+mod drafts;
 mod export;
 mod extend;
 mod golden;

@@ -10,6 +10,8 @@ mod history;
 mod pattern;
 mod place;
 mod primitives;
+#[cfg(test)]
+mod sequences;
 mod size;
 mod structure;
 mod tray;

@@ -92,7 +92,7 @@ pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<
     if !content.tray.is_empty() {
         tables.push(("tray".into(), tray_table(&content.tray, base)?));
     }
-    let options = ParquetOptions { zstd_level: 1, content_defined_chunking: false, ..ParquetOptions::default() };
+    let options = ParquetOptions { level: Some(1), content_defined_chunking: false, ..ParquetOptions::default() };
     let bytes = |(name, batch): (String, RecordBatch)| {
         ctx.check()?;
         let bytes = write_parquet(batch.schema().as_ref(), &[batch], &options)?;
