@@ -101,7 +101,11 @@ fn a_killed_process_loses_the_last_edit_at_most() {
         let which = states[possible.clone()].iter().position(|state| state.content == restored.content);
         assert!(which.is_some(), "round {round}: none of the states {possible:?}");
         seen.insert(done);
-        let partial: Vec<_> = fs::read_dir(&folder).expect("a folder").flatten().filter(|entry| entry.path().extension().is_some_and(|end| end == "tacostudio")).collect();
+        let partial: Vec<_> = fs::read_dir(&folder)
+            .expect("a folder")
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|end| end == "tacostudio"))
+            .collect();
         for project in partial {
             core::open_project(&project.path(), &taco_studio::jobs::JobContext::default()).expect("is whole");
         }
@@ -114,7 +118,9 @@ fn a_restored_draft_is_kept_on_and_can_be_undone() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 2);
     let auto = workspace.path("auto");
-    let run = |studio: &mut Studio, line: Json| drop(studio.run_to_end(serde_json::from_value(line).expect("a command"), &mut |_| {}).expect("works"));
+    let run = |studio: &mut Studio, line: Json| {
+        drop(studio.run_to_end(serde_json::from_value(line).expect("a command"), &mut |_| {}).expect("works"))
+    };
     let title = |text: &str| json!({"command": "edit", "edit": "set_collection", "key": "title", "value": text});
     let new = || {
         let mut studio = Studio::new(Jobs::quiet());
@@ -150,7 +156,12 @@ fn a_restored_draft_is_kept_on_and_can_be_undone() {
     assert_eq!(now.content.dataset.collection.text("title"), "one");
     std::mem::forget(second);
     // The lock is held by this very process, so the journal is looked for by hand.
-    let journals: Vec<_> = fs::read_dir(&copy).expect("a folder").flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "journal")).collect();
+    let journals: Vec<_> = fs::read_dir(&copy)
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "journal"))
+        .collect();
     assert_eq!(journals.len(), 1, "{journals:?}");
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(state_after(&[json!({"command": "restore", "path": journals[0]})]).content, now.content);

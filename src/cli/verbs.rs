@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Terminal;
 use super::output::print;
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};

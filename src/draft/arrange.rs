@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Edit;
-use super::primitives::{insert, no_sample, no_tortilla, remove, sample_mut, tortilla_mut, values_for, without};
 use super::fields::cast;
+use super::primitives::{insert, no_sample, no_tortilla, remove, sample_mut, tortilla_mut, values_for, without};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
 
@@ -205,9 +205,9 @@ pub(super) fn rename_by(
     }
     let finder = match regex {
         false => Finder::Text(find),
-        true => Finder::Regex(regex::Regex::new(find).map_err(|error| {
-            Error::usage("this is not a regular expression").because(error).at(find)
-        })?),
+        true => Finder::Regex(
+            regex::Regex::new(find).map_err(|error| Error::usage("this is not a regular expression").because(error).at(find))?,
+        ),
     };
     let mut renamed = 0u64;
     let root = map_level(&dataset.root, level, 0, &mut Vec::new(), &mut |tortilla, above| {

@@ -363,7 +363,6 @@ mod tests {
                     Edit::SetValue { sample: path(&[1]), field: "cloud_cover".into(), value: Value::Float(9.5) },
                 ],
             },
-            
             Edit::RemoveMany { samples: vec![path(&[0, 1]), path(&[2])] },
             Edit::MoveMany { samples: vec![path(&[0, 1]), path(&[2])], to: path(&[1]), at: 2 },
             Edit::Reorder { parent: path(&[1]), order: vec![2, 0, 1] },

@@ -4,9 +4,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use super::edit::counted;
 use super::structure::align;
 use super::tray_index::TrayIndex;
-use super::edit::counted;
 use super::{Edit, PositionState, Structure};
 use crate::model::{
     Dataset, Finding, Location, NodePath, Payload, Rule, Sample, Tortilla, check_sample_id, free_padding_number, is_padding,
@@ -183,7 +183,6 @@ impl Fitting<'_> {
         let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
         padding_like(model, number)
     }
-
 }
 
 /// The fixes of a finding, best first. Empty where only a person knows the way out.
@@ -199,7 +198,8 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
             fixes.extend(drop_root(dataset, node.0[0]));
         }
         Rule::PitMixed => {
-            fixes.extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()).and_then(|_| fit_types(dataset, structure)));
+            fixes
+                .extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()).and_then(|_| fit_types(dataset, structure)));
         }
         Rule::IdUnique | Rule::IdCharacters if *level == 0 => {
             fixes.extend(rename_root(dataset, node.0[0]));
@@ -271,7 +271,9 @@ fn each(
         if apply {
             edits.push(put(root as u32, sample, fitted));
         } else {
-            fitting.taken.iter().for_each(|index| drop(used.remove(index)));
+            for index in &fitting.taken {
+                used.remove(index);
+            }
         }
     }
     let count = edits.len() as u64;
@@ -313,8 +315,14 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let odd: Vec<usize> =
         (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
-    let (edit, affects) =
-        each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), |_| true, |roots| format!("Give {roots} roots the type of the others"))?;
+    let (edit, affects) = each(
+        dataset,
+        structure,
+        &TrayIndex::default(),
+        odd.iter().copied(),
+        |_| true,
+        |roots| format!("Give {roots} roots the type of the others"),
+    )?;
     let safe = model.children().is_some();
     let before =
         odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));

@@ -96,7 +96,9 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
             // A FOLDER of padding is padding no longer.
             match is_padding(&present.id) {
                 false => Ok(inside),
-                true => Ok(Edit::Batch { label, edits: vec![Edit::Rename { sample: there, id: pattern[here].id.clone() }, inside] }),
+                true => {
+                    Ok(Edit::Batch { label, edits: vec![Edit::Rename { sample: there, id: pattern[here].id.clone() }, inside] })
+                }
             }
         }
         (true, payload) if is_padding(&present.id) && !matches!(payload, Payload::Folder(_)) => Ok(Edit::Batch {
@@ -148,7 +150,13 @@ mod tests {
             let sample = &data.root.samples[root as usize];
             for child in &sample.children().expect("is a FOLDER").samples {
                 lines.push(format!("{} {}", child.id, child.size_bytes()));
-                lines.extend(child.children().iter().flat_map(|below| &below.samples).map(|below| format!("  {} {}", below.id, below.size_bytes())));
+                lines.extend(
+                    child
+                        .children()
+                        .iter()
+                        .flat_map(|below| &below.samples)
+                        .map(|below| format!("  {} {}", below.id, below.size_bytes())),
+                );
             }
             Ok::<_, Error>(lines)
         };

@@ -108,10 +108,20 @@ impl Dice {
                 (1..count).for_each(|index| order.swap(index, self.up_to(index + 1)));
                 Edit::Reorder { parent, order }
             }
-            16 => Edit::Group { parent: self.path(content, true), positions: vec![self.up_to(4) as u32, self.up_to(4) as u32], id: self.id() },
+            16 => Edit::Group {
+                parent: self.path(content, true),
+                positions: vec![self.up_to(4) as u32, self.up_to(4) as u32],
+                id: self.id(),
+            },
             17 => Edit::Unnest { folder: self.path(content, false) },
             18 => Edit::RenameMany { names: many(self).into_iter().map(|path| (path, self.id())).collect() },
-            19 => Edit::RenameBy { level: self.up_to(3), under: None, find: "([a-z])([0-9])".into(), replace: "$2$1".into(), regex: true },
+            19 => Edit::RenameBy {
+                level: self.up_to(3),
+                under: None,
+                find: "([a-z])([0-9])".into(),
+                replace: "$2$1".into(),
+                regex: true,
+            },
             20 => Edit::Column { level: self.up_to(3), change: self.change() },
             21 => Edit::RemoveFromTray { places: vec![self.up_to(4) as u32] },
             22 => Edit::Relocate { from: ["/data", "/moved"][self.up_to(2)].into(), to: ["/data", "/moved"][self.up_to(2)].into() },

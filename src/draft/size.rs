@@ -33,7 +33,9 @@ pub(super) fn edit_bytes(edit: &Edit) -> u64 {
         Edit::AddField { values, .. } => values.iter().map(value_bytes).sum(),
         Edit::ReplaceTortilla { with, .. } => tortilla_bytes(with),
         Edit::SetCollection { value, .. } => value.as_ref().map_or(0, json_bytes),
-        Edit::ReplaceCollection { collection } => collection.fields.iter().map(|(key, value)| 48 + key.len() as u64 + json_bytes(value)).sum(),
+        Edit::ReplaceCollection { collection } => {
+            collection.fields.iter().map(|(key, value)| 48 + key.len() as u64 + json_bytes(value)).sum()
+        }
         Edit::Batch { edits, .. } => edits.iter().map(edit_bytes).sum(),
         _ => 0,
     }
@@ -96,7 +98,9 @@ fn payload_bytes(payload: &Payload) -> u64 {
     match payload {
         Payload::Folder(tortilla) => tortilla_bytes(tortilla),
         Payload::Bytes(bytes) if Arc::strong_count(bytes) == 1 => SHARED + bytes.len() as u64,
-        Payload::Asset { path: AssetPath::File(path), .. } if Arc::strong_count(path) == 1 => SHARED + path.as_os_str().len() as u64,
+        Payload::Asset { path: AssetPath::File(path), .. } if Arc::strong_count(path) == 1 => {
+            SHARED + path.as_os_str().len() as u64
+        }
         _ => 0,
     }
 }

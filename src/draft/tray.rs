@@ -193,10 +193,14 @@ mod tests {
         let inverse = moved.clone().apply_to(&mut content).expect("moves");
         let paths = |content: &Content| {
             let below = content.dataset.root.samples[0].children().expect("is a FOLDER");
-            below.samples.iter().map(|sample| match &sample.payload {
-                Payload::Asset { path, .. } => path.to_vsi(),
-                _ => String::new(),
-            }).collect::<Vec<_>>()
+            below
+                .samples
+                .iter()
+                .map(|sample| match &sample.payload {
+                    Payload::Asset { path, .. } => path.to_vsi(),
+                    _ => String::new(),
+                })
+                .collect::<Vec<_>>()
         };
         assert_eq!(paths(&content), ["/new/a.tif", "/data/older/b.tif", "/new"]);
         assert_eq!(content.tray[0].path, Path::new("/new/t"));

@@ -13,8 +13,7 @@ use crate::draft::{Draft, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RootShapes, Sample, SampleKind, SamplePath, Skeleton, Tortilla,
-    Value,
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
 };
 use crate::table::{inferred, value_text};
 
@@ -48,9 +47,7 @@ pub struct DraftDocument {
     /// The draft.
     pub draft: Draft,
     derived: OnceLock<Derived>,
-    /// The tree of an earlier revision, with the shapes it was made from: it is used on while no id and type changes.
-    last: Mutex<(RootShapes, Option<Arc<Skeleton>>)>,
-    structure: Mutex<Structure>,
+    structure: Mutex<Lens>,
     /// The tray by words, as it was when somebody asked last.
     tray: Mutex<Arc<TrayIndex>>,
     /// The project file that it was opened from or saved to.
@@ -61,6 +58,39 @@ pub struct DraftDocument {
     pub view: Json,
     pub(super) origin: Origin,
     pub(super) keep: Option<Keep>,
+}
+
+/// The lens, and the tree of the same roots: it is used on while no id and no type changes, and mended where some do.
+#[derive(Default)]
+struct Lens {
+    structure: Structure,
+    tree: Option<Arc<Skeleton>>,
+}
+
+impl Lens {
+    fn update(&mut self, dataset: &Dataset) {
+        let changes = self.structure.follow(dataset);
+        if changes.reshaped {
+            self.tree = self.tree.take().and_then(|tree| tree.after(dataset, &changes)).map(Arc::new);
+        }
+    }
+}
+
+/// The lens while it is looked at.
+pub struct LensGuard<'a>(MutexGuard<'a, Lens>);
+
+impl std::ops::Deref for LensGuard<'_> {
+    type Target = Structure;
+
+    fn deref(&self) -> &Structure {
+        &self.0.structure
+    }
+}
+
+impl std::ops::DerefMut for LensGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Structure {
+        &mut self.0.structure
+    }
 }
 
 struct Derived {
@@ -75,7 +105,6 @@ impl DraftDocument {
         Self {
             draft,
             derived: OnceLock::new(),
-            last: Mutex::default(),
             structure: Mutex::default(),
             tray: Mutex::default(),
             project: None,
@@ -120,10 +149,10 @@ impl DraftDocument {
     }
 
     /// The structure lens, brought up to the draft: only roots that changed since the last call are looked at.
-    pub fn structure(&self) -> MutexGuard<'_, Structure> {
-        let mut structure = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
-        structure.update(self.draft.dataset());
-        structure
+    pub fn structure(&self) -> LensGuard<'_> {
+        let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+        lens.update(self.draft.dataset());
+        LensGuard(lens)
     }
 
     /// The tray, with its files by the words in their names.
@@ -138,13 +167,9 @@ impl DraftDocument {
     fn derived(&self) -> &Derived {
         self.derived.get_or_init(|| {
             let dataset = self.draft.dataset();
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            let reshaped = last.0.update(&dataset.root).reshaped;
-            let tree = match last.1.take() {
-                Some(tree) if !reshaped => tree,
-                _ => Arc::new(Skeleton::of(dataset)),
-            };
-            last.1 = Some(tree.clone());
+            let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+            lens.update(dataset);
+            let tree = lens.tree.get_or_insert_with(|| Arc::new(Skeleton::of(dataset))).clone();
             let fields = level_fields(dataset, tree.levels.len());
             Derived { tree, fields }
         })

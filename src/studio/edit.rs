@@ -2,8 +2,8 @@
 //! is still as it was.
 
 use super::document::{Document, DraftDocument};
-use super::verbs::not_a_draft;
 use super::project::Change;
+use super::verbs::not_a_draft;
 use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Content, Draft, Edit};
 use crate::error::{Error, Result};

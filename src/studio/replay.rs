@@ -152,7 +152,8 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
             Event::PatternFound(report) => report.alternatives.iter().map(|way| way.label.as_str()).collect(),
             _ => return Err("this command offers nothing".into()),
         };
-        let alike = offers.len() == found.len() && offers.iter().zip(&found).all(|(offer, found)| found.starts_with(offer.as_str()));
+        let alike =
+            offers.len() == found.len() && offers.iter().zip(&found).all(|(offer, found)| found.starts_with(offer.as_str()));
         if !alike {
             return Err(format!("offers: expected {offers:?}, found {found:?}"));
         }

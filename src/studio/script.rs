@@ -209,7 +209,12 @@ mod tests {
         assert!(!expect.needs_window());
         let text = serde_json::to_string(&expect).expect("writes");
         assert_eq!(step(&text), expect, "{text}");
-        for wrong in [r#"{"step": "dance"}"#, r#"{"step": "click", "label": "a", "lable": "x"}"#, "{}", r#"{"step": "key", "command": "undo"}"#] {
+        for wrong in [
+            r#"{"step": "dance"}"#,
+            r#"{"step": "click", "label": "a", "lable": "x"}"#,
+            "{}",
+            r#"{"step": "key", "command": "undo"}"#,
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

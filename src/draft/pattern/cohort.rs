@@ -142,7 +142,9 @@ fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, Stri
             let twins = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
             let mut twins = twins.filter(|&(a, b)| names[a].shape == names[0].shape && names[b].shape == name.shape);
             let Some((a, b)) = twins.find(|&(a, b)| same_root(a, b)) else {
-                return Err("The names are built differently. Place two files of one root, so that it shows what they share.".into());
+                return Err(
+                    "The names are built differently. Place two files of one root, so that it shows what they share.".into()
+                );
             };
             common_tokens(&names[a], &names[b])
         };
@@ -187,7 +189,8 @@ fn common_tokens(a: &Name, b: &Name) -> Vec<(usize, usize)> {
 /// Why a name of another shape is close to the examples'.
 fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
     let ending = |name: &Name| name.text.rsplit_once('.').map(|(_, end)| end.to_lowercase());
-    let close = examples.iter().filter(|example| ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1);
+    let close =
+        examples.iter().filter(|example| ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1);
     let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
     let (found, wanted) = (name.tokens.len(), example.tokens.len());
     Some(match found.cmp(&wanted) {
@@ -313,10 +316,19 @@ impl Class {
 
 /// Where `word` stands in an id: whole, that is not next to more letters, or more digits, of the same kind.
 pub(super) fn find_word(id: &str, word: &str) -> Option<Range<usize>> {
-    let kind = |c: char| if c.is_ascii_digit() { 1 } else if c.is_alphanumeric() { 2 } else { 0 };
+    let kind = |c: char| {
+        if c.is_ascii_digit() {
+            1
+        } else if c.is_alphanumeric() {
+            2
+        } else {
+            0
+        }
+    };
     let joined = |a: Option<char>, b: Option<char>| matches!((a, b), (Some(a), Some(b)) if kind(a) != 0 && kind(a) == kind(b));
     let found = id.match_indices(word).map(|(at, _)| at..at + word.len());
-    found
-        .filter(|_| !word.is_empty())
-        .find(|at| !joined(id[..at.start].chars().next_back(), word.chars().next()) && !joined(word.chars().next_back(), id[at.end..].chars().next()))
+    found.filter(|_| !word.is_empty()).find(|at| {
+        !joined(id[..at.start].chars().next_back(), word.chars().next())
+            && !joined(word.chars().next_back(), id[at.end..].chars().next())
+    })
 }

@@ -144,7 +144,12 @@ impl<'a, 'r> Grouping<'a, 'r> {
                 None => "no example shows which position it has".to_owned(),
                 Some(path) if !sure(place) && self.reader.draft.settled => format!("the other roots have no {}", path.join(" / ")),
                 Some(path) if !sure(place) && !common => {
-                    format!("only {} of {} roots have {}", holders.get(&place).map_or(0, HashSet::len), real.len(), path.join(" / "))
+                    format!(
+                        "only {} of {} roots have {}",
+                        holders.get(&place).map_or(0, HashSet::len),
+                        real.len(),
+                        path.join(" / ")
+                    )
                 }
                 Some(_) if !real.contains(&group) => "no other file of its root fits".to_owned(),
                 Some(_) => continue,
@@ -158,7 +163,8 @@ impl<'a, 'r> Grouping<'a, 'r> {
     pub fn by_order(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> Option<()> {
         let cohort = self.reader.cohort;
         let class = self.roles.iter().position(|role| *role == TokenRole::Position)?;
-        let text = |row: usize| cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned();
+        let text =
+            |row: usize| cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned();
         let mut members: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, cell) in cells.iter().enumerate() {
             if let Some((group, _)) = cell {

@@ -71,7 +71,8 @@ impl Name {
         let mut tokens = Vec::new();
         let bytes = text.as_bytes();
         let base = text.rfind('/').map_or(0, |slash| slash + 1);
-        let ending = text[base..].rfind('.').map(|dot| base + dot + 1).filter(|&start| start > base + 1 && is_ending(&text[start..]));
+        let ending =
+            text[base..].rfind('.').map(|dot| base + dot + 1).filter(|&start| start > base + 1 && is_ending(&text[start..]));
         let mut at = 0;
         while at < bytes.len() {
             if let Some(end) = dashed_date(bytes, at) {

@@ -48,10 +48,8 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
     }
     let files = places.len();
     places.sort_unstable();
-    let mut edits: Vec<Edit> = changed
-        .into_iter()
-        .map(|(index, with)| Edit::ReplaceTortilla { tortilla: NodePath(vec![index as u32]), with })
-        .collect();
+    let mut edits: Vec<Edit> =
+        changed.into_iter().map(|(index, with)| Edit::ReplaceTortilla { tortilla: NodePath(vec![index as u32]), with }).collect();
     if !made.is_empty() {
         let at = content.dataset.root.samples.len() as u32;
         edits.push(Edit::Insert { parent: NodePath::root(), at, samples: made });

@@ -160,11 +160,17 @@ impl Reader<'_> {
         let in_root: Vec<Option<usize>> = (0..count).map(|class| self.evidence(class, root_id)).collect();
         let in_position: Vec<Option<usize>> = (0..count).map(|class| self.evidence(class, position_id)).collect();
         let explained = [in_root.iter().any(Option::is_some), in_position.iter().any(Option::is_some)];
-        let choices: Vec<Vec<TokenRole>> =
-            (0..count).map(|class| self.choices(class, explained, &in_root, &in_position)).collect();
-        if choices.iter().map(Vec::len).try_fold(1usize, |total, next| total.checked_mul(next).filter(|total| *total <= READINGS_MAX)).is_none() {
+        let choices: Vec<Vec<TokenRole>> = (0..count).map(|class| self.choices(class, explained, &in_root, &in_position)).collect();
+        if choices
+            .iter()
+            .map(Vec::len)
+            .try_fold(1usize, |total, next| total.checked_mul(next).filter(|total| *total <= READINGS_MAX))
+            .is_none()
+        {
             return Ok(PatternReport {
-                trouble: Some("The names leave too much open. Place another file, or give roots and positions ids out of the names.".into()),
+                trouble: Some(
+                    "The names leave too much open. Place another file, or give roots and positions ids out of the names.".into(),
+                ),
                 ..PatternReport::default()
             });
         }
@@ -319,16 +325,23 @@ impl Reader<'_> {
         let mut out: Vec<(usize, String)> = Vec::new();
         let model = &cohort.rows[*cohort.examples.first()?];
         for (row, found) in cohort.rows.iter().enumerate() {
-            let fixed = (0..roles.len()).find(|&class| roles[class] == TokenRole::Fixed && found.values[class] != model.values[class]);
+            let fixed =
+                (0..roles.len()).find(|&class| roles[class] == TokenRole::Fixed && found.values[class] != model.values[class]);
             if let Some(class) = fixed {
-                let text = |row: usize| cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned();
+                let text = |row: usize| {
+                    cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned()
+                };
                 out.push((row, format!("{} stands where the pattern has {}", text(row), text(*cohort.examples.first()?))));
                 continue;
             }
             let group = tried.group(row);
             cells[row] = Some((group, if ordered { 0 } else { tried.position(row) }));
         }
-        if ordered { tried.by_order(&mut cells, &mut out)? } else { tried.admit(&mut cells, &mut out) }
+        if ordered {
+            tried.by_order(&mut cells, &mut out)?
+        } else {
+            tried.admit(&mut cells, &mut out)
+        }
         self.without_twins(&tried, &mut cells, &mut out);
         let shown = cohort.examples.iter().all(|&row| cells[row].is_some());
         let used: HashSet<u32> = cells.iter().flatten().map(|cell| cell.0).collect();
@@ -363,7 +376,9 @@ impl Reader<'_> {
             if counts.get(&(group, position)).is_some_and(|count| *count > 1) && example.is_none() {
                 out.push((row, format!("more than one file is for {}", place())));
                 *cell = None;
-            } else if self.cohort.rows[row].file.is_some() && self.draft.filled.get(root).is_some_and(|filled| filled.contains(path)) {
+            } else if self.cohort.rows[row].file.is_some()
+                && self.draft.filled.get(root).is_some_and(|filled| filled.contains(path))
+            {
                 out.push((row, format!("{} is there already", place())));
                 *cell = None;
             }
@@ -375,7 +390,9 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for class in 0..self.cohort.classes.len() {
             let kind = self.cohort.classes[class].kind;
-            let differs = self.pairs().any(|(a, b)| self.examples[a].root == self.examples[b].root && self.value(a, class) != self.value(b, class));
+            let differs = self
+                .pairs()
+                .any(|(a, b)| self.examples[a].root == self.examples[b].root && self.value(a, class) != self.value(b, class));
             if !differs || !matches!(kind, TokenKind::Date | TokenKind::Number) {
                 continue;
             }
@@ -449,11 +466,15 @@ impl Reader<'_> {
                 placed.push(Placement { root, position, file });
             }
         }
-        let rank = |path: &Path| (self.draft.positions.iter().position(|known| known == path).unwrap_or(usize::MAX), natural_key(&path.join("/")));
+        let rank = |path: &Path| {
+            (self.draft.positions.iter().position(|known| known == path).unwrap_or(usize::MAX), natural_key(&path.join("/")))
+        };
         let mut positions: Vec<(Path, usize)> = outcome.positions.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect();
         positions.sort_by_cached_key(|(path, _)| rank(path));
         let order: HashMap<Path, usize> = positions.iter().enumerate().map(|(at, (path, _))| (path.clone(), at)).collect();
-        placed.sort_by_cached_key(|placement| (natural_key(&placement.root), order.get(&placement.position).copied(), placement.file));
+        placed.sort_by_cached_key(|placement| {
+            (natural_key(&placement.root), order.get(&placement.position).copied(), placement.file)
+        });
         let mut nearly = cohort.nearly.clone();
         nearly.extend(outcome.out.into_iter().filter_map(|(row, why)| Some(Nearly { file: cohort.rows[row].file?, why })));
         nearly.sort_by_key(|file| file.file);
@@ -471,7 +492,9 @@ fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(a), Some(b)) => {
-            *there.entry(a.0).or_insert(b.0) == b.0 && *back.entry(b.0).or_insert(a.0) == a.0 && *positions.entry(a.1).or_insert(b.1) == b.1
+            *there.entry(a.0).or_insert(b.0) == b.0
+                && *back.entry(b.0).or_insert(a.0) == a.0
+                && *positions.entry(a.1).or_insert(b.1) == b.1
         }
     })
 }

@@ -75,8 +75,14 @@ fn all_find_their_place(files: &Files, examples: &[Example]) {
     assert_eq!(standing.len() + placed.tray.len(), files.len());
     let told = report.alternatives[0].nearly.len() + report.alternatives[0].left_over.len();
     assert_eq!(told, placed.tray.len(), "what stays is told");
-    let shapes: Vec<Vec<&str>> =
-        placed.dataset.root.samples.iter().filter_map(Sample::children).map(|t| t.samples.iter().map(|s| &*s.id).collect()).collect();
+    let shapes: Vec<Vec<&str>> = placed
+        .dataset
+        .root
+        .samples
+        .iter()
+        .filter_map(Sample::children)
+        .map(|t| t.samples.iter().map(|s| &*s.id).collect())
+        .collect();
     assert!(shapes.windows(2).all(|pair| pair[0].len() != pair[1].len() || pair[0] == pair[1]), "one order of positions");
     inverse.apply_to(&mut placed).expect("undoes");
     assert_eq!(placed, content);
@@ -96,7 +102,13 @@ fn sentinel_2_products() {
         let (tile, date) = (TILES[index as usize % 10], day(index / 10));
         let (satellite, orbit) = (["S2A", "S2B"][index as usize % 2], format!("R{:03}", 1 + index % 143));
         // The same time of production for two products of a day, an older processing for some.
-        let product = format!("{satellite}_MSIL2A_{date}T10{:02}31_N02{:02}_{orbit}_{tile}_{}T1213{:02}", index % 60, 9 + index % 5, day(index / 10 + index % 3), index % 50);
+        let product = format!(
+            "{satellite}_MSIL2A_{date}T10{:02}31_N02{:02}_{orbit}_{tile}_{}T1213{:02}",
+            index % 60,
+            9 + index % 5,
+            day(index / 10 + index % 3),
+            index % 50
+        );
         let granule = format!("/data/s2/{product}.SAFE/GRANULE/L2A_{tile}_A{:06}_{date}T101031", 14000 + index);
         for band in bands {
             let name = format!("{granule}/IMG_DATA/{tile}_{date}T10{:02}31_{band}.jp2", index % 60);
@@ -124,7 +136,8 @@ fn landsat_products() {
     let mut files = Files::new();
     for index in 0..1000u32 {
         let (satellite, tier) = (["LC08", "LC09"][index as usize % 2], ["T1", "T2"][usize::from(index % 9 == 0)]);
-        let product = format!("{satellite}_L2SP_{:03}{:03}_{}_{}_02_{tier}", 190 + index % 9, 20 + index % 13, day(index), day(index + 9));
+        let product =
+            format!("{satellite}_L2SP_{:03}{:03}_{}_{}_02_{tier}", 190 + index % 9, 20 + index % 13, day(index), day(index + 9));
         for part in parts {
             files.push((format!("/l/{product}/{product}_{part}.TIF"), place(&product, part)));
         }
@@ -147,7 +160,9 @@ fn scenes_and_bands() {
             files.push((format!("/d/scene_{index}_{band}.tif"), place(&format!("scene_{index}"), band)));
         }
     }
-    for decoy in ["scene_007_red.tif", "scene_12_red_old.tif", "scene_x_red.tif", "scene_9_mask.tif", "readme.txt", "scene_3_red.png"] {
+    for decoy in
+        ["scene_007_red.tif", "scene_12_red_old.tif", "scene_x_red.tif", "scene_9_mask.tif", "readme.txt", "scene_3_red.png"]
+    {
         files.push((format!("/d/{decoy}"), None));
     }
     let examples = [example("/d/scene_4_red.tif", "scene_4", "red"), example("/d/scene_12_nir.tif", "scene_12", "nir")];
@@ -164,11 +179,20 @@ fn folders_of_dates() {
             files.push((format!("/d/{folder}/{part}.tif"), place(&folder, &format!("data/{part}.tif"))));
         }
     }
-    for decoy in ["2017-02-30/s1.tif", "latest/s1.tif", "2016-01-02/s1.tif.bak", "2016-01-02/notes.tif", "2016-01-02/old/s1.tif", "index.html"] {
+    for decoy in [
+        "2017-02-30/s1.tif",
+        "latest/s1.tif",
+        "2016-01-02/s1.tif.bak",
+        "2016-01-02/notes.tif",
+        "2016-01-02/old/s1.tif",
+        "index.html",
+    ] {
         files.push((format!("/d/{decoy}"), None));
     }
-    let examples =
-        [example("/d/2016-01-02/s1.tif", "2016-01-02", "data/s1.tif"), example("/d/2016-01-02/label.tif", "2016-01-02", "data/label.tif")];
+    let examples = [
+        example("/d/2016-01-02/s1.tif", "2016-01-02", "data/s1.tif"),
+        example("/d/2016-01-02/label.tif", "2016-01-02", "data/label.tif"),
+    ];
     all_find_their_place(&files, &examples);
 }
 
@@ -179,7 +203,13 @@ fn numbered_chips() {
         files.push((format!("/d/images/img{index:06}.png"), place(&format!("{index:06}"), "image")));
         files.push((format!("/d/masks/mask{index:06}.png"), place(&format!("{index:06}"), "mask")));
     }
-    for decoy in ["images/img0001.png", "images/img000001_copy.png", "masks/mask00000a.png", "images/thumb000001.png", "masks/mask000009.json"] {
+    for decoy in [
+        "images/img0001.png",
+        "images/img000001_copy.png",
+        "masks/mask00000a.png",
+        "images/thumb000001.png",
+        "masks/mask000009.json",
+    ] {
         files.push((format!("/d/{decoy}"), None));
     }
     let examples = [example("/d/images/img000012.png", "000012", "image"), example("/d/masks/mask000012.png", "000012", "mask")];
@@ -196,7 +226,11 @@ fn before_and_after() {
         files.push((format!("/d/{event}_{index:08}_pre_disaster.png"), place(&root, "before")));
         files.push((format!("/d/{event}_{index:08}_post_disaster.png"), place(&root, "after")));
     }
-    for decoy in ["palu-tsunami_0000001_pre_disaster.png", "palu-tsunami_00000001_mid_disaster.png", "palu-tsunami_00000001_pre_disaster.json"] {
+    for decoy in [
+        "palu-tsunami_0000001_pre_disaster.png",
+        "palu-tsunami_00000001_mid_disaster.png",
+        "palu-tsunami_00000001_pre_disaster.json",
+    ] {
         files.push((format!("/d/{decoy}"), None));
     }
     let name = |event: &str, number: u32, part: &str| format!("/d/{event}_{number:08}_{part}_disaster.png");
@@ -232,7 +266,8 @@ fn pairs_told_apart_by_their_dates_alone() {
 
 #[test]
 fn chips_that_are_roots_themselves() {
-    let mut files: Files = (0..300).map(|index| (format!("/d/chip_{index:04}.tif"), place(&format!("chip_{index:04}"), ""))).collect();
+    let mut files: Files =
+        (0..300).map(|index| (format!("/d/chip_{index:04}.tif"), place(&format!("chip_{index:04}"), ""))).collect();
     files.push(("/d/chip_12.tif".into(), None));
     all_find_their_place(&files, &[example("/d/chip_0001.tif", "chip_0001", ""), example("/d/chip_0002.tif", "chip_0002", "")]);
 }
@@ -286,7 +321,8 @@ fn files_join_roots_that_are_there() {
 #[test]
 fn examples_that_say_nothing_are_refused() {
     let content = content(&["/d/a_1.tif", "/d/b_1.tif", "/d/zzz.txt"].map(|path| (path.into(), None)).to_vec(), 1);
-    let fails = |examples: &[Example]| find_pattern(&content, examples, &JobContext::default()).expect_err("is refused").to_string();
+    let fails =
+        |examples: &[Example]| find_pattern(&content, examples, &JobContext::default()).expect_err("is refused").to_string();
     assert!(fails(&[example("/d/a_1.tif", "1", "a")]).contains("two files"));
     assert!(fails(&[example("/d/a_1.tif", "1", "a"), example("/d/b_1.tif", "1", "a")]).contains("same place"));
     assert!(fails(&[example("/d/a_1.tif", "1", "a"), example("/d/a_1.tif", "2", "a")]).contains("twice"));

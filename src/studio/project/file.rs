@@ -138,11 +138,8 @@ pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<
     ctx.stage("Saving the project", None);
     let base = Base::of(path);
     let tables = tables::write(&project.content, &base, ctx)?;
-    let part = |(name, bytes): &(String, Vec<u8>)| Part {
-        name: name.clone(),
-        bytes: bytes.len() as u64,
-        crc32: crc32fast::hash(bytes),
-    };
+    let part =
+        |(name, bytes): &(String, Vec<u8>)| Part { name: name.clone(), bytes: bytes.len() as u64, crc32: crc32fast::hash(bytes) };
     let head = Head {
         tacostudio: VERSION,
         collection: project.content.dataset.collection.clone(),
@@ -229,7 +226,10 @@ mod tests {
         let money: ArrayRef = Arc::new(Decimal128Array::from(vec![12345i128]).with_precision_and_scale(10, 2).expect("a decimal"));
         let fields = vec![
             FieldSpec::new("name", DataType::Utf8),
-            FieldSpec { description: "seconds".into(), ..FieldSpec::new("at", DataType::Timestamp(TimeUnit::Second, Some("UTC".into()))) },
+            FieldSpec {
+                description: "seconds".into(),
+                ..FieldSpec::new("at", DataType::Timestamp(TimeUnit::Second, Some("UTC".into())))
+            },
             FieldSpec::new("histogram", list),
             FieldSpec::new("price", money.data_type().clone()),
             FieldSpec::new("count", DataType::UInt64),
@@ -255,8 +255,16 @@ mod tests {
             Sample::folder("empty", Tortilla::default()),
         ];
         let below = Tortilla { schema: fields.into(), samples: parts };
-        let other = Tortilla { schema: vec![FieldSpec::new("name", DataType::Int32)].into(), samples: vec![file("é/..", vec![Value::Int(4)])] };
-        let root = Tortilla::new(vec![Sample::folder("a", below.clone()), file("plain", vec![]), Sample::folder("b", other), Sample::folder("c", below)]);
+        let other = Tortilla {
+            schema: vec![FieldSpec::new("name", DataType::Int32)].into(),
+            samples: vec![file("é/..", vec![Value::Int(4)])],
+        };
+        let root = Tortilla::new(vec![
+            Sample::folder("a", below.clone()),
+            file("plain", vec![]),
+            Sample::folder("b", other),
+            Sample::folder("c", below),
+        ]);
         let mut collection = Collection::template();
         collection.set("title", Some("T \u{1f980}\n".into()));
         let tray = ["in/x.tif", "../beside/z.tif"].map(|path| Unplaced { path: folder.join(path), size: 3 });

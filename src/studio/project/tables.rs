@@ -162,9 +162,8 @@ fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
         }
         let mut texts = StringBuilder::new();
         for row in rows {
-            let text = serde_json::to_string(row.value(index)).map_err(|error| {
-                Error::usage(format!("a value of {} in {} can't be saved", field.name, row.id)).because(error)
-            })?;
+            let text = serde_json::to_string(row.value(index))
+                .map_err(|error| Error::usage(format!("a value of {} in {} can't be saved", field.name, row.id)).because(error))?;
             texts.append_value(text);
         }
         Ok((format!("{JSON_MARK}{name}"), Arc::new(texts.finish())))
@@ -203,7 +202,8 @@ pub(super) fn read(tables: &Tables<LevelTable>, roots: u32, base: &Base, ctx: &J
             None => Vec::new().into_iter(),
         });
     }
-    let mut reading = Reading { columns, base, row: 0, values, schemas: &tables.schemas, ids: HashSet::new(), container: None, ctx };
+    let mut reading =
+        Reading { columns, base, row: 0, values, schemas: &tables.schemas, ids: HashSet::new(), container: None, ctx };
     let root = reading.tortilla(roots, tables.root_schema, 0)?;
     if reading.row != samples.rows() {
         return Err(damaged("it has more samples than FOLDERs for them"));
@@ -353,7 +353,8 @@ fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
             Some(place) => values_of(&cast(table.column(place)?, field)?),
             None => {
                 let texts = strings(table, &format!("{JSON_MARK}{index}"))?;
-                let read = |row| serde_json::from_str(texts.value(row)).map_err(|error| damaged("a value can't be read").because(error));
+                let read =
+                    |row| serde_json::from_str(texts.value(row)).map_err(|error| damaged("a value can't be read").because(error));
                 (0..table.rows()).map(read).collect::<Result<Vec<Value>>>()?
             }
         });
@@ -366,7 +367,8 @@ fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
     if *array.data_type() == field.dtype {
         return Ok(array);
     }
-    arrow::compute::cast(&array, &field.dtype).map_err(|error| damaged(&format!("{} is of another type", field.name)).because(error))
+    arrow::compute::cast(&array, &field.dtype)
+        .map_err(|error| damaged(&format!("{} is of another type", field.name)).because(error))
 }
 
 /// The values of a column; texts that come again are held once.
