@@ -125,7 +125,7 @@ pub fn draft(samples: u32) -> Result<u8> {
 
 /// A draft as people meet it: saved, opened, checked, edited, with a journal beside it.
 fn project_times(project: Project) -> Result<Json> {
-    let folder = tempfile::tempdir().io_at("make a folder", &std::env::temp_dir())?;
+    let folder = tempfile::tempdir().io_at("make a folder", std::env::temp_dir())?;
     let path = folder.path().join("bench.tacostudio");
     let timed = |start: Instant| start.elapsed().as_secs_f64();
     let start = Instant::now();
