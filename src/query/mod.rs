@@ -6,12 +6,14 @@
 //! the usual `ST_` functions read WKB geometries. Filters ([`Filter`]: box, time, condition, each at a level) come before the
 //! statement and compose lazily; all tables then show what they left.
 
+mod arrays;
 mod filter;
 mod frames;
 mod functions;
 mod geometry;
 mod output;
 mod run;
+mod scan;
 mod spelling;
 mod summary;
 mod tables;

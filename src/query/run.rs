@@ -73,15 +73,16 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let spelled = spelling::rewrite(sql, &is_column);
     let frame =
         collected(tables.clone(), respelled(tables, &query.filters), (sql.to_owned(), spelled), limit, ctx).map_err(|fault| {
-            match fault {
-                Fault::Ours(error) => error,
-                Fault::Polars(error) => explained(&error, sql, &columns, &is_column),
+            match (fault, ctx.check()) {
+                (_, Err(cancelled)) => cancelled,
+                (Fault::Ours(error), _) => error,
+                (Fault::Polars(error), _) => explained(&error, sql, &columns, &is_column),
             }
         })?;
     ctx.check()?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
-    Ok(QueryResult::new(output::to_table(frame, ctx)?, truncated))
+    Ok(QueryResult::new(output::to_table(&frame)?, truncated))
 }
 
 fn column_names(tables: &Tables, name: &str) -> Vec<String> {
@@ -107,8 +108,7 @@ fn collected(
 /// The rows of every level that filters leave, by their place in the level's table and in its order; `None` for levels that no
 /// filter reached. Filters hide padding.
 pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Result<Vec<Option<Vec<u32>>>> {
-    let mut tables = tables.clone();
-    tables.placed = true;
+    let tables = tables.clone();
     let filters = respelled(&tables, filters);
     let kept = on_thread(ctx, move |ctx| {
         let views = frames::Views::new(&tables, &filters, ctx).map_err(Fault::Ours)?;
@@ -122,9 +122,10 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
         };
         (0..tables.levels.len()).map(level).collect::<std::result::Result<Vec<_>, Fault>>()
     });
-    kept.map_err(|fault| match fault {
-        Fault::Ours(error) => error,
-        Fault::Polars(error) => Error::usage("the filters could not be applied").because(error.to_string()),
+    kept.map_err(|fault| match (fault, ctx.check()) {
+        (_, Err(cancelled)) => cancelled,
+        (Fault::Ours(error), _) => error,
+        (Fault::Polars(error), _) => Error::usage("the filters could not be applied").because(error.to_string()),
     })
 }
 

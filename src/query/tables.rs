@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::jobs::JobContext;
 use crate::model::FieldSpec;
 use crate::table::{LevelTable, TableHead};
 
@@ -56,14 +54,12 @@ pub(super) enum Level {
 pub struct Tables {
     pub(super) levels: Vec<Level>,
     pub(super) base: VsiBase,
-    /// Frames carry the place of each row in its table.
-    pub(super) placed: bool,
 }
 
 impl Tables {
     /// No levels yet.
     pub fn new(base: VsiBase) -> Self {
-        Self { levels: Vec::new(), base, placed: false }
+        Self { levels: Vec::new(), base }
     }
 
     /// Adds the next level as a Parquet file. Its offsets are taken as they are: where they are known to be wrong
@@ -127,14 +123,6 @@ impl Tables {
             VsiBase::Zip(_) => has("internal:offset") && has("internal:size"),
             VsiBase::Parts(_) => has("internal:offset") && has("internal:size") && has("internal:source_file"),
             VsiBase::Folder(_) => has("id") && has("type") && (level == 0 || has("internal:relative_path")),
-        }
-    }
-
-    /// The level's rows, decoded.
-    pub(super) fn decode(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
-        match &self.levels[level] {
-            Level::Parquet(head) => head.decode(ctx).map(Arc::new),
-            Level::Decoded(table) => Ok(table.clone()),
         }
     }
 }
