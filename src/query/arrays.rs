@@ -89,8 +89,11 @@ fn engine_array(array: &ArrayRef) -> PolarsResult<EngineArray> {
 /// A column without members whose type is one of [`engine_type`].
 fn flat(array: &ArrayRef) -> PolarsResult<EngineArray> {
     macro_rules! numbers {
-        ($file:ty, $engine:ty, $dtype:expr) => {{
-            let array = array.as_primitive::<$file>();
+        ($file:ty, $engine:ty, $dtype:expr) => {
+            numbers!(array, $file, $engine, $dtype)
+        };
+        ($array:expr, $file:ty, $engine:ty, $dtype:expr) => {{
+            let array = $array.as_primitive::<$file>();
             let validity = array.nulls().map(|nulls| nulls.iter().collect());
             let values = array.values().to_vec();
             Box::new(<$engine as PolarsDataType>::Array::try_new($dtype, values.into(), validity)?)
@@ -144,12 +147,12 @@ fn flat(array: &ArrayRef) -> PolarsResult<EngineArray> {
                 "+00:00" | "+0000" | "Z" | "utc" | "Etc/UTC" => "UTC".into(),
                 other => other.into(),
             });
-            let array = cast(array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
-            numbers!(files::Int64Type, Int64Type, ArrowDataType::Timestamp(unit(in_unit), zone))
+            let numbers = cast(array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
+            numbers!(numbers, files::Int64Type, Int64Type, ArrowDataType::Timestamp(unit(in_unit), zone))
         }
         FileType::Duration(in_unit) => {
-            let array = cast(array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
-            numbers!(files::Int64Type, Int64Type, ArrowDataType::Duration(unit(in_unit)))
+            let numbers = cast(array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
+            numbers!(numbers, files::Int64Type, Int64Type, ArrowDataType::Duration(unit(in_unit)))
         }
         FileType::Utf8View => views!(array.as_string_view(), StringType, ArrowDataType::Utf8View),
         FileType::BinaryView => views!(array.as_binary_view(), BinaryType, ArrowDataType::BinaryView),
@@ -169,9 +172,11 @@ fn list(offsets: Vec<i64>, values: EngineArray, array: &ArrayRef) -> PolarsResul
 
 fn structure(array: &StructArray) -> PolarsResult<EngineArray> {
     let values = array.columns().iter().map(engine_array).collect::<PolarsResult<Vec<_>>>()?;
-    let named = array.fields().iter().zip(&values).map(|(field, value)| {
-        ArrowField::new(field.name().as_str().into(), value.dtype().clone(), true)
-    });
+    let named = array
+        .fields()
+        .iter()
+        .zip(&values)
+        .map(|(field, value)| ArrowField::new(field.name().as_str().into(), value.dtype().clone(), true));
     let dtype = ArrowDataType::Struct(named.collect());
     let validity = array.nulls().map(|nulls| nulls.iter().collect());
     Ok(Box::new(<StructType as PolarsDataType>::Array::try_new(dtype, array.len(), values, validity)?))
@@ -250,9 +255,10 @@ fn file_array(series: &Series) -> PolarsResult<ArrayRef> {
             let known: NullBuffer = series.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
             let members = series.struct_()?.fields_as_series();
             let arrays = members.iter().map(file_array).collect::<PolarsResult<Vec<_>>>()?;
-            let fields = members.iter().zip(&arrays).map(|(member, array)| {
-                FileField::new(member.name().as_str(), array.data_type().clone(), true)
-            });
+            let fields = members
+                .iter()
+                .zip(&arrays)
+                .map(|(member, array)| FileField::new(member.name().as_str(), array.data_type().clone(), true));
             let known = Some(known).filter(|known| known.null_count() > 0);
             Arc::new(StructArray::try_new_with_length(fields.collect(), arrays, known, series.len()).map_err(failed)?)
         }
@@ -266,7 +272,8 @@ fn file_list(series: &Series) -> PolarsResult<ArrayRef> {
     let lists = whole.list()?;
     let item = file_array(&lists.get_inner())?;
     let Some(chunk) = lists.downcast_iter().next() else { return Err(polars_err!(ComputeError: "a list has no values")) };
-    let narrow = |offset: &i64| i32::try_from(*offset).map_err(|_| -> PolarsError { polars_err!(ComputeError: "the lists are too long") });
+    let narrow =
+        |offset: &i64| i32::try_from(*offset).map_err(|_| -> PolarsError { polars_err!(ComputeError: "the lists are too long") });
     let offsets = chunk.offsets().as_slice().iter().map(narrow).collect::<PolarsResult<Vec<i32>>>()?;
     let known: NullBuffer = whole.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
     let field = Arc::new(FileField::new("item", item.data_type().clone(), true));

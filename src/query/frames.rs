@@ -13,7 +13,6 @@ use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
-use crate::table::RowGroups;
 
 /// Row numbers within a part, of levels without `internal:current_id`; never shown.
 const ROW: &str = "__row";
@@ -187,12 +186,12 @@ fn source(tables: &Tables, level: usize) -> Option<Expr> {
 
 /// The level's columns, its path, and the rows' places under [`PLACE`].
 fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobContext) -> Result<LazyFrame> {
-    let rows = match &tables.levels[level] {
-        Level::Parquet(head) => Rows::Parquet(RowGroups::new(head)),
-        Level::Decoded(table) => Rows::Decoded(table.clone()),
+    let (rows, positions) = match &tables.levels[level] {
+        Level::Parquet { groups, positions, .. } => (Rows::Parquet(groups.clone()), positions.clone()),
+        Level::Decoded(table) => (Rows::Decoded(table.clone()), None),
     };
     let unfit = |error: PolarsError| Error::format(format!("level {level} can't be queried")).because(error.to_string());
-    let scan = LevelScan::new(rows, PLACE, hide_padding, ctx).and_then(LevelScan::frame).map_err(unfit)?;
+    let scan = LevelScan::new(rows, positions, PLACE, hide_padding, ctx).and_then(LevelScan::frame).map_err(unfit)?;
     Ok(match vsi_column(tables, level) {
         Some(path) => {
             // A path that a writer stored is of the place where it was written.

@@ -23,4 +23,4 @@ mod tests;
 pub use filter::Filter;
 pub use output::QueryResult;
 pub use run::{Query, kept_rows, run, run_sql};
-pub use tables::{Tables, VsiBase};
+pub use tables::{RowPositions, Tables, TruePositions, VsiBase};

@@ -71,14 +71,13 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let columns: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), column_names(tables, name))).collect();
     let is_column = |name: &str| columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));
     let spelled = spelling::rewrite(sql, &is_column);
-    let frame =
-        collected(tables.clone(), respelled(tables, &query.filters), (sql.to_owned(), spelled), limit, ctx).map_err(|fault| {
-            match (fault, ctx.check()) {
-                (_, Err(cancelled)) => cancelled,
-                (Fault::Ours(error), _) => error,
-                (Fault::Polars(error), _) => explained(&error, sql, &columns, &is_column),
-            }
-        })?;
+    let frame = collected(tables.clone(), respelled(tables, &query.filters), (sql.to_owned(), spelled), limit, ctx).map_err(
+        |fault| match (fault, ctx.check()) {
+            (_, Err(cancelled)) => cancelled,
+            (Fault::Ours(error), _) => error,
+            (Fault::Polars(error), _) => explained(&error, sql, &columns, &is_column),
+        },
+    )?;
     ctx.check()?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };

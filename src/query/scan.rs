@@ -11,6 +11,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::arrays;
+use super::tables::{RowPositions, TruePositions};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
@@ -66,6 +67,8 @@ impl Rows {
 /// One level, ready to be asked.
 pub(super) struct LevelScan {
     rows: Rows,
+    /// What may have to stand in for the columns of positions.
+    positions: Option<Arc<TruePositions>>,
     /// First row of each group.
     starts: Vec<usize>,
     schema: SchemaRef,
@@ -86,11 +89,22 @@ struct Plan {
     possible: Vec<bool>,
     /// Groups that may hold padding.
     padding: Vec<bool>,
+    /// What stands in for the columns of positions.
+    positions: Option<Arc<RowPositions>>,
 }
+
+/// The columns that [`TruePositions`] are of.
+const POSITIONS: [&str; 2] = ["internal:offset", "internal:size"];
 
 impl LevelScan {
     /// A level; `counter` is a name that no column of it has.
-    pub fn new(rows: Rows, counter: &'static str, hide_padding: bool, ctx: &JobContext) -> PolarsResult<Self> {
+    pub fn new(
+        rows: Rows,
+        positions: Option<Arc<TruePositions>>,
+        counter: &'static str,
+        hide_padding: bool,
+        ctx: &JobContext,
+    ) -> PolarsResult<Self> {
         let mut schema = Schema::default();
         // The counter comes first: what asks for rows only asks for the first column, and this one costs nothing.
         schema.insert(counter.into(), IDX_DTYPE);
@@ -108,7 +122,7 @@ impl LevelScan {
             starts.push(next);
             next += rows.rows(group);
         }
-        Ok(Self { rows, starts, schema: Arc::new(schema), counter, padded, ctx: ctx.clone() })
+        Ok(Self { rows, positions, starts, schema: Arc::new(schema), counter, padded, ctx: ctx.clone() })
     }
 
     /// The level as a lazy frame.
@@ -138,12 +152,20 @@ impl LevelScan {
                 steps.push((condition, names));
             }
         }
+        // Before anything runs side by side: it may take a while, and is done once.
+        let looked_at = wanted.iter().chain(steps.iter().flat_map(|(_, names)| names));
+        let positions = match &self.positions {
+            Some(positions) if looked_at.into_iter().any(|name| POSITIONS.contains(&name.as_str())) => {
+                positions.get(&self.ctx).map_err(|error| fault(&error))?
+            }
+            _ => None,
+        };
         let padding = match (&self.rows, self.padded) {
             (_, None) => vec![false; self.rows.count()],
             (Rows::Parquet(groups), Some(column)) => padding_possible(groups, column),
             (Rows::Decoded(_), Some(_)) => vec![true; self.rows.count()],
         };
-        Ok(Plan { steps, wanted, possible, padding })
+        Ok(Plan { steps, wanted, possible, padding, positions })
     }
 
     /// Numbers, and no function of ours.
@@ -166,6 +188,9 @@ impl LevelScan {
             (value, Expr::Column(name)) if leaves(value).is_empty() => (name, mirrored(*op), value),
             _ => return,
         };
+        if self.positions.is_some() && POSITIONS.contains(&name.as_str()) {
+            return;
+        }
         let Some((column, field)) = groups.schema().fields().find(name) else { return };
         // NaN is above every number, and in no statistics.
         let floating = field.data_type().is_floating();
@@ -193,9 +218,9 @@ impl LevelScan {
     }
 
     /// One column of one group.
-    fn column(&self, group: usize, name: &str, keep: Option<&BooleanArray>) -> PolarsResult<Column> {
+    fn column(&self, group: usize, name: &str, plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<Column> {
+        let start = self.starts.get(group).copied().unwrap_or_default();
         if name == self.counter {
-            let start = self.starts.get(group).copied().unwrap_or_default();
             let rows = (start..start + self.rows.rows(group)).map(|row| row as IdxSize);
             let kept: Vec<IdxSize> = match keep {
                 Some(keep) => rows.zip(keep.values()).filter_map(|(row, keep)| keep.then_some(row)).collect(),
@@ -206,14 +231,24 @@ impl LevelScan {
         let Some((index, field)) = self.rows.fields().find(name) else {
             polars_bail!(ColumnNotFound: "{name}");
         };
+        if let (Some(positions), Some(at)) = (&plan.positions, POSITIONS.iter().position(|known| *known == name)) {
+            let all = if at == 0 { &positions.0 } else { &positions.1 };
+            let here: ArrayRef = Arc::new(all.slice(start, self.rows.rows(group)));
+            let here = arrow::compute::cast(&here, field.data_type()).and_then(|here| match keep {
+                Some(keep) => arrow::compute::filter(&here, keep),
+                None => Ok(here),
+            });
+            let here = here.map_err(|error| polars_err!(ComputeError: "positions don't fit their column: {error}"))?;
+            return arrays::series(name, field.data_type(), &[here]).map(|series| series.into_column());
+        }
         let arrays = self.rows.column(group, index, keep).map_err(|error| fault(&error))?;
         arrays::series(name, field.data_type(), &arrays).map(|series| series.into_column())
     }
 
     /// Columns of one group, side by side.
-    fn columns(&self, group: usize, names: &[PlSmallStr], keep: Option<&BooleanArray>) -> PolarsResult<DataFrame> {
+    fn columns(&self, group: usize, names: &[PlSmallStr], plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<DataFrame> {
         let height = keep.map_or(self.rows.rows(group), BooleanArray::true_count);
-        let columns = names.par_iter().map(|name| self.column(group, name, keep)).collect::<PolarsResult<Vec<_>>>()?;
+        let columns = names.par_iter().map(|name| self.column(group, name, plan, keep)).collect::<PolarsResult<Vec<_>>>()?;
         DataFrame::new(height, columns)
     }
 
@@ -229,7 +264,7 @@ impl LevelScan {
         for (condition, names) in &plan.steps {
             let lacking: Vec<PlSmallStr> =
                 names.iter().filter(|name| known.iter().all(|column| column.name() != *name)).cloned().collect();
-            let read = self.columns(group, &lacking, keep.as_ref())?;
+            let read = self.columns(group, &lacking, plan, keep.as_ref())?;
             let height = read.height();
             known.extend(read.into_columns());
             let used: Vec<Column> = known.iter().filter(|column| names.contains(column.name())).cloned().collect();
@@ -241,7 +276,7 @@ impl LevelScan {
             }
         }
         if plan.padding.get(group).copied().unwrap_or(true) {
-            let ids = self.column(group, "id", keep.as_ref())?;
+            let ids = self.column(group, "id", plan, keep.as_ref())?;
             let met: BooleanArray = ids.str()?.iter().map(|id| Some(!id.is_some_and(|id| id.starts_with(PAD_PREFIX)))).collect();
             known.push(ids);
             self.narrow(rows, &mut keep, &mut known, met)?;
@@ -252,20 +287,14 @@ impl LevelScan {
         }
         let lacking: Vec<PlSmallStr> =
             plan.wanted.iter().filter(|name| known.iter().all(|column| column.name() != *name)).cloned().collect();
-        let read = self.columns(group, &lacking, keep.as_ref())?;
+        let read = self.columns(group, &lacking, plan, keep.as_ref())?;
         known.extend(read.into_columns());
         let wanted = plan.wanted.iter().filter_map(|name| known.iter().find(|column| column.name() == name).cloned());
         DataFrame::new(left, wanted.collect()).map(Some)
     }
 
     /// Takes `met`, one for each row that is left, into `keep`, one for each row of the group.
-    fn narrow(
-        &self,
-        rows: usize,
-        keep: &mut Option<BooleanArray>,
-        known: &mut [Column],
-        met: BooleanArray,
-    ) -> PolarsResult<()> {
+    fn narrow(&self, rows: usize, keep: &mut Option<BooleanArray>, known: &mut [Column], met: BooleanArray) -> PolarsResult<()> {
         if met.true_count() == met.len() {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use super::project::{Change, Keep, Origin, Project};
+use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format};
 use crate::draft::{Draft, Structure, TrayIndex};
 use crate::error::{Error, Result};
@@ -15,6 +16,7 @@ use crate::extensions::ExtensionCall;
 use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
 };
+use crate::query::Tables;
 use crate::table::{inferred, value_text};
 
 /// A sample by level and row: how panels name it.
@@ -32,6 +34,19 @@ pub struct OpenDataset {
     pub reader: Arc<dyn ContainerReader>,
     /// The bare tree.
     pub tree: Arc<Skeleton>,
+    tables: OnceLock<Tables>,
+}
+
+impl OpenDataset {
+    /// A dataset with its tree.
+    pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>) -> Self {
+        Self { reader, tree, tables: OnceLock::new() }
+    }
+
+    /// Its levels for queries. What one query finds out about them, the next need not.
+    pub fn tables(&self) -> Tables {
+        self.tables.get_or_init(|| lazy_tables(&self.reader)).clone()
+    }
 }
 
 /// What is open.

@@ -33,7 +33,7 @@ pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
 pub use sample_data::make_sample_dataset;
 pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use stats::{StatsRequest, pooled_statistics};
-pub use tables::tables_of;
+pub use tables::{lazy_tables, tables_of};
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
 use std::collections::VecDeque;

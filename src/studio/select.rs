@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
 use crate::error::Result;
 use crate::query::{self, Query};
 
 impl Studio {
     pub(super) fn select(&mut self, query: Query) -> Result<Outcome> {
-        let reader = self.need_opened()?.reader.clone();
+        let tables = self.need_opened()?.tables();
         Ok(self.start("Run the query", move |ctx| {
-            let result = Arc::new(query::run(&tables_of(reader.as_ref(), ctx)?, &query, ctx)?);
+            let result = Arc::new(query::run(&tables, &query, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Queried(result))) as Finish)
         }))
     }
