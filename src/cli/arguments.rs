@@ -175,6 +175,12 @@ pub enum Verb {
         /// The dataset.
         path: PathBuf,
     },
+    /// Times queries, one JSON object a line on stdin.
+    #[command(hide = true)]
+    BenchQuery {
+        /// The dataset.
+        path: PathBuf,
+    },
     /// Times exact statistics of the rasters in a folder against one thread that only reads them.
     #[command(hide = true)]
     BenchStats {

@@ -72,9 +72,10 @@ fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
 pub struct QueryArguments {
     /// The dataset.
     pub path: PathBuf,
-    /// The statement, over what the filters left; all of data when absent.
+    /// The statement, over what the filters left; all of data when absent. Several run one after the other: each finds what the
+    /// one before it gave in the table data.
     #[arg(long)]
-    pub sql: Option<String>,
+    pub sql: Vec<String>,
     #[command(flatten)]
     pub filter: FilterArguments,
     /// Rows at the most.
@@ -101,9 +102,11 @@ pub fn query(arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
     }
     let mut studio = studio();
-    studio.run_to_end(Command::Open { path: arguments.path }, &mut |progress| terminal.progress(progress))?;
-    let query = Query { filters: arguments.filter.filters(), sql: arguments.sql, limit: arguments.limit };
-    let event = studio.run_to_end(Command::Select { query }, &mut |progress| terminal.progress(progress))?;
+    let filters = arguments.filter.filters();
+    let query = Query { filters, limit: arguments.limit, ..Query::chained(arguments.sql) };
+    // The tree is not needed: rows come from the level tables alone.
+    let path = Some(arguments.path);
+    let event = studio.run_to_end(Command::Select { query, path }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
     let bytes = written(&result, format)?;

@@ -19,10 +19,10 @@ use polars::prelude::{
 };
 
 /// The column called `name` as the engine has it. `dtype` is the file's type, for columns without rows.
-pub(super) fn series(name: &str, dtype: &FileType, arrays: &[ArrayRef]) -> PolarsResult<Series> {
-    let chunks = arrays.iter().map(engine_array).collect::<PolarsResult<Vec<_>>>()?;
+pub(super) fn series(name: &str, dtype: &FileType, arrays: Vec<ArrayRef>) -> PolarsResult<Series> {
+    let chunks = arrays.into_iter().map(engine_array).collect::<PolarsResult<Vec<_>>>()?;
     let chunks = match chunks.is_empty() {
-        true => vec![engine_array(&arrow::array::new_empty_array(dtype))?],
+        true => vec![engine_array(arrow::array::new_empty_array(dtype))?],
         false => chunks,
     };
     Series::from_arrow_chunks(name.into(), chunks)
@@ -53,49 +53,53 @@ fn engine_type(dtype: &FileType) -> FileType {
     }
 }
 
-fn engine_array(array: &ArrayRef) -> PolarsResult<EngineArray> {
+fn engine_array(array: ArrayRef) -> PolarsResult<EngineArray> {
     let failed = |error: arrow::error::ArrowError| polars_err!(ComputeError: "{error}");
     let wanted = engine_type(array.data_type());
     if let Some(map) = array.as_any().downcast_ref::<MapArray>() {
         let entries: ArrayRef = Arc::new(map.entries().clone());
         let offsets: Vec<i64> = map.offsets().iter().map(|offset| i64::from(*offset)).collect();
-        return list(offsets, engine_array(&entries)?, array);
+        return list(offsets, engine_array(entries)?, &array);
     }
     if matches!(array.data_type(), FileType::Interval(_)) {
-        return engine_array(&cast(&cast(array, &FileType::Utf8).map_err(failed)?, &FileType::Utf8View).map_err(failed)?);
+        return engine_array(cast(&cast(&array, &FileType::Utf8).map_err(failed)?, &FileType::Utf8View).map_err(failed)?);
     }
     // Lists and structs are taken apart first: their members may be what a cast does not know.
     match array.data_type() {
         FileType::Struct(_) => return structure(array.as_struct()),
         FileType::List(_) => {
             let offsets = array.as_list::<i32>().offsets().iter().map(|offset| i64::from(*offset)).collect();
-            return list(offsets, engine_array(array.as_list::<i32>().values())?, array);
+            return list(offsets, engine_array(array.as_list::<i32>().values().clone())?, &array);
         }
         FileType::LargeList(_) => {
             let lists: &Lists = array.as_list();
-            return list(lists.offsets().to_vec(), engine_array(lists.values())?, array);
+            return list(lists.offsets().to_vec(), engine_array(lists.values().clone())?, &array);
         }
         FileType::FixedSizeList(_, size) => {
             let size = i64::from(*size);
             let offsets = (0..=array.len() as i64).map(|row| row * size).collect();
-            return list(offsets, engine_array(array.as_fixed_size_list().values())?, array);
+            return list(offsets, engine_array(array.as_fixed_size_list().values().clone())?, &array);
         }
         _ => {}
     }
-    let plain = if *array.data_type() == wanted { array.clone() } else { cast(array, &wanted).map_err(failed)? };
-    flat(&plain)
+    flat(if *array.data_type() == wanted { array } else { cast(&array, &wanted).map_err(failed)? })
 }
 
 /// A column without members whose type is one of [`engine_type`].
-fn flat(array: &ArrayRef) -> PolarsResult<EngineArray> {
+fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
     macro_rules! numbers {
         ($file:ty, $engine:ty, $dtype:expr) => {
             numbers!(array, $file, $engine, $dtype)
         };
         ($array:expr, $file:ty, $engine:ty, $dtype:expr) => {{
-            let array = $array.as_primitive::<$file>();
-            let validity = array.nulls().map(|nulls| nulls.iter().collect());
-            let values = array.values().to_vec();
+            let array = $array;
+            let owned = array.as_primitive::<$file>().clone();
+            drop(array);
+            let (_, values, nulls) = owned.into_parts();
+            let validity = nulls.map(|nulls| nulls.iter().collect());
+            // Memory that nobody else holds changes hands without a copy.
+            let values: Vec<<$file as files::ArrowPrimitiveType>::Native> =
+                values.into_inner().into_vec().unwrap_or_else(|shared| shared.typed_data().to_vec());
             Box::new(<$engine as PolarsDataType>::Array::try_new($dtype, values.into(), validity)?)
         }};
     }
@@ -110,7 +114,10 @@ fn flat(array: &ArrayRef) -> PolarsResult<EngineArray> {
             let validity = compact.nulls().map(|nulls| nulls.iter().collect());
             let views = compact.views().iter().map(|view| (*view).into()).collect();
             let buffers = compact.data_buffers().iter().map(|buffer| buffer.as_slice().to_vec().into()).collect();
-            Box::new(<$engine as PolarsDataType>::Array::try_new($dtype, views, buffers, validity)?)
+            type Views = <$engine as PolarsDataType>::Array;
+            // SAFETY: `compact` is an array of views already: made from pages by a reader that checks text to be UTF-8, or by
+            // constructors that do; its views lie in its buffers, which are copied one by one, and mean the same over there.
+            Box::new(unsafe { Views::new_unchecked_unknown_md($dtype, views, buffers, validity, None) })
         }};
     }
     let unit = |unit: &FileUnit| match unit {
@@ -147,11 +154,11 @@ fn flat(array: &ArrayRef) -> PolarsResult<EngineArray> {
                 "+00:00" | "+0000" | "Z" | "utc" | "Etc/UTC" => "UTC".into(),
                 other => other.into(),
             });
-            let numbers = cast(array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
+            let numbers = cast(&array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
             numbers!(numbers, files::Int64Type, Int64Type, ArrowDataType::Timestamp(unit(in_unit), zone))
         }
         FileType::Duration(in_unit) => {
-            let numbers = cast(array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
+            let numbers = cast(&array, &FileType::Int64).map_err(|error| polars_err!(ComputeError: "{error}"))?;
             numbers!(numbers, files::Int64Type, Int64Type, ArrowDataType::Duration(unit(in_unit)))
         }
         FileType::Utf8View => views!(array.as_string_view(), StringType, ArrowDataType::Utf8View),
@@ -171,7 +178,7 @@ fn list(offsets: Vec<i64>, values: EngineArray, array: &ArrayRef) -> PolarsResul
 }
 
 fn structure(array: &StructArray) -> PolarsResult<EngineArray> {
-    let values = array.columns().iter().map(engine_array).collect::<PolarsResult<Vec<_>>>()?;
+    let values = array.columns().iter().cloned().map(engine_array).collect::<PolarsResult<Vec<_>>>()?;
     let named = array
         .fields()
         .iter()

@@ -12,6 +12,7 @@ mod frames;
 mod functions;
 mod geometry;
 mod output;
+mod place;
 mod run;
 mod scan;
 mod spelling;
@@ -22,5 +23,6 @@ mod tests;
 
 pub use filter::Filter;
 pub use output::QueryResult;
+pub use place::Place;
 pub use run::{Query, kept_rows, run, run_sql};
 pub use tables::{RowPositions, Tables, TruePositions, VsiBase};

@@ -90,13 +90,35 @@ const FUNCTIONS: &[(&str, &str)] = &[
 /// The statement in polars' spelling: other names of functions, `FROM` first, and column names with a colon that lack quotes.
 /// `is_column` tells whether a name is one of some table's columns.
 pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
+    rewritten(sql, is_column).text
+}
+
+/// A statement in polars' spelling that knows what became of what.
+pub(super) struct Rewritten {
+    pub text: String,
+    /// Byte in `text` and byte in the statement where the same piece begins, in order.
+    pub pieces: Vec<(usize, usize)>,
+}
+
+/// [`rewrite`] with the places.
+pub(super) fn rewritten(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Rewritten {
     let tokens = tokens(sql);
+    let starts: Vec<usize> = tokens
+        .iter()
+        .scan(0, |end, (_, text)| {
+            let start = *end;
+            *end += text.len();
+            Some(start)
+        })
+        .collect();
+    let mut pieces = Vec::with_capacity(tokens.len());
     let mut out = String::with_capacity(sql.len() + 16);
     if first_word(&tokens).is_some_and(|word| word.eq_ignore_ascii_case("from")) && !has_word(&tokens, "select") {
         out.push_str("SELECT * ");
     }
     let mut position = 0;
     while let Some(&(kind, token)) = tokens.get(position) {
+        pieces.push((out.len(), starts[position]));
         position += 1;
         if kind != Kind::Word {
             out.push_str(token);
@@ -130,7 +152,37 @@ pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
             }
         }
     }
-    out
+    Rewritten { text: out, pieces }
+}
+
+/// Where a name stands in a statement: by itself, in quotes, or put together with colons.
+pub(super) fn find_name(sql: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let tokens = tokens(sql);
+    let mut start = 0;
+    for (at, (kind, text)) in tokens.iter().enumerate() {
+        let bare = match kind {
+            Kind::Closed => text.trim_matches(|c| c == '"' || c == '`'),
+            _ => text,
+        };
+        let spaced = matches!(kind, Kind::Space) || text.starts_with("--") || text.starts_with("/*") || text.starts_with('\'');
+        if !spaced && bare.eq_ignore_ascii_case(name) {
+            return Some(start..start + text.len());
+        }
+        if *kind == Kind::Word
+            && name.contains(':')
+            && sql[start..].starts_with(name)
+            && tokens.get(at + 1) == Some(&(Kind::Mark, ":"))
+        {
+            return Some(start..start + name.len());
+        }
+        start += text.len();
+    }
+    None
+}
+
+/// The length of the piece of a statement that begins at a byte.
+pub(super) fn piece_at(sql: &str, byte: usize) -> usize {
+    sql.get(byte..).and_then(|rest| tokens(rest).first().map(|(_, text)| text.len())).unwrap_or(0)
 }
 
 /// `['key']…` directly after a struct becomes `."key"…`; how many tokens that were.

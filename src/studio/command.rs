@@ -187,9 +187,12 @@ pub enum Command {
     },
     /// Filters the opened dataset by box, time and conditions, then runs SQL over what is left.
     Select {
-        /// Filters, statement and limit.
+        /// Filters, statements and limit.
         #[serde(flatten)]
         query: Query,
+        /// A dataset to ask instead of the opened one; it is not shown.
+        #[serde(default)]
+        path: Option<PathBuf>,
     },
     /// Pools the statistics of a selection of the opened dataset.
     PoolStatistics {

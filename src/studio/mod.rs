@@ -154,7 +154,7 @@ impl Studio {
             Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep } => self.validate(deep),
             Command::Query { sql, limit } => self.query(sql, limit),
-            Command::Select { query } => self.select(query),
+            Command::Select { query, path } => self.select(query, path),
             Command::PoolStatistics { request } => self.pool_statistics(request),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),

@@ -1,5 +1,5 @@
 """Times the studio against `tar` (read all, write one: the limit) and against the official toolbox, the opening of a million rows
-against the plain Parquet read, and the memory of a draft of a million samples. Called by packaging/bench, which names the program.
+against the plain Parquet read, the memory of a draft of a million samples, and queries against DuckDB. Called by packaging/bench, which names the program.
 
 Everything runs several times in turn, with the page cache warmed in the same way before each run; the medians count.
 """
@@ -20,6 +20,8 @@ import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from queries import bench_query
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLLECTION = {
@@ -196,7 +198,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path, help="an empty folder with 4 GB of room")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["create", "open", "draft"])
+    parser.add_argument("--only", choices=["create", "open", "draft", "query"])
     arguments = parser.parse_args()
     missed = []
 
@@ -212,6 +214,8 @@ def main():
         bench_open(arguments.program, arguments.work, arguments.repeats, report)
     if arguments.only in (None, "draft"):
         bench_draft(arguments.program, report)
+    if arguments.only in (None, "query"):
+        bench_query(arguments.program, arguments.work, max(arguments.repeats, 5), report)
     return 1 if missed else 0
 
 
