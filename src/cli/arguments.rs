@@ -128,7 +128,7 @@ pub enum Verb {
     Read {
         /// The dataset.
         path: PathBuf,
-        /// The sample: ids from the root, as roi_0007/s2/t02. Without it, level 0.
+        /// The sample: ids or positions from the root, as roi_0007/s2/t02 or #7/#0. Without it, level 0.
         sample: Option<String>,
         /// Copy the bytes into this file; - for stdout.
         #[arg(long, value_name = "FILE")]

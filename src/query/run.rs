@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::place::Place;
 use super::spelling::Sampling;
 use super::tables::{TableName, Tables};
-use super::{QueryResult, frames, functions, output, spelling, summary};
+use super::{QueryResult, frames, functions, grouping, naming, output, spelling, summary};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
@@ -114,7 +114,12 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let collected = on_thread(ctx, move |ctx| {
         let mut step = 0;
         let mut data = None;
-        let rows = plan_and_collect(&inner, &filters, &asked, &known, limit, (&mut step, &mut data), ctx);
+        let mut rows = plan_and_collect(&inner, &filters, &asked, &known, limit, (&mut step, &mut data), ctx);
+        if let Err(Fault::Polars(PolarsError::Duplicate(_))) = &rows {
+            let named: Vec<String> = asked.iter().map(|sql| naming::named(sql)).collect();
+            let again = plan_and_collect(&inner, &filters, &named, &known, limit, (&mut step, &mut data), ctx);
+            rows = again.or(rows);
+        }
         rows.map_err(|fault| match fault {
             Fault::Polars(error) => Fault::Step { error, step, data },
             other => other,
@@ -280,7 +285,7 @@ fn plan_and_collect(
             frame = sampled(frame.collect().map_err(Fault::Polars)?, sampling).map_err(Fault::Polars)?.lazy();
         }
         if last {
-            let rows = frame.collect().map_err(Fault::Polars)?;
+            let rows = grouping::grouped(frame).and_then(LazyFrame::collect).map_err(Fault::Polars)?;
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
         }
         let schema = frame.collect_schema().map_err(Fault::Polars)?;
@@ -345,12 +350,26 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
         _ => Error::usage("the query could not be run"),
     };
     // The parser counts in the respelled statement.
+    if let Some(name) = unsupported_function(&text) {
+        let near = spelling::near(&name, functions::names());
+        let mut found = located(Error::usage(format!("there is no function {name}()")), place(&name));
+        let advice = spelling::advice(sql, &is_column);
+        if advice.is_empty() && !near.is_empty() {
+            found = found.hint(format!("did you mean {}?", near.join(" or ")));
+        }
+        return advice.into_iter().fold(found, Error::hint);
+    }
     let place = Place::reported(&text)
         .and_then(|place| place.before_respelling(sql, &spelling::rewritten(sql, &is_column)))
         .or_else(|| Place::named(sql, &text));
     let text = Place::cut_from(&text);
     let found = located(kind.because(text), place.map(|place| place.in_step(step, statements.len())));
     spelling::advice(sql, &is_column).into_iter().fold(found, Error::hint)
+}
+
+fn unsupported_function(text: &str) -> Option<String> {
+    let rest = text.split("unsupported function '").nth(1)?;
+    rest.split('\'').next().map(|name| name.trim_end_matches("()").to_owned())
 }
 
 fn unknown_table(text: &str) -> Option<String> {

@@ -64,13 +64,16 @@ impl Rows {
     }
 }
 
-/// One level, ready to be asked.
+/// One level, or one row group of it, ready to be asked. Cheap to clone.
+#[derive(Clone)]
 pub(super) struct LevelScan {
     rows: Rows,
+    /// The only row group that is read.
+    only: Option<usize>,
     /// What may have to stand in for the columns of positions.
     positions: Option<Arc<TruePositions>>,
     /// First row of each group.
-    starts: Vec<usize>,
+    starts: Arc<[usize]>,
     schema: SchemaRef,
     /// The name of a column that counts the rows of the level from 0; it is in no file.
     counter: &'static str,
@@ -122,7 +125,22 @@ impl LevelScan {
             starts.push(next);
             next += rows.rows(group);
         }
-        Ok(Self { rows, positions, starts, schema: Arc::new(schema), counter, padded, ctx: ctx.clone() })
+        Ok(Self { rows, only: None, positions, starts: starts.into(), schema: Arc::new(schema), counter, padded, ctx: ctx.clone() })
+    }
+
+    /// Number of row groups.
+    pub fn group_count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Rows of a row group.
+    pub fn group_rows(&self, group: usize) -> usize {
+        self.rows.rows(group)
+    }
+
+    /// The same level, of which only one row group is read.
+    pub fn one_group(&self, group: usize) -> Self {
+        Self { only: Some(group), ..self.clone() }
     }
 
     /// The level as a lazy frame.
@@ -140,7 +158,7 @@ impl LevelScan {
         if let Some(predicate) = &asked.predicate {
             conjuncts(predicate, &mut conditions);
         }
-        let mut possible = vec![true; self.rows.count()];
+        let mut possible: Vec<bool> = (0..self.rows.count()).map(|group| self.only.is_none_or(|only| only == group)).collect();
         for condition in &conditions {
             self.exclude(condition, &mut possible);
         }

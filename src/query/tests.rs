@@ -1,5 +1,7 @@
 //! Queries on small levels made in process.
 
+mod spelled;
+
 use std::sync::Arc;
 
 use arrow::array::{
