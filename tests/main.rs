@@ -14,7 +14,6 @@ mod mutants;
 mod padding;
 mod parts;
 mod queries;
-mod reader;
 mod repair;
 mod replays;
 mod roundtrip;
