@@ -198,7 +198,7 @@ fn a_project_builds_to_the_same_bytes_and_follows_its_sources() {
     expect_ok(workspace.python("check.py", arguments));
     build(&project, "c.tacozip", &["--recipe"]).expect_code(0);
     let ran = workspace.studio(["inspect".as_ref(), workspace.path("c.tacozip").as_os_str(), "--json".as_ref()]).expect_code(0);
-    assert!(ran.stdout.contains("stats:"), "{ran}");
+    assert!(ran.stdout.contains("geotiff:stats"), "{ran}");
     // Project and sources move together.
     let away = workspace.path("away");
     fs::create_dir(&away).expect("a folder");
