@@ -60,7 +60,8 @@ fn proj_data_of_another_version_is_named_and_passed_over() {
 fn folders_that_refuse_are_errors_with_their_consequence() {
     let workspace = Workspace::new();
     // Nobody writes into /proc, root neither.
-    let (code, report) = doctor(&workspace, &[("TACO_STUDIO_DATA_DIR", "/proc/taco-studio"), ("TACO_STUDIO_CONFIG_DIR", "/proc/x")]);
+    let (code, report) =
+        doctor(&workspace, &[("TACO_STUDIO_DATA_DIR", "/proc/taco-studio"), ("TACO_STUDIO_CONFIG_DIR", "/proc/x")]);
     assert_eq!(code, 1);
     assert_eq!(report["healthy"], false);
     for name in ["data", "settings"] {
@@ -75,7 +76,12 @@ fn a_desktop_without_bus_or_display_is_described() {
     let workspace = Workspace::new();
     let (_, report) = doctor(
         &workspace,
-        &[("DISPLAY", ""), ("WAYLAND_DISPLAY", ""), ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus"), ("GDAL_DATA", "/nowhere")],
+        &[
+            ("DISPLAY", ""),
+            ("WAYLAND_DISPLAY", ""),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus"),
+            ("GDAL_DATA", "/nowhere"),
+        ],
     );
     assert!(check(&report, "display")["seen"].as_str().is_some_and(|seen| seen.contains("no display")));
     assert!(check(&report, "file dialogs")["seen"].as_str().is_some_and(|seen| seen.contains("/nowhere/bus")));

@@ -65,10 +65,22 @@ pub enum Action {
     ToggleBottom,
     /// Show the level table.
     ShowTable,
+    /// Show the map.
+    ShowMap,
     /// Show the preview.
     ShowPreview,
+    /// Show the gallery.
+    ShowGallery,
     /// Show the query.
     ShowQuery,
+    /// Show the columns.
+    ShowColumns,
+    /// Show the statistics.
+    ShowStatistics,
+    /// Show the bytes.
+    ShowBytes,
+    /// Show all rows again.
+    ClearFilter,
     /// Show the jobs.
     ShowJobs,
     /// Show the log.
@@ -171,8 +183,14 @@ impl Action {
         Action::ToggleRight,
         Action::ToggleBottom,
         Action::ShowTable,
+        Action::ShowMap,
         Action::ShowPreview,
+        Action::ShowGallery,
         Action::ShowQuery,
+        Action::ShowColumns,
+        Action::ShowStatistics,
+        Action::ShowBytes,
+        Action::ClearFilter,
         Action::ShowJobs,
         Action::ShowLog,
         Action::CancelJobs,
@@ -247,8 +265,16 @@ impl Action {
                 (View, icons::TERMINAL_WINDOW, keys(CTRL, Key::J), "Bottom panels", "Show or hide problems, jobs, log")
             }
             Action::ShowTable => (View, icons::TABLE, keys(CTRL, Key::Num1), "Table", "Show the level table"),
+            Action::ShowMap => (View, icons::MAP_TRIFOLD, keys(CTRL, Key::Num2), "Map", "Show where the samples lie"),
             Action::ShowPreview => (View, icons::IMAGE, keys(CTRL, Key::Num3), "Preview", "Show the selected raster"),
+            Action::ShowGallery => {
+                (View, icons::SQUARES_FOUR, keys(CTRL, Key::Num4), "Gallery", "Show a small picture of every sample")
+            }
             Action::ShowQuery => (View, icons::DATABASE, keys(CTRL, Key::Num5), "Query", "Select rows with SQL"),
+            Action::ShowColumns => (View, icons::COLUMNS, None, "Columns", "Show every column and what it holds"),
+            Action::ShowStatistics => (View, icons::CHART_BAR, None, "Statistics", "Show pooled statistics, classes and splits"),
+            Action::ShowBytes => (View, icons::MEMORY, None, "Bytes", "Show what the bytes of the container hold"),
+            Action::ClearFilter => (View, icons::FUNNEL, None, "Clear filter", "Show all rows again"),
             Action::ShowJobs => (View, icons::QUEUE, None, "Jobs", "Show what is running"),
             Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, "Log", "Show what happened"),
             Action::CancelJobs => (View, icons::STOP, None, "Cancel running jobs", "Stop what is running"),

@@ -33,6 +33,12 @@ impl App {
     }
 
     fn fulfil_one(&mut self, ctx: &Context, ask: Ask) {
+        let began = self.session.watch.begin();
+        self.grant(ctx, ask);
+        self.session.watch.end(began, || "a wish".to_owned());
+    }
+
+    fn grant(&mut self, ctx: &Context, ask: Ask) {
         match ask {
             Ask::Run(command) => self.run_command(command),
             Ask::Do(action) => self.perform(ctx, action),
@@ -47,6 +53,9 @@ impl App {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
             }
+            Ask::Queries(book) => self.remember_queries(book),
+            Ask::SaveRows(query) => self.save_rows(ctx, query),
+            Ask::ExportSubset(sql) => self.export_subset(sql),
             Ask::SampleDataset => self.make_sample(),
             Ask::Anyway(ask) => self.anyway(ctx, *ask),
         }
@@ -115,7 +124,14 @@ impl App {
     /// Reacts to what happened in the studio.
     pub(super) fn on_event(&mut self, event: Event) {
         match event {
-            Event::None | Event::LevelReady(_) => {}
+            Event::None
+            | Event::LevelReady(_)
+            | Event::Filtered
+            | Event::Summarized(_)
+            | Event::Footprints(_)
+            | Event::Thumbnail(_)
+            | Event::Bytes(_)
+            | Event::Pooled(_) => {}
             Event::DocumentChanged => self.document_changed(),
             Event::Edited { label, .. } => {
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
@@ -156,8 +172,6 @@ impl App {
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
-            // A panel for it comes with the window's part; until then the log says that it ran.
-            Event::Pooled(_) => {}
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());
@@ -303,6 +317,7 @@ impl App {
                     self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
                 }
             }
+            Wish::SaveRows => self.rows_target(paths.into_iter().next()),
             Wish::Target => {
                 if let Some(folder) = paths.into_iter().next() {
                     self.dialogs.target_picked(folder);
@@ -311,9 +326,10 @@ impl App {
         }
     }
 
-    fn pick(&mut self, ctx: &Context, wish: Wish) {
+    pub(super) fn pick(&mut self, ctx: &Context, wish: Wish) {
         let name = match (wish, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
             (Wish::SaveSample, Some(id)) => id.to_owned(),
+            (Wish::SaveRows, _) => "rows.csv".to_owned(),
             _ => String::new(),
         };
         let waker = ctx.clone();
@@ -373,8 +389,14 @@ impl App {
             Action::ToggleRight => self.view.dock.toggle(Side::Right),
             Action::ToggleBottom => self.view.dock.toggle(Side::Bottom),
             Action::ShowTable => self.view.dock.show(Pane::Table),
+            Action::ShowStatistics => self.view.dock.show(Pane::Statistics),
+            Action::ShowBytes => self.view.dock.show(Pane::Bytes),
+            Action::ShowGallery => self.view.dock.show(Pane::Gallery),
+            Action::ShowMap => self.view.dock.show(Pane::Map),
             Action::ShowPreview => self.view.dock.show(Pane::Preview),
             Action::ShowQuery => self.view.dock.show(Pane::Query),
+            Action::ShowColumns => self.view.dock.show(Pane::Columns),
+            Action::ClearFilter => self.asks.push(Ask::Run(Command::Filter { filters: Vec::new() })),
             Action::ShowJobs => self.view.dock.show(Pane::Jobs),
             Action::ShowLog => self.view.dock.show(Pane::Log),
             Action::CancelJobs => {

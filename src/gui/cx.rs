@@ -7,7 +7,7 @@ use egui::Color32;
 use super::action::Action;
 use super::picker::Wish;
 use super::session::Session;
-use super::view_state::ViewState;
+use super::view_state::{QueryBook, ViewState};
 use crate::jobs::Jobs;
 use crate::studio::{Command, Document, RowRef, Studio};
 
@@ -27,6 +27,12 @@ pub enum Ask {
     Copy(String),
     /// Take a path off the recent list.
     Forget(PathBuf),
+    /// Remember these queries.
+    Queries(QueryBook),
+    /// Choose a file for the rows of a query, then save them.
+    SaveRows(crate::query::Query),
+    /// Ask where to export what the filter and the statement leave.
+    ExportSubset(Option<String>),
     /// Make and open the sample dataset.
     SampleDataset,
     /// Do this even though unsaved changes are lost.
@@ -52,12 +58,14 @@ pub struct Cx<'a> {
 pub struct Remembered {
     /// Recent datasets.
     pub recent: Vec<super::view_state::Recent>,
+    /// Queries.
+    pub queries: QueryBook,
 }
 
 impl Remembered {
     /// The part of `state` that panels read.
     pub fn of(state: &ViewState) -> Self {
-        Self { recent: state.recent.clone() }
+        Self { recent: state.recent.clone(), queries: state.queries.clone() }
     }
 }
 

@@ -10,6 +10,7 @@ mod filter;
 mod frames;
 mod functions;
 mod geometry;
+mod outline;
 mod output;
 mod run;
 mod spelling;
@@ -19,6 +20,7 @@ mod tables;
 mod tests;
 
 pub use filter::Filter;
+pub use outline::outline;
 pub use output::QueryResult;
 pub use run::{Query, kept_rows, run, run_sql};
 pub use tables::{Tables, VsiBase};

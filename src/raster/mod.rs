@@ -5,6 +5,7 @@
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
+mod adjust;
 mod colour;
 mod environment;
 mod info;
@@ -12,6 +13,7 @@ mod messages;
 mod pixels;
 mod places;
 mod pool;
+mod presets;
 mod preview;
 mod probe;
 mod render;
@@ -24,12 +26,14 @@ mod stretch;
 mod tests;
 mod write;
 
+pub use adjust::{Prepared, difference};
 pub use colour::ColourMap;
 pub use environment::{DriverInfo, Environment, environment, init};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset, describe};
 pub use pixels::{BandPixels, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{Sampling, attribute_at, raster_at};
 pub use pool::close_idle;
+pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
 pub use render::{BandChoice, RenderOptions, Rgba, render};

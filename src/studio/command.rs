@@ -11,7 +11,7 @@ use crate::extensions::pooled::PooledReport;
 use crate::extensions::{ExtensionCall, Failure};
 use crate::jobs::JobId;
 use crate::model::NodePath;
-use crate::query::{Query, QueryResult};
+use crate::query::{Filter, Query, QueryResult};
 use crate::raster::{PreviewImage, PreviewRequest};
 
 use super::Repaired;
@@ -108,6 +108,40 @@ pub enum Command {
         /// Filters, statement and limit.
         #[serde(flatten)]
         query: Query,
+    },
+    /// Sets the filter that every view of the opened dataset shows; an empty list shows all of it.
+    Filter {
+        /// Steps; each works on what the one before it left.
+        filters: Vec<Filter>,
+    },
+    /// Looks at what a column of a level holds, under the filter.
+    Summarize {
+        /// Which.
+        request: super::SummaryRequest,
+    },
+    /// Looks where the samples of a level lie.
+    Footprints {
+        /// Which level, by which column.
+        request: super::FootprintRequest,
+    },
+    /// Makes a small picture of a raster.
+    Thumbnail {
+        /// Of which file, how small.
+        request: super::ThumbnailRequest,
+    },
+    /// Tells how the bytes of the opened archive are laid out.
+    Bytes {
+        /// Which part of a TACOCAT; the first one when absent.
+        #[serde(default)]
+        part: Option<String>,
+    },
+    /// Runs a query over the opened dataset and saves all of its rows.
+    SaveRows {
+        /// Filters and statement.
+        #[serde(flatten)]
+        query: Query,
+        /// The file; its name ends with csv, json or parquet.
+        target: PathBuf,
     },
     /// Pools the statistics of a selection of the opened dataset.
     PoolStatistics {
@@ -220,6 +254,16 @@ pub enum Event {
     Validated,
     /// A query's rows.
     Queried(Arc<QueryResult>),
+    /// The filter of the opened dataset is another one: [`super::Studio::kept`].
+    Filtered,
+    /// What a column holds.
+    Summarized(Arc<super::ColumnSummary>),
+    /// Where the samples of a level lie.
+    Footprints(Arc<super::Footprints>),
+    /// A small picture.
+    Thumbnail(Arc<super::Thumbnail>),
+    /// How the bytes of an archive are laid out.
+    Bytes(Arc<super::ByteLayout>),
     /// Statistics over a selection.
     Pooled(Arc<PooledReport>),
     /// A picture, with the request that it answers.

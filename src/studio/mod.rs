@@ -8,26 +8,38 @@ pub mod doctor;
 mod document;
 mod export;
 mod extend;
+mod filtered;
 mod fix;
 pub mod folders;
+mod footprints;
 mod import;
+mod layout;
 mod repair;
 mod replay;
+mod rows;
 mod sample_data;
 mod select;
 mod stats;
+mod summaries;
 mod tables;
+mod thumbnails;
 mod verbs;
 
 pub use command::{Command, Event, Imported, Outcome};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use export::{ExportRequest, export};
+pub use filtered::{Kept, kept};
+pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
 pub use import::{import_folder, import_paths, join_metadata};
+pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
 pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
+pub use rows::json_lines;
 pub use sample_data::make_sample_dataset;
 pub use stats::{StatsRequest, pooled_statistics};
+pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::tables_of;
+pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
 use std::collections::VecDeque;
@@ -81,6 +93,7 @@ pub struct Studio {
     checks_by_itself: bool,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
+    filter: filtered::FilterState,
 }
 
 impl Studio {
@@ -96,6 +109,7 @@ impl Studio {
             checks_by_itself: true,
             log: VecDeque::new(),
             pending: Vec::new(),
+            filter: filtered::FilterState::default(),
         }
     }
 
@@ -131,6 +145,12 @@ impl Studio {
             Command::Validate { deep } => self.validate(deep),
             Command::Query { sql, limit } => self.query(sql, limit),
             Command::Select { query } => self.select(query),
+            Command::Filter { filters } => self.filter(filters),
+            Command::Summarize { request } => self.summarize(request),
+            Command::Footprints { request } => self.footprints(request),
+            Command::Thumbnail { request } => self.make_thumbnail(request),
+            Command::Bytes { part } => self.byte_layout(part),
+            Command::SaveRows { query, target } => self.save_rows(query, target),
             Command::PoolStatistics { request } => self.pool_statistics(request),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),

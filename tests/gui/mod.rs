@@ -2,5 +2,7 @@
 
 mod build;
 mod explore;
+mod frames;
 mod screens;
 mod support;
+mod views;

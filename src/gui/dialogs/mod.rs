@@ -3,6 +3,7 @@
 mod about;
 mod confirm;
 mod crash;
+mod export_subset;
 mod open_path;
 mod write;
 
@@ -23,6 +24,7 @@ use crate::jobs::JobId;
 use about::About;
 use confirm::Confirm;
 pub use crash::CrashReport;
+use export_subset::ExportSubset;
 use open_path::OpenPath;
 use write::WriteDialog;
 
@@ -30,6 +32,8 @@ use write::WriteDialog;
 pub enum Dialog {
     /// Where and how to write.
     Write(Box<WriteDialog>),
+    /// Where to write a part of what is open.
+    Subset(Box<ExportSubset>),
     /// A typed path.
     Path(OpenPath),
     /// A question before something is lost.
@@ -76,6 +80,11 @@ impl Dialog {
     /// Asks for a path.
     pub fn path(wish: Wish) -> Self {
         Dialog::Path(OpenPath::new(wish, false))
+    }
+
+    /// Asks where to write what a filter leaves.
+    pub fn export_subset(input: PathBuf, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
+        Dialog::Subset(Box::new(ExportSubset::new(input, folder, id, sql)))
     }
 
     /// Asks where to write.
@@ -193,6 +202,7 @@ impl App {
         let response = modal.show(ctx, |ui| {
             self.with_cx(|cx, _| match &mut dialog {
                 Dialog::Write(dialog) => dialog.ui(ui, cx),
+                Dialog::Subset(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Recent => open_path::recent_ui(ui, cx),

@@ -38,12 +38,13 @@ impl OpenPath {
             Wish::Open | Wish::OpenFolder => ("Open path", "Open"),
             Wish::AddFiles | Wish::AddFolder => ("Add path", "Add"),
             Wish::SaveSample => ("Save sample as", "Save"),
+            Wish::SaveRows => ("Save rows as", "Save"),
             Wish::Target => ("Write into", "Use folder"),
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
         let paths = intake::paths_of(&self.text, false);
-        let missing = paths.iter().find(|path| self.wish != Wish::SaveSample && !path.exists());
+        let missing = paths.iter().find(|path| !matches!(self.wish, Wish::SaveSample | Wish::SaveRows) && !path.exists());
         let note = match missing {
             Some(path) if !self.text.is_empty() => Note::Warning(format!("There is nothing at {}.", intake::shown(path))),
             _ if !paths.is_empty() => Note::Ok,

@@ -1,24 +1,43 @@
 //! The panels. Each reads the studio through [`super::cx::Cx`], draws, and puts wishes into a list; none changes anything by itself.
 
+pub mod bytes;
 pub mod collection;
+pub mod columns;
+pub mod gallery;
+mod gallery_pictures;
 pub mod inspector;
 pub mod jobs;
 pub mod log;
+pub mod map;
+mod map_canvas;
+mod map_time;
 mod pointers;
 pub mod preview;
+mod preview_canvas;
+mod preview_file;
+mod preview_picture;
 mod preview_side;
+mod preview_tools;
 pub mod problems;
 pub mod query;
+mod query_editor;
+mod query_rows;
 mod siblings;
+pub mod statistics;
 pub mod table;
 pub mod tree;
 pub mod welcome;
 
+pub use bytes::BytesState;
 pub use collection::FormState;
+pub use columns::ColumnsState;
+pub use gallery::GalleryState;
 pub use inspector::SampleState;
 pub use jobs::{End, JobsState};
+pub use map::MapState;
 pub use preview::PreviewState;
 pub use problems::ProblemsState;
 pub use query::QueryState;
+pub use statistics::StatisticsState;
 pub use table::TablePanelState;
 pub use tree::TreePanelState;

@@ -7,6 +7,7 @@ use egui::{Align, Frame, Layout, Margin, RichText, Ui};
 
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
+use crate::gui::filters;
 use crate::gui::icons;
 use crate::gui::marks::Marks;
 use crate::gui::outline::ancestors;
@@ -85,23 +86,32 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     }
     refresh(cx, document);
     toolbar_ui(ui, cx, document);
+    filters::bar_ui(ui, cx, document, cx.session.level);
     let level = cx.session.level;
     cx.want_level(level);
+    let kept = cx.studio.kept().cloned();
+    let shown = kept.as_ref().and_then(|kept| kept.rows(level));
+    // Where a row of the level stands among those that show.
+    let place = |row: u32| match shown {
+        Some(rows) => rows.binary_search(&row).ok().map(|place| place as u64),
+        None => Some(u64::from(row)),
+    };
     let selected = cx.session.selected;
-    let row = selected.and_then(|at| row_at_level(document, at, level));
+    let row = selected.and_then(|at| row_at_level(document, at, level)).and_then(place);
     let marks = cx.session.marks.clone();
     let state = &mut cx.session.table;
     if let Some(at) = state.reveal.take()
         && let Some(row) = row_at_level(document, at, level)
+        && let Some(place) = place(row)
     {
-        state.table.scroll.reveal(u64::from(row));
+        state.table.scroll.reveal(place);
     }
     let mut table = std::mem::take(&mut state.table);
-    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks };
+    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown };
     let name = format!("Level {level}");
     let mut asks = Vec::new();
-    let out = Table::new(&name, &source).selected(row.map(u64::from)).show(ui, &mut table, |ui, row| {
-        let at = RowRef { level, row: row as u32 };
+    let out = Table::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
+        let at = source.at(row);
         if widgets::menu_entry(ui, icons::COPY, "Copy id path", "", None).clicked()
             && let Some(path) = document.path(at)
         {
@@ -113,10 +123,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             ui.close();
         }
     });
+    let picked = out.selected.map(|row| source.at(row));
     cx.session.table.table = table;
     cx.asks.extend(asks);
-    if let Some(row) = out.selected {
-        cx.ask(Ask::Select(Some(RowRef { level, row: row as u32 })));
+    if picked.is_some() {
+        cx.ask(Ask::Select(picked));
     }
     if out.activated.is_some() {
         cx.ask(Ask::Do(Action::ShowPreview));
@@ -306,11 +317,14 @@ struct Level<'a> {
     kinds: &'a [Kind],
     columns: &'a [Column],
     marks: &'a Marks,
+    /// The rows that the filter leaves.
+    shown: Option<&'a [u32]>,
 }
 
 impl Level<'_> {
     fn at(&self, row: u64) -> RowRef {
-        RowRef { level: self.level, row: row as u32 }
+        let row = self.shown.map_or(row as u32, |rows| rows.get(row as usize).copied().unwrap_or(u32::MAX));
+        RowRef { level: self.level, row }
     }
 
     /// A row as tab-separated text.
@@ -325,7 +339,7 @@ impl Level<'_> {
 
 impl TableSource for Level<'_> {
     fn rows(&self) -> u64 {
-        self.document.rows(self.level) as u64
+        self.shown.map_or(self.document.rows(self.level), <[u32]>::len) as u64
     }
 
     fn columns(&self) -> &[Column] {

@@ -29,6 +29,9 @@ pub enum Show {
     Padded,
 }
 
+/// What a filtered outline is of: document, typed filter, choice, marks, the filter of all views, and the folding where it counts.
+type Wanted = (Key, String, Show, usize, usize, u64);
+
 /// What the panel keeps.
 pub struct TreePanelState {
     scroll: RowScroll,
@@ -40,7 +43,7 @@ pub struct TreePanelState {
     outline: Arc<Outline>,
     made_for: Option<(Key, u64)>,
     changes: u64,
-    filtered: Slot<(Key, String, Show, usize), Outline>,
+    filtered: Slot<Wanted, Arc<Outline>>,
     reveal: Option<RowRef>,
 }
 
@@ -142,8 +145,9 @@ fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let marks = cx.session.marks.clone();
+    let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.tree;
-    if state.filter.trim().is_empty() && state.show == Show::All {
+    if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
         let wanted = Some((key, state.changes));
         if state.made_for != wanted {
             state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open));
@@ -155,27 +159,35 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     state.filtered.poll();
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
     let tree = document.tree().clone();
-    // The marks' address tells one report from the next.
-    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize);
+    // Addresses tell one report, and one filter, from the next.
+    let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+    // Without other wishes only what is unfolded of the kept roots shows: a filter leaves the tree as short as it was.
+    let folded = filter.is_empty() && show == Show::All;
+    let open = folded.then(|| (state.root_open, state.open.clone()));
+    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
     let work_marks = marks.clone();
     state.filtered.want(cx.jobs, wanted, "Filter", move |ctx| {
         ctx.check()?;
+        let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
+        if let Some((root_open, open)) = open {
+            return Ok(Arc::new(Outline::filtered(outline::keep_open(&tree, root_open, &open, stays))));
+        }
         let problems: std::collections::HashSet<RowRef> = match show {
             Show::Problems => work_marks.samples().collect(),
             _ => Default::default(),
         };
-        let kept = outline::keep(&tree, |at, id| {
+        let rows = outline::keep(&tree, |at, id| {
             let shown = match show {
                 Show::All => true,
                 Show::Problems => problems.contains(&at),
                 Show::Padded => is_padding(id),
             };
-            shown && (filter.is_empty() || outline::matches(&filter, id))
+            shown && stays(at) && (filter.is_empty() || outline::matches(&filter, id))
         });
-        Ok(Outline::filtered(kept))
+        Ok(Arc::new(Outline::filtered(rows)))
     });
     if let Some(found) = state.filtered.last() {
-        state.outline = Arc::new(found.clone());
+        state.outline = found.clone();
     }
 }
 

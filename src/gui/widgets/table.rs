@@ -100,6 +100,12 @@ pub trait TableSource {
     fn mark(&self, _row: u64) -> Mark {
         Mark::None
     }
+    /// Height of what stands below the two lines of the header; 0 for nothing.
+    fn head_extra(&self) -> f32 {
+        0.0
+    }
+    /// Paints it for a visible column.
+    fn head_extra_ui(&self, _painter: &Painter, _t: &Tokens, _rect: Rect, _column: usize) {}
     /// The row's accessible name, by default the first cell.
     fn name(&self, row: u64) -> String {
         match self.cell(row, 0) {
@@ -181,7 +187,7 @@ impl<'a> Table<'a> {
         let mut output = TableOutput::default();
         self.scroll_sideways(ui, area, state);
         let layout = self.layout(area, state);
-        let header = Rect::from_min_size(area.min, vec2(area.width(), HEADER));
+        let header = Rect::from_min_size(area.min, vec2(area.width(), HEADER + self.source.head_extra()));
         self.header_ui(ui, t, header, &layout, state, &mut output);
         let body = Rect::from_min_max(pos2(area.left(), header.bottom()), area.max);
         let mut child = ui.new_child(egui::UiBuilder::new().max_rect(body).id_salt(("table", self.name)));
@@ -268,6 +274,10 @@ impl<'a> Table<'a> {
             }
             let painter = painter.with_clip_rect(clip.intersect(ui.clip_rect()));
             let inner = cell.shrink2(vec2(PAD, 0.0));
+            let (inner, extra) = inner.split_top_bottom_at_y(inner.top() + HEADER);
+            if extra.height() > 0.0 {
+                self.source.head_extra_ui(&painter, t, extra.shrink2(vec2(0.0, 2.0)), index);
+            }
             let (top, bottom) = inner.split_top_bottom_at_fraction(0.5);
             let (name, kind) = (top.translate(vec2(0.0, 2.0)), bottom.translate(vec2(0.0, -2.0)));
             let color = if response.hovered() { t.acc } else { t.tx };
