@@ -266,3 +266,78 @@ fn a_program_of_ones_own_answers_line_by_line() {
         assert!(ran.stderr.matches(says).count() == 5, "{says}: {ran}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_program_ends_with_all_that_it_started() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 1);
+    create(&workspace, "in.tacozip", "zip");
+    // The shell's child holds the pipe open and would go on for a minute.
+    let marker = workspace.path("alive");
+    let script = format!("(sleep 3; echo alive > '{}') & sleep 60", marker.display());
+    let options =
+        json!({ "command": ["sh", "-c", script], "fields": { "own:n": "int64" }, "batch": 9, "timeout": 0.3 }).to_string();
+    let started = Instant::now();
+    let ran = extend(&workspace, "in.tacozip", "out.tacozip", &["--with", "command", "--options", &options]).expect_code(1);
+    assert!(ran.stderr.contains("still running"), "{ran}");
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(30), "it waited {took:?} for what the program had started");
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(!marker.exists(), "what the program had started went on");
+}
+
+#[test]
+fn columns_come_from_a_table_and_what_does_not_match_is_told() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    create(&workspace, "in.tacozip", "zip");
+    let table =
+        workspace.write("extra.json", r#"{"scene_8/label.tif": {"own:classes": 3}, "scene_77/label.tif": {"own:classes": 9}}"#);
+    let options =
+        json!({ "table": table, "columns": { "own:classes": { "type": "int32", "description": "classes" } } }).to_string();
+    let arguments = ["--with", "columns", "--options", &options, "--level", "1", "--positions", "label.tif", "--json"];
+    let ran = extend(&workspace, "in.tacozip", "out.tacozip", &arguments).expect_code(0);
+    let note = ran.json()["notes"][0].clone();
+    assert_eq!((&note["note"], &note["rows"], &note["samples"]), (&json!("unmatched"), &json!(1), &json!(2)), "{ran}");
+    assert_eq!(note["row_keys"], json!(["scene_77/label.tif"]));
+    let rows = query(&workspace, "out.tacozip", r#"SELECT id, "own:classes" AS n FROM level1 WHERE "own:classes" IS NOT NULL"#);
+    assert_eq!(rows, [json!({ "id": "label.tif", "n": 3 })]);
+    let path = workspace.path("out.tacozip");
+    workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
+}
+
+#[test]
+fn leaks_of_a_split_are_told_as_data() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 6);
+    // The same picture under another name.
+    std::fs::copy(workspace.path("scenes/tile_0.tif"), workspace.path("scenes/tile_9.tif")).expect("copied");
+    create(&workspace, "in.tacozip", "zip");
+    let parts: Vec<String> =
+        [0, 1, 2, 3, 4, 5, 9].iter().map(|n| format!("tile_{n}.tif,{}", if *n == 9 { "test" } else { "train" })).collect();
+    let table = workspace.write("parts.csv", format!("path,split\n{}\n", parts.join("\n")));
+    let options = json!({ "columns": { "table": table }, "stac": { "time_start": "2020-01-01" } }).to_string();
+    let arguments = ["--with", "stac,content_hash,columns", "--options", &options];
+    extend(&workspace, "in.tacozip", "split.tacozip", &arguments).expect_code(0);
+    let path = workspace.path("split.tacozip");
+    let found = workspace.studio(["leakage".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(1).json();
+    // Each tile is 320 m wide, and a kilometre from the next.
+    for kind in ["footprints", "times", "content"] {
+        let leak = &found[kind][0];
+        let pair = (&leak["parts"], &leak["pairs"], &leak["examples"][0]["one"], &leak["examples"][0]["other"]);
+        assert_eq!(pair, (&json!(["test", "train"]), &json!(1), &json!("tile_9.tif"), &json!("tile_0.tif")), "{kind}: {found}");
+    }
+    assert_eq!(found["unknown"], json!([]));
+    let text = workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(1).stdout;
+    assert!(text.contains("1 samples of test and 1 of train have the same bytes"), "{text}");
+    let together = json!({ "method": "together", "column": "content:sha256" }).to_string();
+    let arguments = ["--with", "split_assignment", "--options", &together, "--replace", "--json"];
+    let ran = extend(&workspace, "split.tacozip", "again.tacozip", &arguments).expect_code(0);
+    assert_eq!((&ran.json()["notes"][0]["note"], &ran.json()["notes"][0]["content"]), (&json!("leakage"), &json!([])), "{ran}");
+    let path = workspace.path("again.tacozip");
+    workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(0);
+    let path = workspace.path("in.tacozip");
+    let ran = workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(2);
+    assert!(ran.stderr.contains("no level has column split"), "{ran}");
+}

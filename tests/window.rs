@@ -290,7 +290,7 @@ fn write_and_reopen(window: &mut Window, out: &Path) {
         let first = state.get("recent")?.get(0)?;
         (first.get("path")?.as_str()? == out.to_str()? && first.get("title")? == "window-test").then_some(())
     });
-    window.expect_command("Validate { deep: false }");
+    window.expect_command("Validate { deep: false, profile: Tools }");
 }
 
 #[test]

@@ -60,6 +60,15 @@ impl OutputFormat {
     }
 }
 
+/// What becomes of fields that differ within a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaName {
+    /// They are findings, and nothing is written.
+    Strict,
+    /// Missing ones become nulls, types the one that holds all values.
+    Align,
+}
+
 /// Arguments of `create`.
 #[derive(Debug, clap::Args)]
 pub struct CreateArguments {
@@ -80,6 +89,9 @@ pub struct CreateArguments {
     /// Put padding where roots lack what most of them have.
     #[arg(long)]
     pub fill_missing: bool,
+    /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.
+    #[arg(long, value_name = "MODE", default_value = "strict")]
+    pub schema: SchemaName,
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
@@ -146,6 +158,8 @@ pub enum Verb {
     Fields(super::fields::FieldsArguments),
     /// Pools the statistics of many samples: mean, standard deviation, min and max of each band.
     Stats(super::StatsArguments),
+    /// Looks for what leaks between the parts of a split: ground, time, content; exit code 1 when something does.
+    Leakage(super::leakage::LeakageArguments),
     /// Runs a file of commands and checks what it expects.
     Replay {
         /// A JSON list of commands.

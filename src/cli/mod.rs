@@ -10,6 +10,7 @@ mod export;
 mod extend;
 mod fields;
 mod inspect;
+mod leakage;
 mod output;
 mod query;
 mod read;
@@ -95,6 +96,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Export(arguments) => export::export(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
+        Verb::Leakage(arguments) => leakage::leakage(arguments, terminal),
         Verb::Replay { file } => verbs::replay(&file, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Reset => reset::reset(),

@@ -59,7 +59,8 @@ impl FilterArguments {
     }
 }
 
-fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
+/// Four numbers with commas between them.
+pub(super) fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
     let numbers: Vec<f64> = text
         .split(',')
         .map(|part| part.trim().parse().map_err(|_| format!("{part} is not a number")))

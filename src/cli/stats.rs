@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Terminal;
 use super::output::print;
+use super::query::parse_box;
 use super::verbs::studio;
 use crate::error::{Error, Result};
 use crate::extensions::pooled::{Pooled, PooledReport};
@@ -23,6 +24,12 @@ pub struct StatsArguments {
     /// Only samples for which this SQL condition holds.
     #[arg(long = "where", value_name = "SQL")]
     pub filter: Option<String>,
+    /// Only samples that touch this box in degrees: west,south,east,north.
+    #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
+    pub bbox: Option<[f64; 4]>,
+    /// Only samples of these days: 2021-01-01/2021-12-31, or one day.
+    #[arg(long, value_name = "FROM/TO")]
+    pub datetime: Option<String>,
     /// Read the pixels instead of the statistics in the metadata.
     #[arg(long)]
     pub exact: bool,
@@ -32,10 +39,10 @@ pub struct StatsArguments {
 }
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
-    let StatsArguments { path, level, positions, filter, exact, json } = arguments;
+    let StatsArguments { path, level, positions, filter, bbox, datetime, exact, json } = arguments;
     let mut studio = studio();
     studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
-    let request = StatsRequest { level, positions, filter, exact };
+    let request = StatsRequest { level, positions, filter, bbox, datetime, exact };
     let event = studio.run_to_end(Command::PoolStatistics { request }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Pooled(report) = event else { return Err(Error::internal(format!("pooling ended with {event:?}"))) };

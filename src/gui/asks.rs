@@ -19,7 +19,7 @@ use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::draft::Edit;
 use crate::error::Error;
-use crate::model::{NodePath, SampleKind};
+use crate::model::{NodePath, Profile, SampleKind};
 use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
 
 impl App {
@@ -172,6 +172,8 @@ impl App {
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
+            // A panel for it is still to come; the command line shows it.
+            Event::Leakage(_) => {}
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());
@@ -212,7 +214,7 @@ impl App {
         self.view.remember(recent);
         self.save();
         // Checked at once, so that the first thing seen is whether the dataset is sound.
-        self.asks.push(Ask::Run(Command::Validate { deep: false }));
+        self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools }));
     }
 
     /// Looks at paths off the interface thread, and then runs the command that they mean.
@@ -373,8 +375,8 @@ impl App {
             Action::MoveDown => self.shift(1),
             Action::EditCopy => self.asks.push(Ask::Run(Command::Fork)),
             Action::SaveSample => self.pick(ctx, Wish::SaveSample),
-            Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false })),
-            Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true })),
+            Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools })),
+            Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true, profile: Profile::Tools })),
             Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
             Action::Palette => self.palette.open(),
             Action::GoToRow => {

@@ -213,7 +213,13 @@ rules! {
         "Cast the column to float or to decimal128.";
     StatisticsClass "STAT-1" Warning Both "7.2"
         "Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others."
-        "Compute the statistics again from the pixels.";
+        "Run `repair`, which computes the shares from the pixels.";
+    StatisticsValues "STAT-2" Warning Both "7.2"
+        "Statistics in geotiff:stats are those of the pixels: some tools look at some blocks only. Found by a deep check."
+        "Run `repair`, which computes them from the pixels.";
+    PlaceValues "STAC-1" Warning Both "7.1.1"
+        "stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check."
+        "Run the stac extension again, which reads them from the raster.";
     ZipStructure "ZIP-1" Error Both "6.3"
         "The archive has a central directory that fits its members."
         "Take the archive from another copy.";

@@ -7,6 +7,7 @@
 
 mod adjust;
 mod colour;
+mod counts;
 mod environment;
 mod info;
 mod messages;
@@ -24,6 +25,7 @@ mod statistics;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod write;
 
 pub use adjust::{Prepared, difference};
@@ -40,6 +42,7 @@ pub use render::{BandChoice, RenderOptions, Rgba, render};
 pub use reproject::to_lonlat_from;
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
+pub use tiles::{TileLayout, tile_layout};
 pub use write::{NewRaster, write_geotiff, write_raster};
 
 /// A band's number. GDAL counts from 1, and so does this type; there is no band 0.

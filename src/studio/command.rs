@@ -8,9 +8,9 @@ use crate::container::{BuildOptions, Built, ConsolidateOptions};
 use crate::draft::{Edit, PatternChoice};
 use crate::error::Error;
 use crate::extensions::pooled::PooledReport;
-use crate::extensions::{ExtensionCall, Failure};
+use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};
 use crate::jobs::JobId;
-use crate::model::NodePath;
+use crate::model::{NodePath, Profile};
 use crate::query::{Filter, Query, QueryResult};
 use crate::raster::{PreviewImage, PreviewRequest};
 
@@ -68,6 +68,8 @@ pub enum Command {
         /// The root.
         root: usize,
     },
+    /// Gives all tortillas of each level the same fields: nulls where one is missing, the type that holds all values.
+    AlignSchema,
     /// Pads what roots lack that the pattern has.
     FillMissing,
     /// Appends padding up to a number of roots that `multiple` divides.
@@ -94,6 +96,9 @@ pub enum Command {
         /// Read every member and compare its CRC.
         #[serde(default)]
         deep: bool,
+        /// Whose demands count where the text and the tools differ; those of the tools when absent.
+        #[serde(default)]
+        profile: Profile,
     },
     /// Runs SQL over the opened dataset.
     Query {
@@ -147,6 +152,12 @@ pub enum Command {
     PoolStatistics {
         /// Which samples, and how.
         request: StatsRequest,
+    },
+    /// Looks for what leaks between the parts of the document's split.
+    Leakage {
+        /// Which column, and what counts.
+        #[serde(default)]
+        request: LeakageRequest,
     },
     /// Renders a raster.
     Preview {
@@ -245,6 +256,8 @@ pub enum Event {
         computed: u64,
         /// Samples whose values are null because they failed.
         failures: Vec<Failure>,
+        /// What else there is to say: leaks of a new split, rows that match nothing.
+        notes: Vec<Note>,
     },
     /// Files were added to the draft.
     Imported(Imported),
@@ -266,6 +279,8 @@ pub enum Event {
     Bytes(Arc<super::ByteLayout>),
     /// Statistics over a selection.
     Pooled(Arc<PooledReport>),
+    /// What leaks between the parts of a split.
+    Leakage(Arc<Leakage>),
     /// A picture, with the request that it answers.
     Previewed(Arc<(PreviewRequest, PreviewImage)>),
     /// A dataset was written.

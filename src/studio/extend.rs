@@ -4,7 +4,7 @@
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
-use crate::extensions::{self, ExtensionCall, builtin};
+use crate::extensions::{self, ExtensionCall, Note, builtin};
 use crate::model::NodePath;
 
 impl Studio {
@@ -36,7 +36,8 @@ impl Studio {
             let fields = run.collection.into_iter();
             edits.extend(fields.map(|(key, value)| Edit::SetCollection { key, value: Some(value) }));
             ctx.check()?;
-            let (failures, computed) = (run.failures, run.computed);
+            let (failures, computed, notes) = (run.failures, run.computed, run.notes);
+            notes.iter().flat_map(Note::lines).for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
                 if studio.need_draft()?.revision() != revision {
                     let error = Error::usage("the draft was changed meanwhile, so the new columns would not fit it");
@@ -45,7 +46,9 @@ impl Studio {
                 let edit = Edit::Batch { label: label.clone(), edits };
                 let outcome = studio.run(Command::Edit { edit })?;
                 match outcome {
-                    Outcome::Done(Event::Edited { label, revision }) => Ok(Event::Extended { label, revision, computed, failures }),
+                    Outcome::Done(Event::Edited { label, revision }) => {
+                        Ok(Event::Extended { label, revision, computed, failures, notes })
+                    }
                     _ => Err(Error::internal("the edit did not end at once")),
                 }
             }) as Finish)

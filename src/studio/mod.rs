@@ -1,6 +1,7 @@
 //! The headless application: commands in, events out. The window, the command line and the tests all drive this, and nothing
 //! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
 
+mod align;
 mod command;
 mod consolidate;
 pub mod crash;
@@ -14,6 +15,7 @@ pub mod folders;
 mod footprints;
 mod import;
 mod layout;
+mod leakage;
 mod repair;
 mod replay;
 mod rows;
@@ -25,6 +27,7 @@ mod tables;
 mod thumbnails;
 mod verbs;
 
+pub use align::{SchemaMode, align_schemas};
 pub use command::{Command, Event, Imported, Outcome};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use export::{ExportRequest, export};
@@ -32,11 +35,12 @@ pub use filtered::{Kept, kept};
 pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
 pub use import::{import_folder, import_paths, join_metadata};
 pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
+pub use leakage::{leakage_of_container, leakage_of_draft};
 pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
 pub use rows::json_lines;
 pub use sample_data::make_sample_dataset;
-pub use stats::{StatsRequest, pooled_statistics};
+pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::tables_of;
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
@@ -135,6 +139,7 @@ impl Studio {
             Command::Edit { edit } => self.edit(edit),
             Command::FixSafe => self.fix_safe(),
             Command::FixAlike { root } => self.fix_alike(root),
+            Command::AlignSchema => self.align_schema(),
             Command::FillMissing => self.fill_missing(),
             Command::PadTo { multiple } => self.pad_to(multiple),
             Command::ChoosePattern { choice } => self.choose_pattern(choice),
@@ -142,7 +147,7 @@ impl Studio {
             Command::Redo => self.redo(),
             Command::Extend { calls, replace } => self.extend(calls, replace),
             Command::LoadLevel { level } => self.load_level(level),
-            Command::Validate { deep } => self.validate(deep),
+            Command::Validate { deep, profile } => self.validate(deep, profile),
             Command::Query { sql, limit } => self.query(sql, limit),
             Command::Select { query } => self.select(query),
             Command::Filter { filters } => self.filter(filters),
@@ -152,6 +157,7 @@ impl Studio {
             Command::Bytes { part } => self.byte_layout(part),
             Command::SaveRows { query, target } => self.save_rows(query, target),
             Command::PoolStatistics { request } => self.pool_statistics(request),
+            Command::Leakage { request } => self.leakage(request),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
             Command::Export { request } => self.export(*request),

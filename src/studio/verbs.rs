@@ -11,7 +11,7 @@ use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, par
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Report, Sample, Severity, Tortilla};
+use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla};
 use crate::query;
 use crate::raster::{self, PreviewRequest};
 use crate::table::{read_sidecar, value_at};
@@ -181,21 +181,21 @@ impl Studio {
         }))
     }
 
-    pub(super) fn validate(&mut self, deep: bool) -> Result<Outcome> {
+    pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
         let label = if deep { "Check every byte" } else { "Check the dataset" };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let dataset = document.draft.dataset().clone();
                 Ok(self.start(label, move |ctx| {
-                    let mut report = validate::dataset(&dataset, ctx)?;
+                    let mut report = validate::dataset_as(&dataset, profile, ctx)?;
                     report.findings.extend(validate::sources(&dataset, ctx)?.findings);
                     Ok(show_report(report))
                 }))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Ok(self.start(label, move |ctx| Ok(show_report(validate::container(reader.as_ref(), deep, ctx)?))))
+                Ok(self.start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?))))
             }
         }
     }

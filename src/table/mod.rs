@@ -12,7 +12,7 @@ pub use columns::{array_of, inferred, value_at};
 pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
 pub use ranges::ColumnRange;
-pub use sidecar::read_sidecar;
+pub use sidecar::{read_sidecar, read_sidecar_as};
 
 use std::sync::Arc;
 

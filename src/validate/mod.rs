@@ -8,6 +8,7 @@ mod levels;
 mod live;
 mod local_meta;
 mod pit;
+pub mod pixels;
 mod sarif;
 mod schema;
 mod sources;
@@ -82,8 +83,8 @@ fn unreadable(error: &Error) -> Finding {
     Finding::new(rule, at, error.sentence())
 }
 
-/// Checks an opened dataset as the tools' readers would. Deep reads every member and compares its CRC, and every `__meta__`
-/// value.
+/// Checks an opened dataset as the tools' readers would. Deep reads every member and compares its CRC, every `__meta__` value,
+/// and statistics and places with a part of the rasters.
 pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> Result<Report> {
     container_as(reader, Profile::default(), deep, ctx)
 }
@@ -123,7 +124,7 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     pit::check_ids(&tree, report);
     pit::check_tree(&tree, report);
     ctx.check()?;
-    statistics::check(reader, &tree, report, ctx)?;
+    statistics::check(reader, &tree, deep, report, ctx)?;
     columns::check_declared(reader, &tree, report, ctx)?;
     local_meta::check(reader, &tree, deep, report, ctx)
 }
