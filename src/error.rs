@@ -33,12 +33,13 @@ pub struct Error {
     place: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
+    level: Option<usize>,
 }
 
 impl Error {
     /// An error with one sentence that says what happened.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new() }
+        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None }
     }
 
     /// [`Kind::Usage`].
@@ -97,6 +98,19 @@ impl Error {
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// Tells that it is the table of this level that can't be read.
+    #[must_use]
+    pub fn of_level(mut self, level: usize) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// The level whose table can't be read, if that is what this error or one below it is about.
+    pub fn level(&self) -> Option<usize> {
+        let below = || self.source.as_ref()?.downcast_ref::<Error>()?.level();
+        self.level.or_else(below)
     }
 
     /// Adds a next step.

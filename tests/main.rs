@@ -2,6 +2,7 @@
 //! of the source itself. Tests of one function live beside it in `src`.
 
 mod broken;
+mod concat;
 mod doctor;
 mod export;
 mod extend;

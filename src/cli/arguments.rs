@@ -124,6 +124,8 @@ pub enum Verb {
     Inspect {
         /// The dataset.
         path: PathBuf,
+        #[command(flatten)]
+        join: super::opening::JoinArguments,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -143,6 +145,8 @@ pub enum Verb {
         /// Copy the bytes into this file; - for stdout.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        #[command(flatten)]
+        open: super::opening::OpenArguments,
     },
     /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.
     Convert(super::convert::ConvertArguments),
@@ -154,6 +158,8 @@ pub enum Verb {
     Query(super::query::QueryArguments),
     /// Writes a filtered part of a dataset as a dataset of its own.
     Export(super::export::ExportArguments),
+    /// Opens several datasets as one; writes them as one, or says what joining them drops and fills.
+    Concat(super::concat::ConcatArguments),
     /// Lists the columns of a level: type, description, nulls, smallest and largest value.
     Fields(super::fields::FieldsArguments),
     /// Pools the statistics of many samples: mean, standard deviation, min and max of each band.

@@ -47,6 +47,8 @@ pub struct ExtendArguments {
     #[arg(long)]
     pub format: Option<OutputFormat>,
     #[command(flatten)]
+    pub open: super::opening::OpenArguments,
+    #[command(flatten)]
     pub parquet: ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
@@ -68,7 +70,8 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let mut studio = studio();
     let mut show = |progress: &_| terminal.progress(progress);
     container::detect(&arguments.path)?;
-    studio.run_to_end(Command::Open { path: arguments.path.clone() }, &mut show)?;
+    let open = Command::OpenWith { path: arguments.path.clone(), options: arguments.open.clone().options().into() };
+    studio.run_to_end(open, &mut show)?;
     studio.run_to_end(Command::Fork, &mut show)?;
     let event = studio.run_to_end(Command::Extend { calls, replace: arguments.replace }, &mut show)?;
     let Event::Extended { computed, failures, notes, .. } = event else {

@@ -15,6 +15,8 @@ use crate::model::dtype_name;
 pub struct FieldsArguments {
     /// The dataset.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: super::opening::JoinArguments,
     /// Only this level.
     #[arg(long)]
     pub level: Option<usize>,
@@ -25,7 +27,7 @@ pub struct FieldsArguments {
 
 /// Runs `fields`.
 pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
-    let reader = container::open(&arguments.path, &JobContext::default())?;
+    let reader = container::open_with(&arguments.path, &arguments.join.clone().options(), &JobContext::default())?;
     let count = reader.levels().count();
     if let Some(level) = arguments.level.filter(|level| *level >= count) {
         return Err(Error::usage(format!("there is no level {level}")).hint(format!("the dataset has {count}, counted from 0")));

@@ -5,14 +5,14 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::output::print;
-use crate::container;
+use crate::container::{self, OpenOptions};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
 
-pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
+pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> {
     let ctx = JobContext::default();
-    let reader = container::open(path, &ctx)?;
+    let reader = container::open_with(path, options, &ctx)?;
     let levels = reader.levels();
     let info = reader.info();
     let collection = reader.collection();

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod bench;
+mod concat;
 mod convert;
 mod create;
 mod doctor;
@@ -11,6 +12,7 @@ mod extend;
 mod fields;
 mod inspect;
 mod leakage;
+mod opening;
 mod output;
 mod query;
 mod read;
@@ -84,16 +86,17 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Create(arguments) => create::create(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
         Verb::Extensions { json } => extend::list(json),
-        Verb::Inspect { path, json } => inspect::inspect(&path, json),
+        Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
-        Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
+        Verb::Read { path, sample, out, open } => read::read(&path, &open.options(), sample.as_deref(), out.as_deref()),
         Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),
         Verb::Query(arguments) => query::query(arguments, terminal),
         Verb::Export(arguments) => export::export(arguments, terminal),
+        Verb::Concat(arguments) => concat::concat(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
         Verb::Leakage(arguments) => leakage::leakage(arguments, terminal),

@@ -73,6 +73,8 @@ pub(super) fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
 pub struct QueryArguments {
     /// The dataset.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: super::opening::JoinArguments,
     /// The statement, over what the filters left; all of data when absent.
     #[arg(long)]
     pub sql: Option<String>,
@@ -96,13 +98,15 @@ pub struct QueryArguments {
 }
 
 /// Runs `query`.
-pub fn query(arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
+pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let format = row_format(&arguments);
     if format == RowFormat::Parquet && arguments.output.is_none() {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
     }
     let mut studio = studio();
-    studio.run_to_end(Command::Open { path: arguments.path }, &mut |progress| terminal.progress(progress))?;
+    let open = Command::OpenWith { path: arguments.path, options: std::mem::take(&mut arguments.join).options().into() };
+    studio.run_to_end(open, &mut |progress| terminal.progress(progress))?;
+    super::opening::print_warnings(&studio);
     let query = Query { filters: arguments.filter.filters(), sql: arguments.sql, limit: arguments.limit };
     let event = studio.run_to_end(Command::Select { query }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();

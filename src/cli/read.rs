@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use super::output::print;
-use crate::container::{self, ContainerReader, copy_asset, read_asset};
+use crate::container::{self, ContainerReader, OpenOptions, copy_asset, read_asset};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
 
-pub fn read(path: &Path, sample: Option<&str>, out: Option<&Path>) -> Result<u8> {
+pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Option<&Path>) -> Result<u8> {
     let ctx = JobContext::default();
-    let reader = container::open(path, &ctx)?;
+    let reader = container::open_with(path, options, &ctx)?;
     let tree = reader.levels().skeleton(&ctx)?;
     let wanted = SamplePath::parse(sample.unwrap_or_default());
     if wanted.0.is_empty() {

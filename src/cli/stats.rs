@@ -15,6 +15,8 @@ use crate::studio::{Command, Event, StatsRequest};
 pub struct StatsArguments {
     /// The dataset.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: super::opening::JoinArguments,
     /// The level, from 0; without it, the first one with statistics.
     #[arg(long)]
     pub level: Option<usize>,
@@ -39,9 +41,9 @@ pub struct StatsArguments {
 }
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
-    let StatsArguments { path, level, positions, filter, bbox, datetime, exact, json } = arguments;
+    let StatsArguments { path, join, level, positions, filter, bbox, datetime, exact, json } = arguments;
     let mut studio = studio();
-    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
+    studio.run_to_end(Command::OpenWith { path, options: join.options().into() }, &mut |progress| terminal.progress(progress))?;
     let request = StatsRequest { level, positions, filter, bbox, datetime, exact };
     let event = studio.run_to_end(Command::PoolStatistics { request }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();

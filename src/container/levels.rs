@@ -135,7 +135,7 @@ impl LevelSet {
         if let Some(table) = slot.table.get() {
             return Ok(table.clone());
         }
-        let table = Arc::new(slot.head.decode(ctx).map_err(|error| unreadable(level, error))?);
+        let table = Arc::new(slot.head.decode(ctx).map_err(|error| self.unreadable(level, error))?);
         Ok(slot.table.get_or_init(|| table).clone())
     }
 
@@ -146,7 +146,7 @@ impl LevelSet {
 
     /// The named columns of `level`, in file order; names that it lacks are left out.
     pub fn columns(&self, level: usize, names: &[&str], ctx: &JobContext) -> Result<LevelTable> {
-        self.level(level)?.head.decode_columns(Some(names), ctx).map_err(|error| unreadable(level, error))
+        self.level(level)?.head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error))
     }
 
     /// The position columns of `level`.
@@ -160,7 +160,7 @@ impl LevelSet {
         let read = || {
             Ok(Positions { offsets: table.integers(names[0])?, sizes: table.integers(names[1])?, paths: table.strings(names[2])? })
         };
-        let positions = read().map_err(|error| unreadable(level, error))?;
+        let positions = read().map_err(|error| self.unreadable(level, error))?;
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
@@ -171,7 +171,7 @@ impl LevelSet {
             return Ok(sources.clone());
         }
         let name = "internal:source_file";
-        let column = self.columns(level, &[name], ctx)?.strings(name).map_err(|error| unreadable(level, error))?;
+        let column = self.columns(level, &[name], ctx)?.strings(name).map_err(|error| self.unreadable(level, error))?;
         let column = column.ok_or_else(|| Error::format(format!("level{level} has no column {name}")))?;
         let sources = Arc::new(RowParts::from_column(&column));
         Ok(slot.sources.get_or_init(|| sources).clone())
@@ -214,18 +214,19 @@ impl LevelSet {
         Ok(self.skeleton.get_or_init(|| skeleton).clone())
     }
 
+    /// An error about the pages of a level, with the file's name in it.
+    fn unreadable(&self, level: usize, error: Error) -> Error {
+        if error.is_cancelled() {
+            return error;
+        }
+        let folder = if self.by_part { "" } else { "METADATA/" };
+        Error::format(format!("{folder}level{level}.parquet can't be read")).because(error).of_level(level)
+    }
+
     fn level(&self, level: usize) -> Result<&Level> {
         let count = self.levels.len();
         self.levels.get(level).ok_or_else(|| Error::usage(format!("there is no level {level}; the dataset has {count}")))
     }
-}
-
-/// An error about the pages of a level, with the file's name in it.
-fn unreadable(level: usize, error: Error) -> Error {
-    if error.is_cancelled() {
-        return error;
-    }
-    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error)
 }
 
 fn without_nulls(ids: StringArray) -> StringArray {

@@ -7,6 +7,7 @@ mod consolidate;
 mod detect;
 mod extent;
 mod folder;
+mod joined;
 mod levels;
 mod merge;
 mod open;
@@ -26,6 +27,7 @@ pub use consolidate::{ConsolidateOptions, consolidate};
 pub use detect::{Detected, Format, detect};
 pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
+pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
@@ -81,6 +83,8 @@ pub enum Physical<'a> {
     Folder(&'a FolderReader),
     /// §6.5, in both forms.
     Tacocat(&'a TacocatReader),
+    /// §6.6, and datasets that were opened together.
+    Joined(&'a JoinedReader),
 }
 
 /// Lays out and writes a dataset, by the options' format, or its parts. What is written appears complete or not at all.

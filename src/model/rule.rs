@@ -271,6 +271,9 @@ rules! {
     PartList "CAT-3" Warning Both "6.6"
         "The index's collection lists the parts that its rows name."
         "Make the index again with `tacocat`.";
+    PartFacts "CAT-4" Warning Both "6.6"
+        "taco:sources says of each part the id and the extent that the part says itself, and counts them."
+        "Make the collection again with `tacollection`, or the index with `tacocat`.";
     SourceMissing "SRC-1" Error Both "7.1.1"
         "The file behind a sample of a draft can be read."
         "Put the file back, or point the sample at another one.";

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::StatsRequest;
-use crate::container::{BuildOptions, Built, ConsolidateOptions};
+use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions};
 use crate::draft::{Edit, PatternChoice};
 use crate::error::Error;
 use crate::extensions::pooled::PooledReport;
@@ -26,6 +26,14 @@ pub enum Command {
     Open {
         /// File or folder.
         path: PathBuf,
+    },
+    /// Opens a dataset with options, or several as one.
+    OpenWith {
+        /// File or folder; the first, when the options name more.
+        path: PathBuf,
+        /// Where parts lie, what is opened along, and how columns are joined.
+        #[serde(default)]
+        options: Box<OpenOptions>,
     },
     /// Closes what is open.
     Close,
@@ -173,6 +181,9 @@ pub enum Command {
     Convert {
         /// What to read.
         input: PathBuf,
+        /// How to open it.
+        #[serde(default)]
+        open: Box<OpenOptions>,
         /// Where and how.
         options: BuildOptions,
     },
@@ -180,6 +191,9 @@ pub enum Command {
     Repair {
         /// What to read.
         input: PathBuf,
+        /// How to open it.
+        #[serde(default)]
+        open: Box<OpenOptions>,
         /// Where and how.
         options: BuildOptions,
     },

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, extent_of_samples, tree_order};
+use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Report, Severity, Skeleton, is_padding};
@@ -24,6 +24,9 @@ const STALE: [&str; 2] = ["taco:sources", "_tacocat"];
 pub struct ExportRequest {
     /// The dataset.
     pub input: PathBuf,
+    /// How to open it, and what to open along with it.
+    #[serde(default)]
+    pub open: OpenOptions,
     /// Where and how to write.
     pub options: BuildOptions,
     /// Steps; each works on what the one before it left.
@@ -58,7 +61,7 @@ impl Studio {
 /// Writes the part that was asked for. A part without samples, or one that breaks the position-invariant tree, is an error
 /// that says what to do; then nothing is written.
 pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
-    let reader = container::open(&request.input, ctx)?;
+    let reader = container::open_with(&request.input, &request.open, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage("Choosing the samples", None);
     let keep = chosen(request, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;

@@ -50,6 +50,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::jobs::{Job, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
@@ -131,7 +132,8 @@ impl Studio {
     fn dispatch(&mut self, command: Command) -> Result<Outcome> {
         match command {
             Command::New => self.new_draft(),
-            Command::Open { path } => self.open(path),
+            Command::Open { path } => self.open(path, OpenOptions::default()),
+            Command::OpenWith { path, options } => self.open(path, *options),
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
@@ -161,8 +163,8 @@ impl Studio {
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
             Command::Export { request } => self.export(*request),
-            Command::Convert { input, options } => self.convert_job(input, options),
-            Command::Repair { input, options } => self.repair(input, options),
+            Command::Convert { input, open, options } => self.convert_job(input, *open, options),
+            Command::Repair { input, open, options } => self.repair(input, *open, options),
             Command::Consolidate { options } => self.consolidate(options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
             Command::Cancel { job } => self.cancel(job),

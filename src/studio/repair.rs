@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, RecordBatch};
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, extent_of};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, extent_of, OpenOptions};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};
@@ -34,9 +34,9 @@ impl Repaired {
 }
 
 impl Studio {
-    pub(super) fn repair(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
+    pub(super) fn repair(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
         Ok(self.start(&format!("Repair {}", input.display()), move |ctx| {
-            let repaired = repair(&input, &options, ctx)?;
+            let repaired = repair(&input, &open, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Repaired(Box::new(repaired)))) as Finish)
         }))
     }
@@ -46,9 +46,9 @@ impl Studio {
 /// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some; `geotiff:stats` from the pixels where
 /// it is not theirs. A dataset whose data
 /// is damaged, or whose tree can't be laid out, is an error and nothing is written.
-pub fn repair(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
+pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
-    let reader = container::open(input, ctx)?;
+    let reader = container::open_with(input, open, ctx)?;
     let before = validate::container(reader.as_ref(), true, ctx)?;
     refuse_damaged(&before)?;
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;

@@ -64,10 +64,14 @@ pub fn replay(file: &Path, studio: &mut Studio, on_progress: &mut dyn FnMut(&Pro
 fn resolve(command: &mut Command, base: &Path) {
     let join = |path: &mut std::path::PathBuf| *path = base.join(&*path);
     match command {
+        Command::OpenWith { path, options } => {
+            join(path);
+            options.base_path.iter_mut().chain(&mut options.with).for_each(join);
+        }
         Command::Open { path } | Command::ImportCollection { path } => join(path),
         Command::Import { paths, metadata, .. } => paths.iter_mut().chain(metadata).for_each(join),
         Command::Write { options } => join(&mut options.target),
-        Command::Convert { input, options } => {
+        Command::Convert { input, options, .. } => {
             join(input);
             join(&mut options.target);
         }

@@ -21,6 +21,8 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
     let mut tables = Tables::new(match reader.physical() {
         Physical::Zip(_) => VsiBase::zip(&path),
         Physical::Folder(_) => VsiBase::folder(&path),
+        // Their rows carry their paths.
+        Physical::Joined(_) => VsiBase::None,
         Physical::Tacocat(index) => {
             let folder = index.parts_folder();
             VsiBase::parts(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))
@@ -32,7 +34,7 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
             && match reader.physical() {
                 Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
                 Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
-                Physical::Folder(_) => false,
+                Physical::Folder(_) | Physical::Joined(_) => false,
             };
         if wrong {
             tables.push_table(Arc::new(corrected(reader, level, ctx)?));

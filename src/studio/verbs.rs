@@ -7,7 +7,7 @@ use super::document::{Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
 use super::tables::tables_of;
 use super::{Command, Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, parse_collection};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -30,10 +30,13 @@ impl Studio {
         Ok(Outcome::Done(Event::DocumentChanged))
     }
 
-    pub(super) fn open(&mut self, path: PathBuf) -> Result<Outcome> {
-        let label = format!("Open {}", path.display());
+    pub(super) fn open(&mut self, path: PathBuf, options: OpenOptions) -> Result<Outcome> {
+        let label = match options.with.len() {
+            0 => format!("Open {}", path.display()),
+            more => format!("Open {} and {more} more", path.display()),
+        };
         Ok(self.start(&label, move |ctx| {
-            let open = open_dataset(&path, ctx)?;
+            let open = open_dataset(&path, &options, ctx)?;
             // The first level is what everybody looks at first.
             open.reader.levels().table(0, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
@@ -231,9 +234,9 @@ impl Studio {
         }))
     }
 
-    pub(super) fn convert_job(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
+    pub(super) fn convert_job(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
         Ok(self.start(&format!("Convert {}", input.display()), move |ctx| {
-            let built = convert(&input, &options, ctx)?;
+            let built = convert(&input, &open, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
     }
@@ -277,8 +280,8 @@ fn show_report(report: Report) -> Finish {
     })
 }
 
-fn open_dataset(path: &Path, ctx: &JobContext) -> Result<OpenDataset> {
-    let reader = container::open(path, ctx)?;
+fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
+    let reader = container::open_with(path, options, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     Ok(OpenDataset { reader, tree })
 }
@@ -301,8 +304,8 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
 }
 
 /// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
-pub fn convert(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let reader = container::open(input, ctx)?;
+pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let reader = container::open_with(input, open, ctx)?;
     let assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     container::write(&assembly, options, ctx)
 }

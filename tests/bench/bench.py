@@ -19,6 +19,8 @@ import sys
 import time
 import zipfile
 
+import tacocat
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -226,7 +228,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path, help="an empty folder with 4 GB of room")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["create", "open", "draft", "stats"])
+    parser.add_argument("--only", choices=["create", "open", "draft", "stats", "tacocat", "query"])
     arguments = parser.parse_args()
     missed = []
 
@@ -244,6 +246,8 @@ def main():
         bench_draft(arguments.program, report)
     if arguments.only in (None, "stats"):
         bench_stats(arguments.program, arguments.work, arguments.repeats, report)
+    if arguments.only in (None, "tacocat"):
+        tacocat.bench(arguments.program, arguments.work, arguments.repeats, report, timed)
     return 1 if missed else 0
 
 

@@ -27,9 +27,9 @@ impl FolderReader {
             }
             let file = LocalFile::open(&table)?;
             let head = file.parquet(0, file.size_bytes()).and_then(TableHead::read);
-            heads.push(
-                head.map_err(|e| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(e).at_path(path))?,
-            );
+            heads.push(head.map_err(|e| {
+                Error::format(format!("METADATA/level{level}.parquet can't be read")).because(e).of_level(level).at_path(path)
+            })?);
         }
         if heads.is_empty() {
             return Err(Error::format("the folder has no METADATA/level0.parquet").at_path(path));

@@ -122,7 +122,7 @@ fn folder_beside(path: &Path) -> Result<PathBuf> {
 }
 
 fn unreadable(level: usize, error: Error) -> Error {
-    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error)
+    Error::format(format!("level{level}.parquet can't be read")).because(error).of_level(level)
 }
 
 impl ContainerReader for TacocatReader {

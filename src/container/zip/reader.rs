@@ -72,7 +72,10 @@ impl ZipReader {
             return Err(Error::format("the archive has no METADATA/level0.parquet").at_path(path));
         }
         let heads = contents.heads.into_iter().enumerate().map(|(level, head)| {
-            head.map_err(|error| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error).at_path(path))
+            head.map_err(|error| {
+                let unreadable = Error::format(format!("METADATA/level{level}.parquet can't be read"));
+                unreadable.because(error).of_level(level).at_path(path)
+            })
         });
         let levels = LevelSet::new(heads.collect::<Result<_>>()?);
         let collection = contents.collection.unwrap_or_else(|error| {
