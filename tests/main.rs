@@ -14,6 +14,7 @@ mod mutants;
 mod padding;
 mod parts;
 mod queries;
+mod reader;
 mod repair;
 mod replays;
 mod roundtrip;

@@ -140,7 +140,7 @@ pub enum Verb {
     Read {
         /// The dataset.
         path: PathBuf,
-        /// The sample: ids from the root, as roi_0007/s2/t02. Without it, level 0.
+        /// The sample: ids or positions from the root, as roi_0007/s2/t02 or #7/#0. Without it, level 0.
         sample: Option<String>,
         /// Copy the bytes into this file; - for stdout.
         #[arg(long, value_name = "FILE")]
@@ -193,6 +193,12 @@ pub enum Verb {
     /// Times opening a dataset up to its first row against reading its Parquet alone.
     #[command(hide = true)]
     BenchOpen {
+        /// The dataset.
+        path: PathBuf,
+    },
+    /// Times queries, one JSON object a line on stdin.
+    #[command(hide = true)]
+    BenchQuery {
         /// The dataset.
         path: PathBuf,
     },

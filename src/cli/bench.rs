@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::extensions::{self, ExtensionCall};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Skeleton, Tortilla, Value};
+use crate::query::{self, Query};
 use crate::raster;
-use crate::studio::{Command, RowRef, import_folder};
+use crate::studio::{Command, RowRef, import_folder, lazy_tables};
 use crate::validate::LiveCheck;
 
 /// Time to the first row of the table, and of the Parquet read alone.
@@ -42,6 +43,37 @@ pub fn open(path: &Path) -> Result<u8> {
         "ratio": opened.as_secs_f64() / plain.as_secs_f64().max(1e-9),
     });
     print(&out.to_string());
+    Ok(0)
+}
+
+/// Opens a dataset and answers the queries that come line by line as JSON: what opening and each of them cost.
+pub fn query(path: &Path) -> Result<u8> {
+    let ctx = JobContext::default();
+    let start = Instant::now();
+    let tables = lazy_tables(&container::open(path, &ctx)?);
+    let opened = start.elapsed();
+    for line in std::io::stdin().lines() {
+        let line = line.map_err(|error| Error::internal("no query could be read").because(error))?;
+        let query: Query = serde_json::from_str(&line).map_err(|error| Error::usage("this is no query").because(error))?;
+        let start = Instant::now();
+        let answer = query::run(&tables, &query, &ctx);
+        let seconds = start.elapsed().as_secs_f64();
+        let out = match &answer {
+            Ok(result) => {
+                let mut first: Vec<String> = (0..result.row_count).map(|row| result.table.text(row, 0)).collect();
+                first.sort();
+                first.truncate(5);
+                json!({
+                    "open_seconds": opened.as_secs_f64(),
+                    "seconds": seconds,
+                    "rows": result.row_count,
+                    "first_column": first,
+                })
+            }
+            Err(error) => json!({ "error": error.report() }),
+        };
+        print(&out.to_string());
+    }
     Ok(0)
 }
 

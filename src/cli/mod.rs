@@ -107,6 +107,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         // Answered before: its checks reach up to the window.
         Verb::Doctor { .. } => Ok(0),
         Verb::BenchOpen { path } => bench::open(&path),
+        Verb::BenchQuery { path } => bench::query(&path),
         Verb::BenchStats { folder } => bench::stats(&folder),
         Verb::BenchDraft { samples } => bench::draft(samples),
     }

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use super::Terminal;
 use super::output::print;
 use super::verbs::studio;
+use crate::container::OpenOptions;
 use crate::error::{Error, IoContext, Result};
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Event};
@@ -75,9 +76,10 @@ pub struct QueryArguments {
     pub path: PathBuf,
     #[command(flatten)]
     pub join: super::opening::JoinArguments,
-    /// The statement, over what the filters left; all of data when absent.
+    /// The statement, over what the filters left; all of data when absent. Several run one after the other: each finds what the
+    /// one before it gave in the table data.
     #[arg(long)]
-    pub sql: Option<String>,
+    pub sql: Vec<String>,
     #[command(flatten)]
     pub filter: FilterArguments,
     /// Rows at the most.
@@ -104,11 +106,18 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
     }
     let mut studio = studio();
-    let open = Command::OpenWith { path: arguments.path, options: std::mem::take(&mut arguments.join).options().into() };
-    studio.run_to_end(open, &mut |progress| terminal.progress(progress))?;
-    super::opening::print_warnings(&studio);
-    let query = Query { filters: arguments.filter.filters(), sql: arguments.sql, limit: arguments.limit };
-    let event = studio.run_to_end(Command::Select { query }, &mut |progress| terminal.progress(progress))?;
+    let options = std::mem::take(&mut arguments.join).options();
+    let path = if options == OpenOptions::default() {
+        // The tree is not needed: rows come from the level tables alone.
+        Some(arguments.path)
+    } else {
+        let open = Command::OpenWith { path: arguments.path, options: options.into() };
+        studio.run_to_end(open, &mut |progress| terminal.progress(progress))?;
+        super::opening::print_warnings(&studio);
+        None
+    };
+    let query = Query { filters: arguments.filter.filters(), limit: arguments.limit, ..Query::chained(arguments.sql) };
+    let event = studio.run_to_end(Command::Select { query, path }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
     let bytes = written(&result, format)?;

@@ -1,4 +1,4 @@
-//! `read`: walk a dataset by ids.
+//! `read`: walk a dataset by ids and positions.
 
 use std::io::Write;
 use std::path::Path;
@@ -67,9 +67,17 @@ fn not_found(tree: &Skeleton, wanted: &SamplePath) -> Error {
     match known {
         Some((part, level, row)) => {
             let children = tree.levels[level].children(row);
+            let children: Vec<u32> =
+                children.iter().copied().filter(|&child| !is_padding(tree.levels[level + 1].id(child))).collect();
+            if let Some(position) = wanted.0.get(part.0.len()).filter(|id| id.starts_with('#')) {
+                return error.hint(format!("{part} holds {} samples; {position} counts from #0", children.len()));
+            }
             let names: Vec<&str> = children.iter().take(8).map(|&child| tree.levels[level + 1].id(child)).collect();
             error.hint(format!("{part} holds {}", if names.is_empty() { "nothing: it is a FILE".into() } else { names.join(", ") }))
         }
-        None => error.hint("list level 0 with `taco-studio read PATH`"),
+        None => {
+            let count = tree.levels.first().map_or(0, |top| (0..top.len() as u32).filter(|&row| !is_padding(top.id(row))).count());
+            error.hint(format!("list the {count} of level 0 with `taco-studio read PATH`; positions count from #0"))
+        }
     }
 }

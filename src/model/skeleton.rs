@@ -134,16 +134,29 @@ impl Skeleton {
         SamplePath(ids)
     }
 
-    /// The level and row of the sample with these ids.
+    /// The level and row of the sample with these ids. `#3` stands for the fourth sample beside its siblings, padding not
+    /// counted, unless one of them is called so.
     pub fn find(&self, path: &SamplePath) -> Option<(usize, u32)> {
         let (first, rest) = path.0.split_first()?;
         let top = self.levels.first()?;
-        let mut row = (0..top.len() as u32).find(|&row| top.id(row) == &**first)?;
+        let mut row = top.among(0..top.len() as u32, first)?;
         for (depth, id) in rest.iter().enumerate() {
             let below = self.levels.get(depth + 1)?;
-            row = *self.levels[depth].children(row).iter().find(|&&child| below.id(child) == &**id)?;
+            row = below.among(self.levels[depth].children(row).iter().copied(), id)?;
         }
         Some((path.0.len() - 1, row))
+    }
+}
+
+impl SkeletonLevel {
+    /// The row of these that has this id, or stands at this position.
+    fn among(&self, mut rows: impl Iterator<Item = u32> + Clone, wanted: &str) -> Option<u32> {
+        if let Some(row) = rows.clone().find(|&row| self.id(row) == wanted) {
+            return Some(row);
+        }
+        let digits = wanted.strip_prefix('#').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let position: usize = digits.parse().ok()?;
+        rows.by_ref().filter(|&row| !is_padding(self.id(row))).nth(position)
     }
 }
 
@@ -282,6 +295,10 @@ mod tests {
         assert_eq!(tree.levels[2].parents, [0, 0, 2, 2]);
         assert_eq!(tree.path(2, 3).to_string(), "a / s2 / t1");
         assert_eq!(tree.find(&SamplePath::parse("a/s2/t1")), Some((2, 3)));
+        assert_eq!(tree.find(&SamplePath::parse("#1/s2/#1")), Some((2, 3)));
+        for missing in ["#2", "#", "#-1", "#1/#0/#2", "c"] {
+            assert_eq!(tree.find(&SamplePath::parse(missing)), None, "{missing}");
+        }
     }
 
     #[test]

@@ -100,26 +100,26 @@ impl Filter {
         let field = chosen(columns, self.time_column.as_deref(), &TIMES, "time", self.level)?;
         use arrow::datatypes::TimeUnit;
         let per_day = match &field.dtype {
-            ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 86_400_000,
+            ArrowType::Date64 | ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 86_400_000,
             ArrowType::Timestamp(TimeUnit::Microsecond, _) => 86_400_000_000,
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 86_400_000_000_000,
             ArrowType::Date32 => 1,
-            ArrowType::Date64 => 1,
             ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => return Ok(texts_in_range(&field.name, first, last)),
             other => {
                 let summary = format!("column {} is {}, not a time", field.name, dtype_name(other));
                 return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
             }
         };
-        // The number behind a time is that of UTC whatever its zone, so that days are ranges of numbers.
-        let date = per_day == 1;
-        let number = || match date {
-            true => col(field.name.as_str()).cast(DataType::Int32),
-            false => col(field.name.as_str()).to_physical(),
+        // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
+        // whatever its zone, so that days are ranges of numbers.
+        let empty = super::arrays::series(&field.name, &field.dtype, Vec::new())
+            .map_err(|error| Error::unsupported(format!("column {} can't be filtered", field.name)).because(error.to_string()))?;
+        let bound = |day: i32| match per_day {
+            1 => lit(day).cast(empty.dtype().clone()),
+            per_day => lit(i64::from(day).saturating_mul(per_day)).cast(empty.dtype().clone()),
         };
-        let bound = |day: i32| if date { lit(day) } else { lit(i64::from(day).saturating_mul(per_day)) };
-        let from = first.map(|day| number().gt_eq(bound(day)));
-        let to = last.map(|day| number().lt(bound(day.saturating_add(1))));
+        let from = first.map(|day| col(field.name.as_str()).gt_eq(bound(day)));
+        let to = last.map(|day| col(field.name.as_str()).lt(bound(day.saturating_add(1))));
         Ok([from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(field.name.as_str()).is_not_null()))
     }
 }

@@ -2,22 +2,19 @@
 //! Nothing is computed here.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType as ArrowType, Field as ArrowField, Schema as ArrowSchema};
 use polars::prelude::*;
 use polars::sql::SQLContext;
 
 use super::filter::Filter;
 use super::functions;
+use super::scan::{LevelScan, Rows};
 use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
-use crate::table::{ParquetOptions, write_parquet};
 
-/// Row numbers of levels without `internal:current_id`; never shown.
+/// Row numbers within a part, of levels without `internal:current_id`; never shown.
 const ROW: &str = "__row";
 
 /// Places of rows in their table; never shown.
@@ -82,7 +79,13 @@ impl<'a> Views<'a> {
     fn start(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
         match self.kept.get(&level) {
             Some(frame) => Ok(frame.clone()),
-            None => Ok(without_padding(self.tables, level, numbered(self.tables, level, level_frame(self.tables, level, ctx)?)?)),
+            // Rows that are counted within their part are counted with padding, which goes afterwards.
+            None if is_counted(self.tables, level) => {
+                let padding = col("id").cast(DataType::String).str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
+                let frame = self.level(level, ctx)?;
+                Ok(if has(self.tables, level, "id") { frame.filter(padding.not()) } else { frame })
+            }
+            None => level_frame(self.tables, level, true, ctx),
         }
     }
 
@@ -90,7 +93,7 @@ impl<'a> Views<'a> {
     fn level(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
         match self.kept.get(&level) {
             Some(frame) => Ok(frame.clone()),
-            None => numbered(self.tables, level, level_frame(self.tables, level, ctx)?),
+            None => numbered(self.tables, level, level_frame(self.tables, level, false, ctx)?),
         }
     }
 
@@ -107,7 +110,7 @@ impl<'a> Views<'a> {
         };
         match name {
             TableName::Level(level) => Ok(shown(level, self.level(level, ctx)?)),
-            TableName::Data => Ok(shown(0, without_padding(self.tables, 0, self.level(0, ctx)?))),
+            TableName::Data => Ok(shown(0, self.start(0, ctx)?)),
             TableName::Flat(level) => flat_frame(self, level, ctx),
         }
     }
@@ -126,24 +129,19 @@ fn with_condition(frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     })
 }
 
+/// True where the key of a row is its number within its part, and no column has it.
+fn is_counted(tables: &Tables, level: usize) -> bool {
+    !has(tables, level, "internal:current_id") && has(tables, level, "internal:source_file")
+}
+
+/// Adds [`ROW`] where it is the key.
 fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame> {
-    let frame = if tables.placed { frame.with_row_index(PLACE, None) } else { frame };
-    if has(tables, level, "internal:current_id") {
+    if !is_counted(tables, level) {
         return Ok(frame);
     }
-    if !has(tables, level, "internal:source_file") {
-        return Ok(frame.with_row_index(ROW, None));
-    }
-    // Each part counts its own rows.
     let number = col("internal:source_file").cum_count(false).over([col("internal:source_file")]);
     let number = number.map_err(|error| Error::internal("rows can't be counted").because(error.to_string()))?;
     Ok(frame.with_columns([(number.cast(DataType::Int64) - lit(1i64)).alias(ROW)]))
-}
-
-fn without_padding(tables: &Tables, level: usize, frame: LazyFrame) -> LazyFrame {
-    let has_text_id = tables.stored_columns(level).iter().any(|field| field.name == "id" && is_text(&field.dtype));
-    let padding = || col("id").str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
-    if has_text_id { frame.filter(padding().not()) } else { frame }
 }
 
 /// Rows of `frame` whose key is among `keys`, in their order. `keys` has the key, then the source file where it counts.
@@ -161,7 +159,11 @@ const KEY: &str = "__key";
 const SOURCE: &str = "__source";
 
 fn own_key(tables: &Tables, level: usize) -> Expr {
-    let name = if has(tables, level, "internal:current_id") { "internal:current_id" } else { ROW };
+    let name = match (has(tables, level, "internal:current_id"), is_counted(tables, level)) {
+        (true, _) => "internal:current_id",
+        (false, true) => ROW,
+        (false, false) => PLACE,
+    };
     col(name).cast(DataType::Int64)
 }
 
@@ -182,118 +184,23 @@ fn source(tables: &Tables, level: usize) -> Option<Expr> {
     has(tables, level, "internal:source_file").then(|| col("internal:source_file").alias(SOURCE))
 }
 
-fn is_text(dtype: &ArrowType) -> bool {
-    matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
-}
-
-fn level_frame(tables: &Tables, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
-    let bytes = parquet_bytes(tables, level, ctx)?;
-    let sources = ScanSources::Buffers(Arc::from([bytes.into()]));
-    let arguments = ScanArgsParquet { glob: false, cache: false, hive_options: HiveOptions::new_disabled(), ..Default::default() };
-    let scan = LazyFrame::scan_parquet_sources(sources, arguments)
-        .map_err(|error| Error::format(format!("level {level} can't be queried")).because(error.to_string()))?;
+/// The level's columns, its path, and the rows' places under [`PLACE`].
+fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobContext) -> Result<LazyFrame> {
+    let (rows, positions) = match &tables.levels[level] {
+        Level::Parquet { groups, positions, .. } => (Rows::Parquet(groups.clone()), positions.clone()),
+        Level::Decoded(table) => (Rows::Decoded(table.clone()), None),
+    };
+    let unfit = |error: PolarsError| Error::format(format!("level {level} can't be queried")).because(error.to_string());
+    let scan = LevelScan::new(rows, positions, PLACE, hide_padding, ctx).and_then(LevelScan::frame).map_err(unfit)?;
     Ok(match vsi_column(tables, level) {
         Some(path) => {
             // A path that a writer stored is of the place where it was written.
             let stored = tables.stored_columns(level);
-            let others: Vec<Expr> = stored.iter().filter(|field| field.name != VSI).map(|field| col(field.name.as_str())).collect();
-            scan.select(others.into_iter().chain([path]).collect::<Vec<_>>())
+            let others = stored.iter().filter(|field| field.name != VSI).map(|field| col(field.name.as_str()));
+            scan.select(std::iter::once(col(PLACE)).chain(others).chain([path]).collect::<Vec<_>>())
         }
         None => scan,
     })
-}
-
-/// The level as Parquet bytes that polars can read: as they lie in the container where possible.
-fn parquet_bytes(tables: &Tables, level: usize, ctx: &JobContext) -> Result<Vec<u8>> {
-    let readable = tables.stored_columns(level).iter().all(|field| plain_type(&field.dtype).is_none());
-    match &tables.levels[level] {
-        Level::Parquet(head) if readable => {
-            // Polars trusts pages that it should not: damaged ones end its threads with a panic, or worse.
-            head.verify(ctx).map_err(|error| match error.is_cancelled() {
-                true => error,
-                false => Error::format(format!("level {level} can't be queried")).because(error),
-            })?;
-            let bytes = head.slice().bytes();
-            let bytes = bytes
-                .map_err(|error| Error::new(crate::error::Kind::Io, format!("level {level} could not be read")).because(error))?;
-            Ok(bytes.into())
-        }
-        _ => {
-            let table = tables.decode(level, ctx)?;
-            let (schema, batches) = plain_table(table.schema(), table.batches())?;
-            let options = ParquetOptions { level: Some(1), content_defined_chunking: false, ..Default::default() };
-            write_parquet(&schema, &batches, &options)
-        }
-    }
-}
-
-/// The type that stands in for one that this build of polars has not; `None` when it has it.
-fn plain_type(dtype: &ArrowType) -> Option<ArrowType> {
-    match dtype {
-        ArrowType::Dictionary(_, values) => Some(plain_type(values).unwrap_or_else(|| values.as_ref().clone())),
-        ArrowType::RunEndEncoded(_, values) => Some(plain_type(values.data_type()).unwrap_or_else(|| values.data_type().clone())),
-        ArrowType::Float16 => Some(ArrowType::Float32),
-        ArrowType::Decimal32(..) | ArrowType::Decimal64(..) | ArrowType::Decimal256(..) => Some(ArrowType::Float64),
-        ArrowType::FixedSizeBinary(_) => Some(ArrowType::Binary),
-        ArrowType::Interval(_) => Some(ArrowType::Utf8),
-        ArrowType::List(item) => plain_type(item.data_type()).map(|inner| ArrowType::List(renamed(item, inner))),
-        ArrowType::LargeList(item) => plain_type(item.data_type()).map(|inner| ArrowType::LargeList(renamed(item, inner))),
-        ArrowType::Struct(fields) if fields.iter().any(|field| plain_type(field.data_type()).is_some()) => {
-            let plain = |field: &Arc<ArrowField>| {
-                renamed(field, plain_type(field.data_type()).unwrap_or_else(|| field.data_type().clone()))
-            };
-            Some(ArrowType::Struct(fields.iter().map(plain).collect()))
-        }
-        ArrowType::Map(entries, _) => {
-            let inner = plain_type(entries.data_type()).unwrap_or_else(|| entries.data_type().clone());
-            Some(ArrowType::List(renamed(entries, inner)))
-        }
-        _ => None,
-    }
-}
-
-fn renamed(field: &ArrowField, dtype: ArrowType) -> Arc<ArrowField> {
-    Arc::new(ArrowField::new(field.name(), dtype, true))
-}
-
-fn plain_table(schema: &ArrowSchema, batches: &[RecordBatch]) -> Result<(ArrowSchema, Vec<RecordBatch>)> {
-    let fields: Vec<ArrowField> = schema
-        .fields()
-        .iter()
-        .map(|field| {
-            ArrowField::new(field.name(), plain_type(field.data_type()).unwrap_or_else(|| field.data_type().clone()), true)
-        })
-        .collect();
-    let plain = Arc::new(ArrowSchema::new(fields));
-    let one = |batch: &RecordBatch| {
-        let columns: Vec<ArrayRef> =
-            batch.columns().iter().zip(plain.fields()).map(|(array, field)| plain_array(array, field)).collect::<Result<_>>()?;
-        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(plain.clone(), columns, &options)
-            .map_err(|error| Error::internal("the level does not fit its schema").because(error))
-    };
-    let batches = batches.iter().map(one).collect::<Result<_>>()?;
-    Ok((plain.as_ref().clone(), batches))
-}
-
-fn plain_array(array: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
-    if array.data_type() == field.data_type() {
-        return Ok(array.clone());
-    }
-    let failed =
-        |error: arrow::error::ArrowError| Error::format(format!("column {} can't be queried", field.name())).because(error);
-    if let (Some(map), ArrowType::List(item)) = (array.as_any().downcast_ref::<arrow::array::MapArray>(), field.data_type()) {
-        let entries: ArrayRef = Arc::new(map.entries().clone());
-        let entries = arrow::compute::cast(&entries, item.data_type()).map_err(failed)?;
-        let list = arrow::array::ListArray::try_new(
-            item.clone(),
-            map.offsets().clone(),
-            entries,
-            arrow::array::Array::nulls(map).cloned(),
-        );
-        return list.map(|list| Arc::new(list) as ArrayRef).map_err(failed);
-    }
-    arrow::compute::cast(array, field.data_type()).map_err(failed)
 }
 
 /// GDAL's path to each row: FOLDER rows lead to their `__meta__`, as the Python reader has it.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use geo::{Area, Centroid, Contains, Coord, Geometry, Intersects, Point, Rect};
+use geo::{Area, Centroid, Contains, Coord, Distance, Geometry, Intersects, Point, Rect};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
 use super::geometry::{from_text, parse, to_text, write};
+use super::scalars;
 use crate::table::wkb_point;
 
 /// Geometries inside geometries; deeper ones are damage.
@@ -18,8 +19,12 @@ const NESTING: u8 = 8;
 enum Kind {
     /// A number of one geometry.
     Measure(fn(&[u8]) -> Option<f64>),
+    /// A number of two geometries.
+    Between(fn(&Geometry, &Geometry) -> f64),
     /// Whether two geometries stand so to each other.
     Relation(fn(&Geometry, &Geometry) -> bool),
+    /// Whether two geometries are no further apart than a number.
+    Near,
     /// A geometry of another.
     Made(fn(&[u8]) -> Option<Vec<u8>>),
     /// A geometry of numbers: how many, and how.
@@ -33,7 +38,7 @@ enum Kind {
 }
 
 /// The functions, by their names in lower case. Everything is planar, in the geometry's own coordinates.
-const FUNCTIONS: [(&str, Kind); 18] = [
+const FUNCTIONS: [(&str, Kind); 20] = [
     ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
     ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
     ("st_xmin", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[0]))),
@@ -43,6 +48,8 @@ const FUNCTIONS: [(&str, Kind); 18] = [
     ("st_area", Kind::Measure(|wkb| parse(wkb).map(|geometry| geometry.unsigned_area()))),
     ("st_intersects", Kind::Relation(|a, b| a.intersects(b))),
     ("st_contains", Kind::Relation(|a, b| a.contains(b))),
+    ("st_distance", Kind::Between(|a, b| geo::Euclidean.distance(a, b))),
+    ("st_dwithin", Kind::Near),
     ("st_within", Kind::Relation(|a, b| b.contains(a))),
     ("st_centroid", Kind::Made(|wkb| parse(wkb)?.centroid().map(|point| write(&point.into())))),
     ("st_geomfromwkb", Kind::Made(|wkb| parse(wkb).map(|_| wkb.to_vec()))),
@@ -65,7 +72,8 @@ impl FunctionRegistry for Functions {
     }
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
-        Ok(FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| function(name, *kind)))
+        let geometry = FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| function(name, *kind));
+        Ok(geometry.or_else(|| scalars::function(name)))
     }
 
     fn contains(&self, name: &str) -> bool {
@@ -75,7 +83,62 @@ impl FunctionRegistry for Functions {
 
 /// True for the name of a function of this module, in lower case.
 pub(super) fn is_known(name: &str) -> bool {
-    FUNCTIONS.iter().any(|(known, _)| *known == name)
+    FUNCTIONS.iter().any(|(known, _)| *known == name) || scalars::is_known(name)
+}
+
+/// Functions by name, for those who look for one: ours, and the engine's that are asked for most.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    const ENGINE: [&str; 48] = [
+        "abs",
+        "array_agg",
+        "array_contains",
+        "array_length",
+        "array_max",
+        "array_mean",
+        "array_min",
+        "array_sum",
+        "avg",
+        "ceil",
+        "coalesce",
+        "concat",
+        "concat_ws",
+        "corr",
+        "count",
+        "covar_samp",
+        "date_part",
+        "dense_rank",
+        "ends_with",
+        "exp",
+        "first",
+        "floor",
+        "greatest",
+        "ifnull",
+        "lag",
+        "last",
+        "lead",
+        "least",
+        "left",
+        "length",
+        "ln",
+        "lower",
+        "lpad",
+        "max",
+        "median",
+        "min",
+        "nullif",
+        "quantile_cont",
+        "rank",
+        "regexp_like",
+        "replace",
+        "round",
+        "row_number",
+        "split_part",
+        "strftime",
+        "substr",
+        "sum",
+        "upper",
+    ];
+    FUNCTIONS.iter().map(|(name, _)| *name).chain(scalars::names()).chain(ENGINE)
 }
 
 /// The registry as polars wants it.
@@ -88,8 +151,8 @@ fn function(name: &'static str, kind: Kind) -> UserDefinedFunction {
     let field = move |_: &Schema, fields: &[Field]| {
         let first = fields.first();
         let dtype = match kind {
-            Kind::Measure(_) => DataType::Float64,
-            Kind::Relation(_) => DataType::Boolean,
+            Kind::Measure(_) | Kind::Between(_) => DataType::Float64,
+            Kind::Relation(_) | Kind::Near => DataType::Boolean,
             Kind::Made(_) | Kind::OfNumbers(..) | Kind::OfText => DataType::Binary,
             Kind::Text => DataType::String,
             Kind::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
@@ -106,7 +169,8 @@ fn function(name: &'static str, kind: Kind) -> UserDefinedFunction {
 
 fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> {
     let wanted = match kind {
-        Kind::Relation(_) => 2,
+        Kind::Relation(_) | Kind::Between(_) => 2,
+        Kind::Near => 3,
         Kind::OfNumbers(count, _) => count,
         _ => 1,
     };
@@ -164,6 +228,14 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             }
             BooleanChunked::from_iter(pairs).with_name(called).into_column()
         }
+        Kind::Between(number) => distances(name, columns, number)?.with_name(called).into_column(),
+        Kind::Near => {
+            let apart = distances(name, columns, |a, b| geo::Euclidean.distance(a, b))?;
+            let most = columns[2].cast(&DataType::Float64)?;
+            let most = most.f64()?;
+            let within = |(row, apart): (usize, Option<f64>)| Some(apart? <= most.get(if most.len() == 1 { 0 } else { row })?);
+            apart.iter().enumerate().map(within).collect::<BooleanChunked>().with_name(called).into_column()
+        }
         Kind::Mode => {
             let known = first.as_materialized_series().drop_nulls();
             let most = if known.is_empty() { known } else { polars::prelude::mode::mode(&known, true)?.head(Some(1)) };
@@ -171,6 +243,21 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             one.into_column()
         }
     })
+}
+
+fn distances(name: &str, columns: &[Column], number: fn(&Geometry, &Geometry) -> f64) -> PolarsResult<Float64Chunked> {
+    let rows = common_length(name, columns)?;
+    let wrong = |_| polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)");
+    let [left, right, ..] = columns else { polars_bail!(InvalidOperation: "{name} takes two geometries") };
+    let (left, right) = (left.binary().map_err(wrong)?, right.binary().map_err(wrong)?);
+    let (mut last_left, mut last_right) = (Last::default(), Last::default());
+    let mut numbers: Vec<Option<f64>> = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let a = left.get(if left.len() == 1 { 0 } else { row });
+        let b = right.get(if right.len() == 1 { 0 } else { row });
+        numbers.push(a.zip(b).and_then(|(a, b)| Some(number(last_left.geometry(a)?, last_right.geometry(b)?))));
+    }
+    Ok(numbers.into_iter().collect())
 }
 
 /// Rows of the arguments; one row stands for all.

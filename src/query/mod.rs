@@ -6,13 +6,19 @@
 //! the usual `ST_` functions read WKB geometries. Filters ([`Filter`]: box, time, condition, each at a level) come before the
 //! statement and compose lazily; all tables then show what they left.
 
+mod arrays;
 mod filter;
 mod frames;
 mod functions;
 mod geometry;
 mod outline;
+mod grouping;
+mod naming;
 mod output;
+mod place;
 mod run;
+mod scalars;
+mod scan;
 mod spelling;
 mod summary;
 mod tables;
@@ -22,5 +28,6 @@ mod tests;
 pub use filter::Filter;
 pub use outline::outline;
 pub use output::QueryResult;
+pub use place::Place;
 pub use run::{Query, kept_rows, run, run_sql};
-pub use tables::{Tables, VsiBase};
+pub use tables::{RowPositions, Tables, TruePositions, VsiBase};

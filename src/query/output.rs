@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use polars::prelude::{DataFrame, ParquetCompression, ParquetWriter};
+use arrow::datatypes::Schema;
+use polars::prelude::DataFrame;
 use serde_json::Value as Json;
 
+use super::arrays;
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
 use crate::model::dtype_name;
-use crate::table::{LevelTable, ParquetSlice, TableHead, cell_json};
+use crate::table::{LevelTable, cell_json};
 
 /// Widest column of [`QueryResult::text`], in characters.
 const WIDEST: usize = 60;
@@ -114,44 +113,12 @@ fn cut(text: &str) -> String {
     if length(&plain) <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
 }
 
-/// Polars' frame as a level table with the types that level tables have. Goes through Parquet in memory: both sides keep
-/// every type on that way, and the rows are few.
-pub(super) fn to_table(mut frame: DataFrame, ctx: &JobContext) -> Result<LevelTable> {
+/// The engine's frame as a level table with the types that level tables have.
+pub(super) fn to_table(frame: &DataFrame) -> Result<LevelTable> {
     if frame.width() == 0 {
         return Ok(LevelTable::new(Arc::new(Schema::empty()), Vec::new()));
     }
-    let mut bytes = Vec::new();
-    ParquetWriter::new(&mut bytes)
-        .with_compression(ParquetCompression::Uncompressed)
-        .finish(&mut frame)
-        .map_err(|error| Error::internal("the result could not be taken over").because(error.to_string()))?;
-    drop(frame);
-    let table = TableHead::read(ParquetSlice::from_bytes(bytes.into()))?.decode(ctx)?;
-    let fields = |field: &FieldRef| Field::new(field.name(), usual(field.data_type()), true);
-    let schema = Arc::new(Schema::new(table.schema().fields().iter().map(fields).collect::<Vec<_>>()));
-    let convert = |batch: &RecordBatch| -> Result<RecordBatch> {
-        let cast = |(array, field): (&ArrayRef, &FieldRef)| arrow::compute::cast(array, field.data_type());
-        let columns = batch.columns().iter().zip(schema.fields()).map(cast).collect::<std::result::Result<Vec<_>, _>>();
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        columns
-            .and_then(|columns| RecordBatch::try_new_with_options(schema.clone(), columns, &options))
-            .map_err(|error| Error::internal("the result has a type that tables lack").because(error))
-    };
-    let batches = table.batches().iter().map(convert).collect::<Result<Vec<_>>>()?;
-    Ok(LevelTable::new(schema.clone(), batches))
-}
-
-/// The type without polars' large and view forms.
-fn usual(dtype: &DataType) -> DataType {
-    let item = |field: &FieldRef| Arc::new(Field::new("item", usual(field.data_type()), true));
-    match dtype {
-        DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
-        DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
-        DataType::List(field) | DataType::LargeList(field) => DataType::List(item(field)),
-        DataType::FixedSizeList(field, size) => DataType::FixedSizeList(item(field), *size),
-        DataType::Struct(fields) => {
-            DataType::Struct(fields.iter().map(|field| Field::new(field.name(), usual(field.data_type()), true)).collect())
-        }
-        other => other.clone(),
-    }
+    let (schema, batches) = arrays::batches(frame)
+        .map_err(|error| Error::unsupported("the result has a type that tables lack").because(error.to_string()))?;
+    Ok(LevelTable::new(schema, batches))
 }

@@ -3,7 +3,7 @@
 
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// A name or keyword without quotes.
     Word,
     /// Anything in quotes, a comment, a number.
@@ -14,9 +14,9 @@ enum Kind {
     Mark,
 }
 
-type Token<'a> = (Kind, &'a str);
+pub(super) type Token<'a> = (Kind, &'a str);
 
-fn tokens(sql: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut rest = sql;
     while let Some(first) = rest.chars().next() {
@@ -85,18 +85,53 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("day", "date_part('day', "),
     ("hour", "date_part('hour', "),
     ("dayofyear", "date_part('doy', "),
+    ("dayofmonth", "date_part('day', "),
+    ("dayofweek", "date_part('dow', "),
+    ("isodow", "date_part('isodow', "),
+    ("weekofyear", "date_part('week', "),
+    ("week", "date_part('week', "),
+    ("quarter", "date_part('quarter', "),
+    ("minute", "date_part('minute', "),
+    ("second", "date_part('second', "),
+    ("datetrunc", "date_trunc("),
+    ("instr", "strpos("),
+    ("approx_quantile", "quantile_cont("),
+    ("var_samp", "variance("),
+    ("stddev_samp", "stddev("),
 ];
 
 /// The statement in polars' spelling: other names of functions, `FROM` first, and column names with a colon that lack quotes.
 /// `is_column` tells whether a name is one of some table's columns.
 pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
+    rewritten(sql, is_column).text
+}
+
+/// A statement in polars' spelling that knows what became of what.
+pub(super) struct Rewritten {
+    pub text: String,
+    /// Byte in `text` and byte in the statement where the same piece begins, in order.
+    pub pieces: Vec<(usize, usize)>,
+}
+
+/// [`rewrite`] with the places.
+pub(super) fn rewritten(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Rewritten {
     let tokens = tokens(sql);
+    let starts: Vec<usize> = tokens
+        .iter()
+        .scan(0, |end, (_, text)| {
+            let start = *end;
+            *end += text.len();
+            Some(start)
+        })
+        .collect();
+    let mut pieces = Vec::with_capacity(tokens.len());
     let mut out = String::with_capacity(sql.len() + 16);
     if first_word(&tokens).is_some_and(|word| word.eq_ignore_ascii_case("from")) && !has_word(&tokens, "select") {
         out.push_str("SELECT * ");
     }
     let mut position = 0;
     while let Some(&(kind, token)) = tokens.get(position) {
+        pieces.push((out.len(), starts[position]));
         position += 1;
         if kind != Kind::Word {
             out.push_str(token);
@@ -117,6 +152,11 @@ pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
             position += count - 1;
             continue;
         }
+        if let Some((text, count)) = respelled(&tokens[position - 1..]) {
+            out.push_str(&text);
+            position += count - 1;
+            continue;
+        }
         let opens = tokens.get(position) == Some(&(Kind::Mark, "("));
         let other = FUNCTIONS.iter().find(|(name, _)| opens && token.eq_ignore_ascii_case(name));
         match other {
@@ -130,7 +170,77 @@ pub(super) fn rewrite(sql: &str, is_column: &dyn Fn(&str) -> bool) -> String {
             }
         }
     }
-    out
+    Rewritten { text: out, pieces }
+}
+
+/// Where a name stands in a statement: by itself, in quotes, or put together with colons.
+pub(super) fn find_name(sql: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let tokens = tokens(sql);
+    let mut start = 0;
+    for (at, (kind, text)) in tokens.iter().enumerate() {
+        let bare = match kind {
+            Kind::Closed => text.trim_matches(|c| c == '"' || c == '`'),
+            _ => text,
+        };
+        let spaced = matches!(kind, Kind::Space) || text.starts_with("--") || text.starts_with("/*") || text.starts_with('\'');
+        if !spaced && bare.eq_ignore_ascii_case(name) {
+            return Some(start..start + text.len());
+        }
+        if *kind == Kind::Word
+            && name.contains(':')
+            && sql[start..].starts_with(name)
+            && tokens.get(at + 1) == Some(&(Kind::Mark, ":"))
+        {
+            return Some(start..start + name.len());
+        }
+        start += text.len();
+    }
+    None
+}
+
+/// The length of the piece of a statement that begins at a byte.
+pub(super) fn piece_at(sql: &str, byte: usize) -> usize {
+    sql.get(byte..).and_then(|rest| tokens(rest).first().map(|(_, text)| text.len())).unwrap_or(0)
+}
+
+/// What stands for `SIMILAR TO 'pattern'`, `NOT SIMILAR TO …`, `INTERVAL 3 DAY`, `now()` and `current_date` at the beginning, and for
+/// how many tokens.
+fn respelled(tokens: &[Token]) -> Option<(String, usize)> {
+    let solid: Vec<(usize, Kind, &str)> = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, (kind, _))| *kind != Kind::Space)
+        .map(|(at, (kind, text))| (at, *kind, *text))
+        .take(4)
+        .collect();
+    let is = |at: usize, wanted: &str| solid.get(at).is_some_and(|(_, _, text)| text.eq_ignore_ascii_case(wanted));
+    let after = |at: usize| solid.get(at).map_or(tokens.len(), |(at, _, _)| at + 1);
+    let not = usize::from(is(0, "not"));
+    if is(not, "similar") && is(not + 1, "to") {
+        let pattern = solid.get(not + 2)?.2.strip_prefix('\'')?.strip_suffix('\'')?;
+        // The whole text has to match; % and _ are those of LIKE.
+        let pattern = pattern.replace('%', ".*").replace('_', ".");
+        return Some((format!("{} '^({pattern})$'", if not == 1 { "!~" } else { "~" }), after(not + 2)));
+    }
+    if is(0, "interval") {
+        let (number, unit) = (solid.get(1)?, solid.get(2)?);
+        number.2.parse::<f64>().ok()?;
+        return (unit.1 == Kind::Word).then(|| (format!("INTERVAL '{} {}'", number.2, unit.2), after(2)));
+    }
+    let called = is(1, "(") && is(2, ")");
+    let time = chrono::Utc::now();
+    if (is(0, "now") || is(0, "get_current_timestamp")) && called {
+        return Some((format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")), after(2)));
+    }
+    if is(0, "current_timestamp") && !called {
+        return Some((format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")), 1));
+    }
+    let day = || format!("DATE '{}'", time.format("%Y-%m-%d"));
+    match (is(0, "today"), is(0, "current_date"), called) {
+        (true, _, true) => Some((day(), after(2))),
+        (_, true, false) => Some((day(), 1)),
+        _ => None,
+    }
 }
 
 /// `['key']…` directly after a struct becomes `."key"…`; how many tokens that were.
@@ -273,6 +383,7 @@ pub(super) fn refused(sql: &str) -> Option<(String, &'static str)> {
         "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY" | "MERGE" => {
             (format!("{word} changes tables; queries only read"), "edit the dataset as a draft instead")
         }
+        "PRAGMA" => ("PRAGMA is not supported".into(), "DESCRIBE data lists the columns, SHOW TABLES the tables"),
         "SUMMARIZE" => {
             ("SUMMARIZE is not supported".into(), r#"name the statistics: SELECT min("x"), avg("x"), max("x") FROM data"#)
         }
@@ -290,6 +401,34 @@ fn pivot() -> (String, &'static str) {
         "one column for each value: SELECT count(*) FILTER (WHERE split = 'train') AS train FROM data",
     )
 }
+
+/// What to write instead of words, and of functions (with their bracket).
+const ADVICE: [(&str, &str); 24] = [
+    ("glob", "GLOB is not supported: write LIKE 's%', with % for *, or id ~ '^s'"),
+    ("printf(", "printf() is not supported: write id || '-' || type, or concat(id, '-', type)"),
+    ("format(", "format() is not supported: write id || '-' || type, or concat(id, '-', type)"),
+    ("make_date(", "write the day itself: DATE '2020-01-31'"),
+    ("make_timestamp(", "write the time itself: TIMESTAMP '2020-01-31 12:00:00'"),
+    ("list_aggregate(", "use list_sum, list_avg, list_min or list_max"),
+    ("list_sort(", "lists are not sorted: CROSS JOIN UNNEST(list) AS t(x), then ORDER BY x"),
+    ("list_slice(", "a part of a list is not supported: take single elements, list[1], list[2]"),
+    ("list_transform(", "there are no lambdas: SELECT id, x * 2 FROM data CROSS JOIN UNNEST(list) AS t(x)"),
+    ("list_filter(", "there are no lambdas: SELECT id, x FROM data CROSS JOIN UNNEST(list) AS t(x) WHERE x > 2"),
+    ("list_value(", "a list is written [1, 2, 3]"),
+    ("struct_pack(", "a struct is not written out: name its fields as columns of their own"),
+    ("ntile(", "ntile() is not supported: floor((row_number() OVER (ORDER BY x) - 1) * 4 / n) with n from a count"),
+    ("rollup", "write GROUP BY GROUPING SETS ((a, b), (a), ())"),
+    ("cube", "write GROUP BY GROUPING SETS ((a, b), (a), (b), ())"),
+    ("random(", "random rows are USING SAMPLE 10 at the end of the statement"),
+    ("typeof(", "DESCRIBE data lists the types of the columns"),
+    ("md5(", "there are no hashes of text; GROUP BY the column itself"),
+    ("hash(", "there are no hashes of text; GROUP BY the column itself"),
+    ("kurtosis(", "of moments there are avg, stddev, variance, corr, covar_samp"),
+    ("skewness(", "of moments there are avg, stddev, variance, corr, covar_samp"),
+    ("rowid", "rows are numbered by \"internal:current_id\""),
+    ("json_extract(", "JSON in text is not read: use regexp_extract(column, '\"key\": *\"([^\"]*)', 1)"),
+    ("generate_series(", "there are no made-up rows: take those of a table"),
+];
 
 /// Advice for constructs that polars has not. Asked only after a query failed.
 pub(super) fn advice(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Vec<String> {
@@ -320,7 +459,24 @@ pub(super) fn advice(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Vec<String>
         calls("histogram"),
         "histogram() is not supported: SELECT floor(x / 10) AS bin, count(*) FROM data GROUP BY bin ORDER BY bin",
     );
-    say(calls("contains"), "contains() is not supported: use strpos(text, 'part') > 0, or array_contains(list, value)");
+    for (name, text) in ADVICE {
+        let (called, word) = (name.strip_suffix('('), name.trim_end_matches('('));
+        say(called.map_or_else(|| has_word(&tokens, word), &calls), text);
+    }
+    let marks: Vec<(Kind, &str)> = tokens.iter().copied().filter(|(kind, _)| *kind != Kind::Space).collect();
+    let compared = marks
+        .windows(3)
+        .any(|three| ["<", ">", "="].contains(&three[0].1) && three[1].1 == "(" && three[2].1.eq_ignore_ascii_case("select"));
+    say(
+        compared,
+        "a value of a subquery is joined: WITH m AS (SELECT avg(x) AS a FROM data) SELECT data.id FROM data CROSS JOIN m WHERE data.x > m.a",
+    );
+    let sliced =
+        marks.windows(3).any(|three| three[0].0 == Kind::Closed && three[1] == (Kind::Mark, ":") && three[2].0 == Kind::Closed);
+    say(sliced, "a part of a list is not supported: take single elements, list[1], list[2], or CROSS JOIN UNNEST(list)");
+    let percent = marks.windows(3).any(|three| three[0].1.eq_ignore_ascii_case("limit") && three[2].1 == "%");
+    say(percent, "LIMIT takes a number of rows; a part of them is USING SAMPLE 50%");
+    say(marks.iter().any(|(_, text)| *text == "{"), "a struct is not written out: name its fields as columns of their own");
     say(calls("unnest") || calls("flatten"), "UNNEST stands in FROM: SELECT * FROM data CROSS JOIN UNNEST(column) AS t(value)");
     let is_spatial = |name: &str| name.len() > 3 && name.is_char_boundary(3) && name[..3].eq_ignore_ascii_case("st_");
     let unknown = |name: &str| is_spatial(name) && !super::functions::is_known(&name.to_lowercase());

@@ -1,12 +1,14 @@
 //! The tables that a query may name, and where their rows come from. Nothing is read before a query names a table.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::Int64Array;
 
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::FieldSpec;
-use crate::table::{LevelTable, TableHead};
+use crate::table::{LevelTable, RowGroups, TableHead};
 
 /// The computed column.
 pub(super) const VSI: &str = "internal:gdal_vsi";
@@ -42,11 +44,38 @@ impl VsiBase {
     }
 }
 
+/// Offset and size of every row of a level.
+pub type RowPositions = (Int64Array, Int64Array);
+
+/// Finds out whether a level's positions are those of its samples, the first time that a query looks at them: it may cost a
+/// walk over the whole level.
+pub struct TruePositions {
+    find: Box<Find>,
+    found: OnceLock<Option<Arc<RowPositions>>>,
+}
+
+type Find = dyn Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync;
+
+impl TruePositions {
+    /// `find` gives the right positions where the file's are wrong, one for each row, and `None` where they hold.
+    pub fn new(find: impl Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { find: Box::new(find), found: OnceLock::new() })
+    }
+
+    pub(super) fn get(&self, ctx: &JobContext) -> Result<Option<Arc<RowPositions>>> {
+        if let Some(found) = self.found.get() {
+            return Ok(found.clone());
+        }
+        let found = (self.find)(ctx)?.map(Arc::new);
+        Ok(self.found.get_or_init(|| found).clone())
+    }
+}
+
 /// Rows of one level.
 #[derive(Clone)]
 pub(super) enum Level {
-    /// A Parquet file; polars reads the columns that the query needs.
-    Parquet(TableHead),
+    /// A Parquet file of which a query reads the columns that it needs.
+    Parquet { head: TableHead, groups: RowGroups, positions: Option<Arc<TruePositions>> },
     /// Decoded rows, of a draft or of a level whose offsets had to be corrected.
     Decoded(Arc<LevelTable>),
 }
@@ -56,20 +85,25 @@ pub(super) enum Level {
 pub struct Tables {
     pub(super) levels: Vec<Level>,
     pub(super) base: VsiBase,
-    /// Frames carry the place of each row in its table.
-    pub(super) placed: bool,
 }
 
 impl Tables {
     /// No levels yet.
     pub fn new(base: VsiBase) -> Self {
-        Self { levels: Vec::new(), base, placed: false }
+        Self { levels: Vec::new(), base }
     }
 
     /// Adds the next level as a Parquet file. Its offsets are taken as they are: where they are known to be wrong
-    /// (levels below 0 of some files in the wild), add the corrected rows with [`Tables::push_table`] instead.
+    /// (levels below 0 of some files in the wild), use [`Tables::push_checked`], or [`Tables::push_table`] with the corrected rows.
     pub fn push_parquet(&mut self, head: TableHead) {
-        self.levels.push(Level::Parquet(head));
+        let groups = RowGroups::new(&head);
+        self.levels.push(Level::Parquet { head, groups, positions: None });
+    }
+
+    /// Adds the next level as a Parquet file whose offsets and sizes are looked into before they are shown.
+    pub fn push_checked(&mut self, head: TableHead, positions: Arc<TruePositions>) {
+        let groups = RowGroups::new(&head);
+        self.levels.push(Level::Parquet { head, groups, positions: Some(positions) });
     }
 
     /// Adds the next level as decoded rows.
@@ -111,7 +145,7 @@ impl Tables {
     /// The columns in the level's file.
     pub(super) fn stored_columns(&self, level: usize) -> Vec<FieldSpec> {
         let schema = match self.levels.get(level) {
-            Some(Level::Parquet(head)) => head.schema(),
+            Some(Level::Parquet { head, .. }) => head.schema(),
             Some(Level::Decoded(table)) => table.schema(),
             None => return Vec::new(),
         };
@@ -127,14 +161,6 @@ impl Tables {
             VsiBase::Zip(_) => has("internal:offset") && has("internal:size"),
             VsiBase::Parts(_) => has("internal:offset") && has("internal:size") && has("internal:source_file"),
             VsiBase::Folder(_) => has("id") && has("type") && (level == 0 || has("internal:relative_path")),
-        }
-    }
-
-    /// The level's rows, decoded.
-    pub(super) fn decode(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
-        match &self.levels[level] {
-            Level::Parquet(head) => head.decode(ctx).map(Arc::new),
-            Level::Decoded(table) => Ok(table.clone()),
         }
     }
 }

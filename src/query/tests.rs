@@ -1,5 +1,7 @@
 //! Queries on small levels made in process.
 
+mod spelled;
+
 use std::sync::Arc;
 
 use arrow::array::{
@@ -308,7 +310,7 @@ fn odd_input_is_an_answer_not_a_panic() {
 }
 
 fn filtered(filters: &[Filter], sql: &str) -> Vec<Json> {
-    let query = Query { filters: filters.to_vec(), sql: Some(sql.into()), limit: None };
+    let query = Query { filters: filters.to_vec(), sql: Some(sql.into()), ..Query::default() };
     let result = super::run(&tables(), &query, &ctx()).unwrap_or_else(|error| panic!("{filters:?}: {}", error.report()));
     result.json_rows().map(|row| Json::Array(row.into_iter().map(|(_, value)| value).collect())).collect()
 }

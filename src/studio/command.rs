@@ -118,9 +118,12 @@ pub enum Command {
     },
     /// Filters the opened dataset by box, time and conditions, then runs SQL over what is left.
     Select {
-        /// Filters, statement and limit.
+        /// Filters, statements and limit.
         #[serde(flatten)]
         query: Query,
+        /// A dataset to ask instead of the opened one; it is not shown.
+        #[serde(default)]
+        path: Option<PathBuf>,
     },
     /// Sets the filter that every view of the opened dataset shows; an empty list shows all of it.
     Filter {

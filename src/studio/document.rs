@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow::datatypes::DataType;
 
+use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format};
 use crate::draft::{Draft, Structure};
 use crate::error::{Error, Result};
@@ -12,6 +13,7 @@ use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RootShapes, Sample, SampleKind, SamplePath, Skeleton, Tortilla,
     Value,
 };
+use crate::query::Tables;
 use crate::table::{inferred, value_text};
 
 /// A sample by level and row: how panels name it.
@@ -29,6 +31,19 @@ pub struct OpenDataset {
     pub reader: Arc<dyn ContainerReader>,
     /// The bare tree.
     pub tree: Arc<Skeleton>,
+    tables: OnceLock<Tables>,
+}
+
+impl OpenDataset {
+    /// A dataset with its tree.
+    pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>) -> Self {
+        Self { reader, tree, tables: OnceLock::new() }
+    }
+
+    /// Its levels for queries. What one query finds out about them, the next need not.
+    pub fn tables(&self) -> Tables {
+        self.tables.get_or_init(|| lazy_tables(&self.reader)).clone()
+    }
 }
 
 /// What is open.

@@ -131,7 +131,7 @@ fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, ctx: &JobCo
 }
 
 fn selected_ids(request: &ExportRequest, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashSet<String>> {
-    let query = Query { filters: request.filters.clone(), sql: Some(sql.to_owned()), limit: None };
+    let query = Query { filters: request.filters.clone(), sql: Some(sql.to_owned()), ..Query::default() };
     let result = query::run(tables, &query, ctx)?;
     let ids = result.table.strings("id")?;
     let ids =

@@ -42,7 +42,7 @@ pub use rows::json_lines;
 pub use sample_data::make_sample_dataset;
 pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
-pub use tables::tables_of;
+pub use tables::{tables_of, lazy_tables};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
@@ -151,7 +151,7 @@ impl Studio {
             Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep, profile } => self.validate(deep, profile),
             Command::Query { sql, limit } => self.query(sql, limit),
-            Command::Select { query } => self.select(query),
+            Command::Select { query, path } => self.select(query, path),
             Command::Filter { filters } => self.filter(filters),
             Command::Summarize { request } => self.summarize(request),
             Command::Footprints { request } => self.footprints(request),

@@ -9,7 +9,7 @@ use crate::container::{ContainerReader, Physical, TacocatReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
-use crate::query::{Tables, VsiBase};
+use crate::query::{RowPositions, Tables, TruePositions, VsiBase};
 use crate::table::LevelTable;
 
 /// Rows of a level whose positions are compared with the parts before the level is trusted.
@@ -17,8 +17,39 @@ const PROBES: usize = 64;
 
 /// Parquet as it lies in the container, where its positions hold; else rows with the true ones.
 pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
+    let mut tables = Tables::new(base_of(reader));
+    for level in 0..reader.levels().count() {
+        ctx.check()?;
+        if wrong(reader, level, ctx)? {
+            tables.push_table(Arc::new(corrected(reader, level, ctx)?));
+        } else {
+            let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+            tables.push_parquet(head.clone());
+        }
+    }
+    Ok(tables)
+}
+
+/// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
+pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
+    let mut tables = Tables::new(base_of(reader.as_ref()));
+    for (level, head) in (0..reader.levels().count()).filter_map(|level| Some((level, reader.levels().head(level)?))) {
+        if level == 0 || matches!(reader.physical(), Physical::Folder(_)) {
+            tables.push_parquet(head.clone());
+            continue;
+        }
+        let reader = reader.clone();
+        let find = move |ctx: &JobContext| {
+            Ok(if wrong(reader.as_ref(), level, ctx)? { Some(positions(reader.as_ref(), level, ctx)?) } else { None })
+        };
+        tables.push_checked(head.clone(), TruePositions::new(find));
+    }
+    tables
+}
+
+fn base_of(reader: &dyn ContainerReader) -> VsiBase {
     let path = std::path::absolute(&reader.info().path).unwrap_or_else(|_| reader.info().path.clone());
-    let mut tables = Tables::new(match reader.physical() {
+    match reader.physical() {
         Physical::Zip(_) => VsiBase::zip(&path),
         Physical::Folder(_) => VsiBase::folder(&path),
         // Their rows carry their paths.
@@ -27,23 +58,17 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
             let folder = index.parts_folder();
             VsiBase::parts(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))
         }
-    });
-    for level in 0..reader.levels().count() {
-        ctx.check()?;
-        let wrong = level > 0
-            && match reader.physical() {
-                Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
-                Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
-                Physical::Folder(_) | Physical::Joined(_) => false,
-            };
-        if wrong {
-            tables.push_table(Arc::new(corrected(reader, level, ctx)?));
-        } else {
-            let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
-            tables.push_parquet(head.clone());
-        }
     }
-    Ok(tables)
+}
+
+/// True where a level's positions are not those of its samples.
+fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<bool> {
+    Ok(level > 0
+        && match reader.physical() {
+            Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
+            Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
+            Physical::Folder(_) | Physical::Joined(_) => false,
+        })
 }
 
 /// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or FILEs of every part.
@@ -73,16 +98,15 @@ fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<b
     Ok(true)
 }
 
-fn corrected(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<LevelTable> {
-    let table = reader.levels().table(level, ctx)?;
-    let batch = table.to_batch()?;
-    let mut offsets = Vec::with_capacity(table.rows());
-    let mut sizes = Vec::with_capacity(table.rows());
-    for row in 0..table.rows() {
+/// Offset and size of every row, from the container; null for a sample that is not in it.
+fn positions(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<RowPositions> {
+    let rows = reader.levels().rows(level);
+    let mut offsets = Vec::with_capacity(rows);
+    let mut sizes = Vec::with_capacity(rows);
+    for row in 0..rows {
         if row % 1024 == 0 {
             ctx.check()?;
         }
-        // A sample that is not in the archive has no position.
         let range = match reader.asset(level, row as u32) {
             Ok((AssetPath::Range { offset, size, .. }, _)) => Some((offset, size)),
             _ => None,
@@ -90,8 +114,15 @@ fn corrected(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Re
         offsets.push(range.map(|range| range.0 as i64));
         sizes.push(range.map(|range| range.1 as i64));
     }
+    Ok((Int64Array::from(offsets), Int64Array::from(sizes)))
+}
+
+fn corrected(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<LevelTable> {
+    let table = reader.levels().table(level, ctx)?;
+    let batch = table.to_batch()?;
+    let (offsets, sizes) = positions(reader, level, ctx)?;
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
-    let (mut offsets, mut sizes) = (Some(Int64Array::from(offsets)), Some(Int64Array::from(sizes)));
+    let (mut offsets, mut sizes) = (Some(offsets), Some(sizes));
     for (index, field) in batch.schema().fields().iter().enumerate() {
         let replacement = match field.name().as_str() {
             "internal:offset" => offsets.take(),

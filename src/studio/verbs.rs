@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::document::{Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
-use super::tables::tables_of;
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
 use crate::draft::{Draft, Edit};
@@ -204,9 +203,9 @@ impl Studio {
     }
 
     pub(super) fn query(&mut self, sql: String, limit: Option<usize>) -> Result<Outcome> {
-        let reader = self.need_opened()?.reader.clone();
+        let tables = self.need_opened()?.tables();
         Ok(self.start("Run the query", move |ctx| {
-            let result = Arc::new(query::run_sql(&tables_of(reader.as_ref(), ctx)?, &sql, limit, ctx)?);
+            let result = Arc::new(query::run_sql(&tables, &sql, limit, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Queried(result))) as Finish)
         }))
     }
@@ -283,7 +282,7 @@ fn show_report(report: Report) -> Finish {
 fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
     let reader = container::open_with(path, options, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    Ok(OpenDataset { reader, tree })
+    Ok(OpenDataset::new(reader, tree))
 }
 
 /// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.

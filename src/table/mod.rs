@@ -2,6 +2,7 @@
 
 mod cells;
 mod columns;
+mod groups;
 mod parquet_io;
 mod parquet_options;
 mod ranges;
@@ -9,6 +10,7 @@ mod sidecar;
 
 pub use cells::{cell_json, cell_text, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
+pub use groups::RowGroups;
 pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
 pub use ranges::ColumnRange;

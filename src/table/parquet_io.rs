@@ -66,7 +66,7 @@ impl ParquetSlice {
         (self.read)(0, self.size as usize)
     }
 
-    fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+    pub(super) fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
         let inside = start.checked_add(length as u64).is_some_and(|end| end <= self.size);
         if !inside {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} lie outside the {} bytes of the file", self.size)));
@@ -155,6 +155,11 @@ impl TableHead {
     /// The columns.
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
+    }
+
+    /// The footer with the schema that was made of it.
+    pub(super) fn metadata(&self) -> &ArrowReaderMetadata {
+        &self.metadata
     }
 
     /// The footer.
@@ -306,7 +311,7 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result
     }
 }
 
-fn damaged(error: &ParquetError) -> Error {
+pub(super) fn damaged(error: &ParquetError) -> Error {
     Error::format("this is not readable as Parquet").because(error.to_string())
 }
 

@@ -1,6 +1,6 @@
 """Times the studio against `tar` (read all, write one: the limit) and against the official toolbox, the opening of a million rows
-against the plain Parquet read, the memory of a draft of a million samples, and exact statistics of 500 rasters against one thread
-that only reads them. Called by packaging/bench, which names the program.
+against the plain Parquet read, the memory of a draft of a million samples, exact statistics of 500 rasters against one thread that
+only reads them, joining 200 ZIPs against the toolbox, and queries against DuckDB. Called by packaging/bench, which names the program.
 
 Everything runs several times in turn, with the page cache warmed in the same way before each run; the medians count.
 """
@@ -23,6 +23,8 @@ import tacocat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from queries import bench_query
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLLECTION = {
@@ -248,6 +250,8 @@ def main():
         bench_stats(arguments.program, arguments.work, arguments.repeats, report)
     if arguments.only in (None, "tacocat"):
         tacocat.bench(arguments.program, arguments.work, arguments.repeats, report, timed)
+    if arguments.only in (None, "query"):
+        bench_query(arguments.program, arguments.work, max(arguments.repeats, 5), report)
     return 1 if missed else 0
 
 

@@ -1,0 +1,176 @@
+//! Groups over a whole level, computed row group by row group: each gives few rows, which are then put together. Nothing of the
+//! level is ever in memory as a whole, and what is hashed stays in the processor's cache. Plans of any other shape, and groups
+//! that are nearly as many as the rows, are left to the engine as they are.
+
+use std::sync::Arc;
+
+use polars::prelude::*;
+use rayon::prelude::*;
+
+use super::scan::LevelScan;
+
+/// Fewer row groups are not worth it.
+const LEAST_GROUPS: usize = 4;
+
+/// Groups in a row group, as a part of its rows, from which on it does not pay.
+const MANY: usize = 4;
+
+/// The frame with its groups computed, where they can be computed so. The frame is about to be collected.
+pub(super) fn grouped(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    rewritten(frame.logical_plan).map(LazyFrame::from)
+}
+
+fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
+    let below = |input: Arc<DslPlan>| rewritten(Arc::unwrap_or_clone(input)).map(Arc::new);
+    Ok(match plan {
+        DslPlan::Select { expr, input, options } => DslPlan::Select { expr, input: below(input)?, options },
+        DslPlan::HStack { exprs, input, options } => DslPlan::HStack { exprs, input: below(input)?, options },
+        DslPlan::Filter { predicate, input } => DslPlan::Filter { predicate, input: below(input)? },
+        DslPlan::Sort { by_column, slice, sort_options, input } => {
+            DslPlan::Sort { by_column, slice, sort_options, input: below(input)? }
+        }
+        DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
+        DslPlan::GroupBy { ref input, ref keys, ref predicates, ref aggs, maintain_order: false, apply: None, .. }
+            if predicates.is_empty() =>
+        {
+            match partial(input, keys, aggs)? {
+                Some(done) => done.logical_plan,
+                None => plan,
+            }
+        }
+        other => other,
+    })
+}
+
+/// What every row group computes, and what becomes of that.
+#[derive(Default)]
+struct Parts {
+    /// Expressions over rows, one for each column of a row group's answer.
+    first: Vec<Expr>,
+}
+
+fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option<LazyFrame>> {
+    let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else { return Ok(None) };
+    if !keys.iter().all(is_by_row) || keys.is_empty() {
+        return Ok(None);
+    }
+    let schema = LazyFrame::from(input.clone()).collect_schema()?;
+    let mut parts = Parts::default();
+    let mut last = Vec::with_capacity(aggs.len());
+    for agg in aggs {
+        let field = agg.to_field(&schema)?;
+        let Some(merged) = parts.merged(agg, &schema) else { return Ok(None) };
+        last.push(merged.cast(field.dtype().clone()).alias(field.name().clone()));
+    }
+    let names = keys.iter().map(|key| key.to_field(&schema).map(|field| field.name().clone())).collect::<PolarsResult<Vec<_>>>()?;
+    let of_group = |group: usize| -> PolarsResult<DataFrame> {
+        let rows = LazyFrame::from(over(input, &scan.one_group(group))?);
+        rows.group_by(keys).agg(&parts.first).collect()
+    };
+    let trial = scan.group_count() / 2;
+    let tried = of_group(trial)?;
+    if tried.height() > scan.group_rows(trial) / MANY + 1 {
+        return Ok(None);
+    }
+    let groups = (0..scan.group_count()).into_par_iter();
+    let answers = groups.map(|group| if group == trial { Ok(tried.clone()) } else { of_group(group) });
+    let mut answers = answers.collect::<PolarsResult<Vec<_>>>()?.into_iter();
+    let Some(mut all) = answers.next() else { return Ok(None) };
+    for answer in answers {
+        all.vstack_mut_owned(answer)?;
+    }
+    let keys: Vec<Expr> = names.into_iter().map(col).collect();
+    Ok(Some(all.lazy().group_by(keys).agg(last)))
+}
+
+/// The one level that a plan reads, row by row.
+fn source(plan: &DslPlan) -> Option<&LevelScan> {
+    match plan {
+        DslPlan::Scan { scan_type, unified_scan_args, .. } => match scan_type.as_ref() {
+            FileScanDsl::Anonymous { function, .. } if unified_scan_args.pre_slice.is_none() => {
+                function.as_any().downcast_ref::<LevelScan>()
+            }
+            _ => None,
+        },
+        DslPlan::Select { expr: exprs, input, .. } | DslPlan::HStack { exprs, input, .. } => {
+            source(input).filter(|_| exprs.iter().all(is_by_row))
+        }
+        DslPlan::Filter { predicate, input } => source(input).filter(|_| is_by_row(predicate)),
+        _ => None,
+    }
+}
+
+/// The same plan over another source.
+fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
+    Ok(match plan {
+        DslPlan::Select { expr, input, options } => {
+            DslPlan::Select { expr: expr.clone(), input: Arc::new(over(input, scan)?), options: *options }
+        }
+        DslPlan::HStack { exprs, input, options } => {
+            DslPlan::HStack { exprs: exprs.clone(), input: Arc::new(over(input, scan)?), options: *options }
+        }
+        DslPlan::Filter { predicate, input } => {
+            DslPlan::Filter { predicate: predicate.clone(), input: Arc::new(over(input, scan)?) }
+        }
+        _ => scan.clone().frame()?.logical_plan,
+    })
+}
+
+/// True when the value of a row depends on this row alone.
+fn is_by_row(expression: &Expr) -> bool {
+    expression.into_iter().all(|part| match part {
+        Expr::Column(_) | Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. } => true,
+        Expr::Alias(..) | Expr::Ternary { .. } => true,
+        Expr::AnonymousFunction { options, .. } => options.is_elementwise(),
+        Expr::Function { function, .. } => match function {
+            FunctionExpr::TemporalExpr(_) | FunctionExpr::Negate | FunctionExpr::Abs => true,
+            FunctionExpr::StringExpr(function) => !matches!(function, StringFunction::ConcatVertical { .. }),
+            FunctionExpr::Boolean(function) => {
+                matches!(function, BooleanFunction::IsNull | BooleanFunction::IsNotNull | BooleanFunction::Not)
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+impl Parts {
+    /// Has every row group compute `expression`; gives the column of its answers.
+    fn add(&mut self, expression: Expr) -> Expr {
+        let name = format!("__part{}", self.first.len());
+        self.first.push(expression.alias(name.as_str()));
+        col(name)
+    }
+
+    /// An aggregation of rows as one of what row groups computed; `None` where there is none.
+    fn merged(&mut self, expression: &Expr, schema: &Schema) -> Option<Expr> {
+        let by_row = |inner: &Arc<Expr>| is_by_row(inner).then(|| inner.as_ref().clone());
+        let is_number = |inner: &Arc<Expr>| inner.to_field(schema).is_ok_and(|field| field.dtype().is_primitive_numeric());
+        Some(match expression {
+            Expr::Alias(inner, name) => self.merged(inner, schema)?.alias(name.clone()),
+            Expr::Cast { expr, dtype, options } => {
+                Expr::Cast { expr: Arc::new(self.merged(expr, schema)?), dtype: dtype.clone(), options: *options }
+            }
+            Expr::BinaryExpr { left, op, right } => Expr::BinaryExpr {
+                left: Arc::new(self.merged(left, schema)?),
+                op: *op,
+                right: Arc::new(self.merged(right, schema)?),
+            },
+            Expr::Literal(_) => expression.clone(),
+            Expr::Len => self.add(len().cast(DataType::UInt64)).sum(),
+            Expr::Agg(AggExpr::Count { input, .. }) if by_row(input).is_some() => {
+                self.add(expression.clone().cast(DataType::UInt64)).sum()
+            }
+            Expr::Agg(AggExpr::Min { input, .. }) if by_row(input).is_some() => self.add(expression.clone()).min(),
+            Expr::Agg(AggExpr::Max { input, .. }) if by_row(input).is_some() => self.add(expression.clone()).max(),
+            Expr::Agg(AggExpr::Sum(input)) if by_row(input).is_some() && is_number(input) => self.add(expression.clone()).sum(),
+            Expr::Agg(AggExpr::Mean(input)) if is_number(input) => {
+                let input = by_row(input)?;
+                let sum = self.add(input.clone().cast(DataType::Float64).sum()).sum();
+                let count = self.add(input.count().cast(DataType::UInt64)).sum();
+                when(count.clone().gt(lit(0u64))).then(sum / count.cast(DataType::Float64)).otherwise(lit(NULL))
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! Functions of DuckDB that the engine lacks, for times, texts, lists and rows that hold the greatest or smallest value. Named and
+//! meant as there; nulls give nulls.
+
+use chrono::{DateTime, Datelike, NaiveDateTime};
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+use polars::sql::FunctionOptions;
+use regex::Regex;
+
+/// What a function takes and gives.
+#[derive(Clone, Copy)]
+struct Function {
+    name: &'static str,
+    /// Arguments at the least and at the most.
+    takes: (usize, usize),
+    /// The argument that gives the result its name.
+    names: usize,
+    gives: Gives,
+    /// One result for all rows.
+    aggregates: bool,
+    run: fn(&[Column]) -> PolarsResult<Column>,
+}
+
+#[derive(Clone, Copy)]
+enum Gives {
+    /// The type of this argument.
+    Like(usize),
+    Number,
+    Whole,
+    Text,
+    Truth,
+}
+
+const fn scalar(name: &'static str, takes: (usize, usize), gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
+    Function { name, takes, names: 0, gives, aggregates: false, run }
+}
+
+const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
+    Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
+}
+
+const FUNCTIONS: [Function; 25] = [
+    Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
+    Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
+    Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
+    scalar("epoch", (1, 1), Gives::Number, |c| numbers(c, |micros| micros as f64 / 1e6)),
+    scalar("epoch_ms", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros.div_euclid(1000))),
+    scalar("epoch_us", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros)),
+    scalar("dayname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%A").to_string())),
+    scalar("monthname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%B").to_string())),
+    scalar("contains", (2, 2), Gives::Truth, contains),
+    scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
+    scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
+    scalar("repeat", (2, 2), Gives::Text, repeat),
+    scalar("isnan", (1, 1), Gives::Truth, |c| truths(c, f64::is_nan)),
+    scalar("isinf", (1, 1), Gives::Truth, |c| truths(c, f64::is_infinite)),
+    scalar("isfinite", (1, 1), Gives::Truth, |c| truths(c, f64::is_finite)),
+    aggregate("count_if", 1, Gives::Whole, |c| whole(c, |met| met.iter().flatten().filter(|met| *met).count() as i64)),
+    aggregate("countif", 1, Gives::Whole, |c| whole(c, |met| met.iter().flatten().filter(|met| *met).count() as i64)),
+    aggregate("bool_and", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().all(|met| met))),
+    aggregate("bool_or", 1, Gives::Truth, |c| truth(c, |met| met.iter().flatten().any(|met| met))),
+    aggregate("arg_max", 2, Gives::Like(0), |c| at_extreme(c, true)),
+    aggregate("argmax", 2, Gives::Like(0), |c| at_extreme(c, true)),
+    aggregate("max_by", 2, Gives::Like(0), |c| at_extreme(c, true)),
+    aggregate("arg_min", 2, Gives::Like(0), |c| at_extreme(c, false)),
+    aggregate("argmin", 2, Gives::Like(0), |c| at_extreme(c, false)),
+    aggregate("min_by", 2, Gives::Like(0), |c| at_extreme(c, false)),
+];
+
+/// True for the name of a function of this module, in lower case.
+pub(super) fn is_known(name: &str) -> bool {
+    FUNCTIONS.iter().any(|function| function.name == name)
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|function| function.name)
+}
+
+/// The function of that name.
+pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
+    let found = *FUNCTIONS.iter().find(|function| function.name == name)?;
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let (least, most) = found.takes;
+        let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        polars_ensure!((least..=most).contains(&columns.len()), InvalidOperation: "{} takes {wanted} arguments, not {}", found.name, columns.len());
+        let called = columns[found.names].name().clone();
+        (found.run)(columns)
+            .map(|column| column.with_name(called))
+            .map_err(|error| error.wrap_msg(|text| format!("{}: {text}", found.name)))
+    };
+    let field = move |_: &Schema, fields: &[Field]| {
+        let name = fields.get(found.names).map_or(PlSmallStr::EMPTY, |field| field.name().clone());
+        let dtype = match found.gives {
+            Gives::Like(at) => fields.get(at).map_or(DataType::Null, |field| field.dtype().clone()),
+            Gives::Number => DataType::Float64,
+            Gives::Whole => DataType::Int64,
+            Gives::Text => DataType::String,
+            Gives::Truth => DataType::Boolean,
+        };
+        Ok(Field::new(name, dtype))
+    };
+    let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
+    function.options = if found.aggregates { FunctionOptions::aggregation() } else { FunctionOptions::elementwise() };
+    Some(function)
+}
+
+/// An argument that is one text for all rows.
+fn text_of(columns: &[Column], at: usize) -> PolarsResult<&str> {
+    let column = columns[at].str().map_err(|_| polars_err!(InvalidOperation: "argument {} is a text", at + 1))?;
+    column.get(0).ok_or_else(|| polars_err!(InvalidOperation: "argument {} is a text", at + 1))
+}
+
+/// An argument that is one number for all rows.
+fn number_of(columns: &[Column], at: usize) -> PolarsResult<usize> {
+    let column = columns[at].cast(&DataType::Int64)?;
+    let number = column.i64()?.get(0).and_then(|number| usize::try_from(number).ok());
+    number.ok_or_else(|| polars_err!(InvalidOperation: "argument {} is a whole number", at + 1))
+}
+
+/// Times as microseconds since 1970.
+fn micros(column: &Column) -> PolarsResult<Int64Chunked> {
+    let is_time = column.dtype().is_temporal() || column.dtype().is_null();
+    polars_ensure!(is_time, InvalidOperation: "{} is no time; write CAST(\"{}\" AS TIMESTAMP)", column.name(), column.name());
+    let times = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?;
+    Ok(times.as_materialized_series().to_physical_repr().i64()?.clone())
+}
+
+fn time_of(micros: i64) -> Option<NaiveDateTime> {
+    DateTime::from_timestamp_micros(micros).map(|time| time.naive_utc())
+}
+
+fn numbers(columns: &[Column], of: fn(i64) -> f64) -> PolarsResult<Column> {
+    Ok(micros(&columns[0])?.iter().map(|micros| micros.map(of)).collect::<Float64Chunked>().into_column())
+}
+
+fn wholes(columns: &[Column], of: fn(i64) -> i64) -> PolarsResult<Column> {
+    Ok(micros(&columns[0])?.iter().map(|micros| micros.map(of)).collect::<Int64Chunked>().into_column())
+}
+
+fn texts_of_times(columns: &[Column], of: fn(NaiveDateTime) -> String) -> PolarsResult<Column> {
+    let texts = micros(&columns[0])?;
+    Ok(texts.iter().map(|micros| micros.and_then(time_of).map(of)).collect::<StringChunked>().into_column())
+}
+
+fn truths(columns: &[Column], of: fn(f64) -> bool) -> PolarsResult<Column> {
+    let numbers = columns[0].cast(&DataType::Float64)?;
+    Ok(numbers.f64()?.iter().map(|number| number.map(of)).collect::<BooleanChunked>().into_column())
+}
+
+fn whole(columns: &[Column], of: fn(&BooleanChunked) -> i64) -> PolarsResult<Column> {
+    Ok(Int64Chunked::from_vec(PlSmallStr::EMPTY, vec![of(columns[0].bool()?)]).into_column())
+}
+
+fn truth(columns: &[Column], of: fn(&BooleanChunked) -> bool) -> PolarsResult<Column> {
+    let met = columns[0].bool()?;
+    let known = met.null_count() < met.len();
+    Ok([known.then(|| of(met))].into_iter().collect::<BooleanChunked>().into_column())
+}
+
+fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
+    let unit = text_of(columns, 0)?.to_lowercase();
+    let every = match unit.trim_end_matches('s') {
+        "year" => "1y",
+        "quarter" => "1q",
+        "month" => "1mo",
+        "week" => "1w",
+        "day" => "1d",
+        "hour" => "1h",
+        "minute" => "1m",
+        "second" => "1s",
+        _ => polars_bail!(InvalidOperation: "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"),
+    };
+    let times = &columns[1];
+    polars_ensure!(times.dtype().is_temporal(), InvalidOperation: "{} is no time; write CAST(\"{}\" AS TIMESTAMP)", times.name(), times.name());
+    let frame = DataFrame::new(times.len(), vec![times.clone().with_name("t".into())])?;
+    let cut = frame.lazy().select([col("t").dt().truncate(lit(every))]).collect()?;
+    Ok(cut.column("t")?.clone())
+}
+
+/// Borders of the unit between two times.
+fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
+    const DAY: i64 = 86_400_000_000;
+    let unit = text_of(columns, 0)?.to_lowercase();
+    let months = |micros: i64| time_of(micros).map(|time| i64::from(time.year()) * 12 + i64::from(time.month0()));
+    let count: Box<dyn Fn(i64) -> Option<i64>> = match unit.trim_end_matches('s') {
+        "year" => Box::new(move |t| months(t).map(|months| months.div_euclid(12))),
+        "quarter" => Box::new(move |t| months(t).map(|months| months.div_euclid(3))),
+        "month" => Box::new(months),
+        // 1970 began on a Thursday, weeks begin on Mondays.
+        "week" => Box::new(|t| Some((t.div_euclid(DAY) + 3).div_euclid(7))),
+        "day" => Box::new(|t| Some(t.div_euclid(DAY))),
+        "hour" => Box::new(|t| Some(t.div_euclid(3_600_000_000))),
+        "minute" => Box::new(|t| Some(t.div_euclid(60_000_000))),
+        "second" => Box::new(|t| Some(t.div_euclid(1_000_000))),
+        "millisecond" => Box::new(|t| Some(t.div_euclid(1000))),
+        _ => polars_bail!(InvalidOperation: "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"),
+    };
+    let (from, to) = (micros(&columns[1])?, micros(&columns[2])?);
+    let rows = from.len().max(to.len());
+    let at = |column: &Int64Chunked, row: usize| column.get(if column.len() == 1 { 0 } else { row });
+    let between = |row: usize| Some(count(at(&to, row)?)? - count(at(&from, row)?)?);
+    Ok((0..rows).map(between).collect::<Int64Chunked>().into_column())
+}
+
+/// A part of a text, or a member of a list.
+fn contains(columns: &[Column]) -> PolarsResult<Column> {
+    let (whole, part) = (&columns[0], &columns[1]);
+    if whole.dtype().is_list() {
+        let frame = DataFrame::new(whole.len(), vec![whole.clone().with_name("l".into())])?;
+        let member = lit(Scalar::new(part.dtype().clone(), part.get(0)?.into_static()));
+        let found =
+            frame.lazy().select([col("l").list().eval(element().eq(member).any(true)).list().get(lit(0), true)]).collect()?;
+        return Ok(found.column("l")?.clone());
+    }
+    let (whole, part) = (whole.str()?, part.str()?);
+    let at = |row: usize| part.get(if part.len() == 1 { 0 } else { row });
+    let found = whole.iter().enumerate().map(|(row, text)| Some(text?.contains(at(row)?)));
+    Ok(found.collect::<BooleanChunked>().into_column())
+}
+
+fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
+    let text = text_of(columns, 1)?;
+    Regex::new(text).map_err(|error| polars_err!(InvalidOperation: "{} is no pattern: {error}", text.escape_debug()))
+}
+
+fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
+    let pattern = pattern(columns)?;
+    let group = if columns.len() > 2 { number_of(columns, 2)? } else { 0 };
+    let extract = |text: &str| {
+        pattern.captures(text).and_then(|found| found.get(group)).map_or(String::new(), |found| found.as_str().to_owned())
+    };
+    Ok(columns[0].str()?.iter().map(|text| text.map(extract)).collect::<StringChunked>().into_column())
+}
+
+fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
+    let pattern = pattern(columns)?;
+    // Groups are written \1 there and ${1} here.
+    let groups = Regex::new(r"\\(\d)").map_err(|error| polars_err!(ComputeError: "{error}"))?;
+    let by = text_of(columns, 2)?.replace('$', "$$");
+    let by = groups.replace_all(&by, "$${$1}").into_owned();
+    let all = columns.len() > 3 && text_of(columns, 3)?.contains('g');
+    let replace = |text: &str| if all { pattern.replace_all(text, &by) } else { pattern.replace(text, &by) }.into_owned();
+    Ok(columns[0].str()?.iter().map(|text| text.map(replace)).collect::<StringChunked>().into_column())
+}
+
+fn repeat(columns: &[Column]) -> PolarsResult<Column> {
+    let count = number_of(columns, 1)?;
+    let longest = columns[0].str()?.iter().flatten().map(str::len).max().unwrap_or(0);
+    polars_ensure!(longest.saturating_mul(count) <= 1 << 20, InvalidOperation: "the text would have more than 1 MiB");
+    Ok(columns[0].str()?.iter().map(|text| text.map(|text| text.repeat(count))).collect::<StringChunked>().into_column())
+}
+
+/// The first argument in the row where the second is greatest or smallest.
+fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
+    let order = SortOptions { descending: greatest, nulls_last: true, ..SortOptions::default() };
+    let first = columns[1].as_materialized_series().arg_sort(order).get(0);
+    let known = first.filter(|row| columns[1].get(*row as usize).is_ok_and(|value| !value.is_null()));
+    match known {
+        Some(row) => Ok(columns[0].slice(i64::from(row), 1)),
+        None => Ok(Column::full_null(PlSmallStr::EMPTY, 1, columns[0].dtype())),
+    }
+}

@@ -1,0 +1,450 @@
+//! A level as the query engine's source: it asks for columns, a condition and a number of rows, and gets exactly those. Row
+//! groups are read side by side; columns of a condition come first, the cheap ones before the others, and the rest is decoded
+//! only where a row is left. What a footer's statistics exclude is not read at all. Decoding is ours, so that a damaged file is
+//! an error and nothing else.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use polars::prelude::*;
+use rayon::prelude::*;
+
+use super::arrays;
+use super::tables::{RowPositions, TruePositions};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::PAD_PREFIX;
+use crate::table::{LevelTable, RowGroups};
+
+/// Where the rows lie.
+#[derive(Clone)]
+pub(super) enum Rows {
+    /// In the row groups of a Parquet file.
+    Parquet(RowGroups),
+    /// In memory, batch by batch.
+    Decoded(Arc<LevelTable>),
+}
+
+impl Rows {
+    fn fields(&self) -> &arrow::datatypes::Fields {
+        match self {
+            Rows::Parquet(groups) => groups.schema().fields(),
+            Rows::Decoded(table) => table.schema().fields(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Rows::Parquet(groups) => groups.count(),
+            Rows::Decoded(table) => table.batches().len(),
+        }
+    }
+
+    fn rows(&self, group: usize) -> usize {
+        match self {
+            Rows::Parquet(groups) => groups.rows(group),
+            Rows::Decoded(table) => table.batches().get(group).map_or(0, |batch| batch.num_rows()),
+        }
+    }
+
+    fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        match self {
+            Rows::Parquet(groups) => groups.column(group, column, keep),
+            Rows::Decoded(table) => {
+                let array = table.batches().get(group).and_then(|batch| batch.columns().get(column));
+                let array = array.ok_or_else(|| Error::internal("there is no such column"))?;
+                Ok(vec![match keep {
+                    Some(keep) => arrow::compute::filter(array, keep)
+                        .map_err(|error| Error::internal("rows can't be chosen").because(error))?,
+                    None => array.clone(),
+                }])
+            }
+        }
+    }
+}
+
+/// One level, or one row group of it, ready to be asked. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct LevelScan {
+    rows: Rows,
+    /// The only row group that is read.
+    only: Option<usize>,
+    /// What may have to stand in for the columns of positions.
+    positions: Option<Arc<TruePositions>>,
+    /// First row of each group.
+    starts: Arc<[usize]>,
+    schema: SchemaRef,
+    /// The name of a column that counts the rows of the level from 0; it is in no file.
+    counter: &'static str,
+    /// The column of ids, when rows of padding are to be left out.
+    padded: Option<usize>,
+    ctx: JobContext,
+}
+
+/// What is asked of every group.
+struct Plan {
+    /// Conditions that all have to hold, the cheap ones first: with the columns that they look at.
+    steps: Vec<(Expr, Vec<PlSmallStr>)>,
+    /// Columns of the answer.
+    wanted: Vec<PlSmallStr>,
+    /// Groups that may hold an answer.
+    possible: Vec<bool>,
+    /// Groups that may hold padding.
+    padding: Vec<bool>,
+    /// What stands in for the columns of positions.
+    positions: Option<Arc<RowPositions>>,
+}
+
+/// The columns that [`TruePositions`] are of.
+const POSITIONS: [&str; 2] = ["internal:offset", "internal:size"];
+
+impl LevelScan {
+    /// A level; `counter` is a name that no column of it has.
+    pub fn new(
+        rows: Rows,
+        positions: Option<Arc<TruePositions>>,
+        counter: &'static str,
+        hide_padding: bool,
+        ctx: &JobContext,
+    ) -> PolarsResult<Self> {
+        let mut schema = Schema::default();
+        // The counter comes first: what asks for rows only asks for the first column, and this one costs nothing.
+        schema.insert(counter.into(), IDX_DTYPE);
+        for field in rows.fields() {
+            let dtype = arrays::series(field.name(), field.data_type(), Vec::new())?.dtype().clone();
+            if schema.insert(field.name().as_str().into(), dtype).is_some() {
+                polars_bail!(Duplicate: "two columns are called {}", field.name());
+            }
+        }
+        let is_text = |name: &str| schema.get(name) == Some(&DataType::String);
+        let padded = if hide_padding && is_text("id") { rows.fields().find("id").map(|(at, _)| at) } else { None };
+        let mut starts = Vec::with_capacity(rows.count());
+        let mut next = 0usize;
+        for group in 0..rows.count() {
+            starts.push(next);
+            next += rows.rows(group);
+        }
+        Ok(Self { rows, only: None, positions, starts: starts.into(), schema: Arc::new(schema), counter, padded, ctx: ctx.clone() })
+    }
+
+    /// Number of row groups.
+    pub fn group_count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Rows of a row group.
+    pub fn group_rows(&self, group: usize) -> usize {
+        self.rows.rows(group)
+    }
+
+    /// The same level, of which only one row group is read.
+    pub fn one_group(&self, group: usize) -> Self {
+        Self { only: Some(group), ..self.clone() }
+    }
+
+    /// The level as a lazy frame.
+    pub fn frame(self) -> PolarsResult<LazyFrame> {
+        let arguments = ScanArgsAnonymous { schema: Some(self.schema.clone()), name: "LEVEL", ..Default::default() };
+        LazyFrame::anonymous_scan(Arc::new(self), arguments)
+    }
+
+    fn plan(&self, asked: &AnonymousScanArgs) -> PolarsResult<Plan> {
+        let wanted: Vec<PlSmallStr> = match &asked.with_columns {
+            Some(names) => names.to_vec(),
+            None => self.schema.iter_names().cloned().collect(),
+        };
+        let mut conditions = Vec::new();
+        if let Some(predicate) = &asked.predicate {
+            conjuncts(predicate, &mut conditions);
+        }
+        let mut possible: Vec<bool> = (0..self.rows.count()).map(|group| self.only.is_none_or(|only| only == group)).collect();
+        for condition in &conditions {
+            self.exclude(condition, &mut possible);
+        }
+        let mut steps: Vec<(Expr, Vec<PlSmallStr>)> = Vec::new();
+        for cheap in [true, false] {
+            let chosen = conditions.iter().filter(|condition| self.is_cheap(condition) == cheap).cloned();
+            if let Some(condition) = chosen.reduce(|a, b| a.and(b)) {
+                let names = leaves(&condition);
+                steps.push((condition, names));
+            }
+        }
+        // Before anything runs side by side: it may take a while, and is done once.
+        let looked_at = wanted.iter().chain(steps.iter().flat_map(|(_, names)| names));
+        let positions = match &self.positions {
+            Some(positions) if looked_at.into_iter().any(|name| POSITIONS.contains(&name.as_str())) => {
+                positions.get(&self.ctx).map_err(|error| fault(&error))?
+            }
+            _ => None,
+        };
+        let padding = match (&self.rows, self.padded) {
+            (_, None) => vec![false; self.rows.count()],
+            (Rows::Parquet(groups), Some(column)) => padding_possible(groups, column),
+            (Rows::Decoded(_), Some(_)) => vec![true; self.rows.count()],
+        };
+        Ok(Plan { steps, wanted, possible, padding, positions })
+    }
+
+    /// Numbers, and no function of ours.
+    fn is_cheap(&self, condition: &Expr) -> bool {
+        condition.into_iter().all(|part| match part {
+            Expr::AnonymousFunction { .. } => false,
+            Expr::Column(name) => {
+                self.schema.get(name).is_some_and(|dtype| dtype.is_primitive_numeric() || dtype.is_temporal() || dtype.is_bool())
+            }
+            _ => true,
+        })
+    }
+
+    /// Marks the groups of which the statistics say that no row meets `condition`.
+    fn exclude(&self, condition: &Expr, possible: &mut [bool]) {
+        let Rows::Parquet(groups) = &self.rows else { return };
+        let Expr::BinaryExpr { left, op, right } = condition else { return };
+        let (name, op, value) = match (left.as_ref(), right.as_ref()) {
+            (Expr::Column(name), value) if leaves(value).is_empty() => (name, *op, value),
+            (value, Expr::Column(name)) if leaves(value).is_empty() => (name, mirrored(*op), value),
+            _ => return,
+        };
+        if self.positions.is_some() && POSITIONS.contains(&name.as_str()) {
+            return;
+        }
+        let Some((column, field)) = groups.schema().fields().find(name) else { return };
+        // NaN is above every number, and in no statistics.
+        let floating = field.data_type().is_floating();
+        let Some((mins, maxes)) = groups.bounds(column) else { return };
+        let side = |bounds: &ArrayRef, op: Operator| -> Option<Vec<bool>> {
+            let bounds = arrays::series(name, bounds.data_type(), vec![bounds.clone()]).ok()?;
+            let frame = DataFrame::new(bounds.len(), vec![bounds.into_column()]).ok()?;
+            let test = Expr::BinaryExpr { left: Arc::new(col(name.clone())), op, right: Arc::new(value.clone()) };
+            let mask = holds(&frame, &test).ok()?;
+            Some(mask.iter().map(|met| met.unwrap_or(true)).collect())
+        };
+        let mut narrow = |met: Option<Vec<bool>>| {
+            possible.iter_mut().zip(met.into_iter().flatten()).for_each(|(possible, met)| *possible &= met);
+        };
+        if matches!(op, Operator::Lt | Operator::LtEq) {
+            narrow(side(&mins, op));
+        }
+        if matches!(op, Operator::Gt | Operator::GtEq) && !floating {
+            narrow(side(&maxes, op));
+        }
+        if op == Operator::Eq && !floating {
+            narrow(side(&mins, Operator::LtEq));
+            narrow(side(&maxes, Operator::GtEq));
+        }
+    }
+
+    /// One column of one group.
+    fn column(&self, group: usize, name: &str, plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<Column> {
+        let start = self.starts.get(group).copied().unwrap_or_default();
+        if name == self.counter {
+            let rows = (start..start + self.rows.rows(group)).map(|row| row as IdxSize);
+            let kept: Vec<IdxSize> = match keep {
+                Some(keep) => rows.zip(keep.values()).filter_map(|(row, keep)| keep.then_some(row)).collect(),
+                None => rows.collect(),
+            };
+            return Ok(IdxCa::from_vec(name.into(), kept).into_column());
+        }
+        let Some((index, field)) = self.rows.fields().find(name) else {
+            polars_bail!(ColumnNotFound: "{name}");
+        };
+        if let (Some(positions), Some(at)) = (&plan.positions, POSITIONS.iter().position(|known| *known == name)) {
+            let all = if at == 0 { &positions.0 } else { &positions.1 };
+            let here: ArrayRef = Arc::new(all.slice(start, self.rows.rows(group)));
+            let here = arrow::compute::cast(&here, field.data_type()).and_then(|here| match keep {
+                Some(keep) => arrow::compute::filter(&here, keep),
+                None => Ok(here),
+            });
+            let here = here.map_err(|error| polars_err!(ComputeError: "positions don't fit their column: {error}"))?;
+            return arrays::series(name, field.data_type(), vec![here]).map(|series| series.into_column());
+        }
+        let arrays = self.rows.column(group, index, keep).map_err(|error| fault(&error))?;
+        arrays::series(name, field.data_type(), arrays).map(|series| series.into_column())
+    }
+
+    /// Columns of one group, side by side.
+    fn columns(&self, group: usize, names: &[PlSmallStr], plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<DataFrame> {
+        let height = keep.map_or(self.rows.rows(group), BooleanArray::true_count);
+        let columns = names.par_iter().map(|name| self.column(group, name, plan, keep)).collect::<PolarsResult<Vec<_>>>()?;
+        DataFrame::new(height, columns)
+    }
+
+    /// The rows of one group that meet the conditions; `None` when there are none.
+    fn group(&self, group: usize, plan: &Plan, most: usize) -> PolarsResult<Option<DataFrame>> {
+        self.ctx.check().map_err(|error| fault(&error))?;
+        let rows = self.rows.rows(group);
+        let mut keep: Option<BooleanArray> = None;
+        if most < rows {
+            keep = Some((0..rows).map(|row| Some(row < most)).collect());
+        }
+        let mut known: Vec<Column> = Vec::new();
+        for (condition, names) in &plan.steps {
+            let lacking: Vec<PlSmallStr> =
+                names.iter().filter(|name| known.iter().all(|column| column.name() != *name)).cloned().collect();
+            let read = self.columns(group, &lacking, plan, keep.as_ref())?;
+            let height = read.height();
+            known.extend(read.into_columns());
+            let used: Vec<Column> = known.iter().filter(|column| names.contains(column.name())).cloned().collect();
+            let mask = holds(&DataFrame::new(height, used)?, condition)?;
+            let met: BooleanArray = mask.iter().map(|met| Some(met.unwrap_or(false))).collect();
+            self.narrow(rows, &mut keep, &mut known, met)?;
+            if keep.as_ref().is_some_and(|keep| keep.true_count() == 0) {
+                return Ok(None);
+            }
+        }
+        if plan.padding.get(group).copied().unwrap_or(true) {
+            let ids = self.column(group, "id", plan, keep.as_ref())?;
+            let met: BooleanArray = ids.str()?.iter().map(|id| Some(!id.is_some_and(|id| id.starts_with(PAD_PREFIX)))).collect();
+            known.push(ids);
+            self.narrow(rows, &mut keep, &mut known, met)?;
+        }
+        let left = keep.as_ref().map_or(rows, BooleanArray::true_count);
+        if left == 0 {
+            return Ok(None);
+        }
+        let lacking: Vec<PlSmallStr> =
+            plan.wanted.iter().filter(|name| known.iter().all(|column| column.name() != *name)).cloned().collect();
+        let read = self.columns(group, &lacking, plan, keep.as_ref())?;
+        known.extend(read.into_columns());
+        let wanted = plan.wanted.iter().filter_map(|name| known.iter().find(|column| column.name() == name).cloned());
+        DataFrame::new(left, wanted.collect()).map(Some)
+    }
+
+    /// Takes `met`, one for each row that is left, into `keep`, one for each row of the group.
+    fn narrow(&self, rows: usize, keep: &mut Option<BooleanArray>, known: &mut [Column], met: BooleanArray) -> PolarsResult<()> {
+        if met.true_count() == met.len() {
+            return Ok(());
+        }
+        if met.true_count() > 0 {
+            let mask: BooleanChunked = met.values().iter().collect();
+            for column in known.iter_mut() {
+                *column = column.filter(&mask)?;
+            }
+        }
+        *keep = Some(match keep.take() {
+            None => met,
+            Some(before) => {
+                let mut next = met.values().iter();
+                (0..rows).map(|row| Some(before.value(row) && next.next().unwrap_or(false))).collect()
+            }
+        });
+        Ok(())
+    }
+}
+
+impl AnonymousScan for LevelScan {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn allows_predicate_pushdown(&self) -> bool {
+        true
+    }
+
+    fn allows_projection_pushdown(&self) -> bool {
+        true
+    }
+
+    fn schema(&self, _: Option<usize>) -> PolarsResult<SchemaRef> {
+        Ok(self.schema.clone())
+    }
+
+    fn scan(&self, asked: AnonymousScanArgs) -> PolarsResult<DataFrame> {
+        let plan = self.plan(&asked)?;
+        let groups: Vec<usize> = (0..self.rows.count()).filter(|group| plan.possible[*group]).collect();
+        let parts: Vec<Option<DataFrame>> = match asked.n_rows {
+            None => groups.par_iter().map(|group| self.group(*group, &plan, usize::MAX)).collect::<PolarsResult<_>>()?,
+            Some(most) => {
+                let mut parts = Vec::new();
+                let mut left = most;
+                for group in groups {
+                    if left == 0 {
+                        break;
+                    }
+                    // Padding does not count.
+                    let most = if plan.padding[group] { usize::MAX } else { left };
+                    let part = self.group(group, &plan, most)?.map(|part| part.head(Some(left)));
+                    left -= part.as_ref().map_or(0, DataFrame::height);
+                    parts.push(part);
+                }
+                parts
+            }
+        };
+        let mut parts = parts.into_iter().flatten();
+        let Some(mut all) = parts.next() else {
+            let fields = plan.wanted.iter().filter_map(|name| Some(Field::new(name.clone(), self.schema.get(name)?.clone())));
+            return Ok(DataFrame::empty_with_schema(&fields.collect()));
+        };
+        for part in parts {
+            all.vstack_mut_owned(part)?;
+        }
+        Ok(all)
+    }
+}
+
+fn fault(error: &Error) -> PolarsError {
+    polars_err!(ComputeError: "{error:#}")
+}
+
+/// The parts of a condition that all have to hold.
+fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
+    match condition {
+        Expr::BinaryExpr { left, op: Operator::And | Operator::LogicalAnd, right } => {
+            conjuncts(left, found);
+            conjuncts(right, found);
+        }
+        // A bound that a sort with a limit would learn as it goes: nothing is lost without it.
+        Expr::Display { fmt_str, .. } if fmt_str.starts_with("dynamic_pred") => {}
+        other => found.push(other.clone()),
+    }
+}
+
+/// The columns that an expression looks at, each once.
+fn leaves(expression: &Expr) -> Vec<PlSmallStr> {
+    let mut names: Vec<PlSmallStr> = Vec::new();
+    for part in expression {
+        if let Expr::Column(name) = part
+            && !names.contains(name)
+        {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Which rows of a frame meet a condition.
+fn holds(frame: &DataFrame, condition: &Expr) -> PolarsResult<BooleanChunked> {
+    const MET: &str = "__met";
+    let met = frame.clone().lazy().select([condition.clone().alias(MET)]).collect()?;
+    let met = met.column(MET)?.as_materialized_series().bool()?.clone();
+    // A condition without columns has one answer for all rows.
+    Ok(if met.len() == 1 && frame.height() != 1 { met.new_from_index(0, frame.height()) } else { met })
+}
+
+fn mirrored(op: Operator) -> Operator {
+    match op {
+        Operator::Lt => Operator::Gt,
+        Operator::LtEq => Operator::GtEq,
+        Operator::Gt => Operator::Lt,
+        Operator::GtEq => Operator::LtEq,
+        other => other,
+    }
+}
+
+/// The groups of which the statistics don't say that no id begins as padding does.
+fn padding_possible(groups: &RowGroups, column: usize) -> Vec<bool> {
+    let Some((mins, maxes)) = groups.text_bounds(column) else { return vec![true; groups.count()] };
+    let texts = |bounds: &ArrayRef| -> Vec<Option<String>> {
+        match bounds.as_string_view_opt() {
+            Some(texts) => texts.iter().map(|text| text.map(str::to_owned)).collect(),
+            None => vec![None; bounds.len()],
+        }
+    };
+    let excluded = |(min, max): (Option<String>, Option<String>)| match (min, max) {
+        // All texts with the prefix are at least the prefix, and below every text that is greater and lacks it.
+        (Some(min), Some(max)) => max.as_str() < PAD_PREFIX || (min.as_str() > PAD_PREFIX && !min.starts_with(PAD_PREFIX)),
+        _ => false,
+    };
+    texts(&mins).into_iter().zip(texts(&maxes)).map(|bounds| !excluded(bounds)).collect()
+}

@@ -1,0 +1,213 @@
+//! Single columns of single row groups, decoded on their own: what a query needs, and no page more. Text and bytes come as views
+//! into the pages, which costs no copy. A broken file gives an error, never a panic.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use bytes::{Buf, Bytes};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::parquet_io::{damaged, guarded};
+use super::{ParquetSlice, TableHead};
+use crate::error::{Error, Result};
+
+/// Rows decoded at a time where a row group is larger: a view may not reach over more than 4 GiB of pages.
+const BATCH_ROWS: usize = 1 << 20;
+
+/// The row groups of a Parquet file. Cheap to clone.
+#[derive(Clone)]
+pub struct RowGroups {
+    slice: ParquetSlice,
+    metadata: ArrowReaderMetadata,
+}
+
+impl RowGroups {
+    /// The row groups of a file of which the footer was read.
+    pub fn new(head: &TableHead) -> Self {
+        let stored = head.metadata();
+        let viewed = Arc::new(Schema::new(stored.schema().fields().iter().map(viewed).collect::<Vec<_>>()));
+        let options = ArrowReaderOptions::new().with_schema(viewed);
+        let with_views = guarded("choosing how to read columns", || {
+            ArrowReaderMetadata::try_new(stored.metadata().clone(), options).map_err(|error| damaged(&error))
+        });
+        // A schema that the reader will not take in views is read as it is stored.
+        Self { slice: head.slice().clone(), metadata: with_views.unwrap_or_else(|_| stored.clone()) }
+    }
+
+    /// The columns as [`RowGroups::column`] gives them.
+    pub fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// Number of row groups.
+    pub fn count(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    /// Rows of a row group; 0 where there is none.
+    pub fn rows(&self, group: usize) -> usize {
+        let groups = self.metadata.metadata().row_groups();
+        groups.get(group).and_then(|group| usize::try_from(group.num_rows()).ok()).unwrap_or(0)
+    }
+
+    /// One column of one row group, all rows or those where `keep` is true.
+    pub fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        let name = || self.schema().fields().get(column).map_or(String::new(), |field| field.name().clone());
+        guarded("reading a column", || self.decode(group, column, keep))
+            .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
+    }
+
+    fn decode(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        let metadata = self.metadata.metadata();
+        let Some(described) = metadata.row_groups().get(group) else {
+            return Err(Error::internal("there is no such row group"));
+        };
+        let mask = ProjectionMask::roots(metadata.file_metadata().schema_descr(), [column]);
+        let mut chunks = Vec::new();
+        for (leaf, chunk) in described.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            let (start, length) = chunk.byte_range();
+            let bytes = self.slice.range(start, length as usize).map_err(|error| damaged(&error))?;
+            debug_assert!(leaf < described.columns().len());
+            chunks.push((start, bytes));
+        }
+        let rows = self.rows(group);
+        let wanted = keep.map_or(rows, BooleanArray::true_count);
+        let fetched = Fetched { chunks: chunks.into(), size: self.slice.size_bytes() };
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, self.metadata.clone())
+            .with_row_groups(vec![group])
+            .with_projection(mask)
+            .with_batch_size(wanted.clamp(1, BATCH_ROWS));
+        if let Some(keep) = keep.filter(|_| wanted < rows) {
+            builder = builder.with_row_selection(RowSelection::from_filters(std::slice::from_ref(keep)));
+        }
+        let mut arrays = Vec::new();
+        let mut found = 0;
+        for batch in builder.build().map_err(|error| damaged(&error))? {
+            let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
+            found += batch.num_rows();
+            arrays.extend(batch.columns().first().cloned());
+        }
+        if found != wanted {
+            return Err(Error::format(format!("the Parquet footer claims {wanted} rows, the pages hold {found}")));
+        }
+        Ok(arrays)
+    }
+
+    /// Smallest and largest value of a column in each row group, null where the writer left them out. Only for signed integers,
+    /// floats, dates and times; `None` for other columns. NaN is left out of a float's bounds.
+    pub fn bounds(&self, column: usize) -> Option<(ArrayRef, ArrayRef)> {
+        let field = self.schema().fields().get(column)?;
+        let ordered = field.data_type().is_signed_integer() || field.data_type().is_floating() || field.data_type().is_temporal();
+        if ordered { self.statistics(field) } else { None }
+    }
+
+    /// Smallest and largest text of a column in each row group; bounds may be shortened, never too narrow.
+    pub fn text_bounds(&self, column: usize) -> Option<(ArrayRef, ArrayRef)> {
+        let field = self.schema().fields().get(column)?;
+        matches!(field.data_type(), DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8)
+            .then(|| self.statistics(field))
+            .flatten()
+    }
+
+    fn statistics(&self, field: &Field) -> Option<(ArrayRef, ArrayRef)> {
+        let metadata = self.metadata.metadata();
+        let found = guarded("reading the Parquet statistics", || {
+            let parquet_schema = metadata.file_metadata().schema_descr();
+            let converter = StatisticsConverter::try_new(field.name(), self.schema(), parquet_schema).map_err(|e| damaged(&e))?;
+            let mins = converter.row_group_mins(metadata.row_groups()).map_err(|e| damaged(&e))?;
+            let maxes = converter.row_group_maxes(metadata.row_groups()).map_err(|e| damaged(&e))?;
+            Ok((mins, maxes))
+        });
+        found.ok().filter(|(mins, maxes)| mins.len() == self.count() && maxes.len() == self.count())
+    }
+}
+
+/// Text and bytes as views, in the top level of the schema.
+fn viewed(field: &FieldRef) -> FieldRef {
+    let dtype = match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        _ => return field.clone(),
+    };
+    Arc::new(Field::new(field.name(), dtype, field.is_nullable()))
+}
+
+/// Column chunks that were read whole: pages are cut out of them without a further read.
+struct Fetched {
+    chunks: Arc<[(u64, Bytes)]>,
+    size: u64,
+}
+
+impl Fetched {
+    /// What there is from `start`; all of it when `length` is absent.
+    fn at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
+        let found = self.chunks.iter().find_map(|(first, bytes)| {
+            let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| *from <= bytes.len())?;
+            let end = from.checked_add(length.unwrap_or(bytes.len() - from)).filter(|end| *end <= bytes.len())?;
+            Some(bytes.slice(from..end))
+        });
+        found.ok_or_else(|| parquet::errors::ParquetError::EOF(format!("{start} lies outside the column")))
+    }
+}
+
+impl Length for Fetched {
+    fn len(&self) -> u64 {
+        self.size
+    }
+}
+
+impl ChunkReader for Fetched {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Box<dyn Read>> {
+        Ok(Box::new(self.at(start, None)?.reader()))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        self.at(start, Some(length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{ParquetOptions, write_parquet};
+    use arrow::array::{AsArray, Int64Array, RecordBatch, StringArray};
+    use arrow::datatypes::Int64Type;
+
+    fn groups() -> RowGroups {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..10).map(|n| format!("a text of some length, {n}"))));
+        let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).expect("is a batch");
+        let options = ParquetOptions { row_group_rows: 4, ..ParquetOptions::local() };
+        let bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
+        RowGroups::new(&TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"))
+    }
+
+    #[test]
+    fn chosen_rows_of_one_column_are_decoded() {
+        let groups = groups();
+        assert_eq!((groups.count(), groups.rows(0), groups.rows(2), groups.rows(3)), (3, 4, 2, 0));
+        let all = groups.column(1, 0, None).expect("decodes");
+        assert_eq!(all[0].as_primitive::<Int64Type>().values(), &[4, 5, 6, 7]);
+        let keep = BooleanArray::from(vec![false, true, false, true]);
+        let some = groups.column(1, 1, Some(&keep)).expect("decodes");
+        let texts: Vec<&str> = some[0].as_string_view().iter().flatten().collect();
+        assert_eq!(texts, ["a text of some length, 5", "a text of some length, 7"]);
+        assert!(groups.column(3, 0, None).is_err() && groups.column(0, 7, None).is_err());
+    }
+
+    #[test]
+    fn bounds_are_those_of_each_row_group() {
+        let groups = groups();
+        let (mins, maxes) = groups.bounds(0).expect("has bounds");
+        assert_eq!(mins.as_primitive::<Int64Type>().values(), &[0, 4, 8]);
+        assert_eq!(maxes.as_primitive::<Int64Type>().values(), &[3, 7, 9]);
+        assert!(groups.bounds(1).is_none() && groups.text_bounds(1).is_some() && groups.text_bounds(0).is_none());
+    }
+}
