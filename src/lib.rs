@@ -15,6 +15,7 @@
 //! | [`validate`] | checks → reports of findings |
 //! | [`query`] | SQL over levels |
 //! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
+//! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
 //! | [`studio`] | commands, events, the document, the verbs |
 //! | [`cli`] | arguments → commands; text and JSON out |
@@ -28,6 +29,7 @@ pub mod cli;
 pub mod container;
 pub mod draft;
 pub mod error;
+pub mod export;
 pub mod extensions;
 pub mod gui;
 pub mod jobs;

@@ -3,6 +3,7 @@
 
 mod broken;
 mod concat;
+mod describe;
 mod doctor;
 mod export;
 mod extend;
@@ -10,6 +11,7 @@ mod golden;
 mod grouping;
 mod gui;
 mod interop;
+mod legacy;
 mod mutants;
 mod padding;
 mod parts;

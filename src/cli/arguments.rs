@@ -44,6 +44,30 @@ pub enum OutputFormat {
     Folder,
 }
 
+/// The generations that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WrittenGeneration {
+    /// TACO 2.0.
+    #[value(name = "2.0")]
+    Two,
+    /// TORTILLA 0.5.
+    Tortilla,
+    /// TACO 0.2.
+    Taco,
+}
+
+impl WrittenGeneration {
+    /// Told from the output's name.
+    pub fn of_name(path: &std::path::Path) -> Self {
+        let ends = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
+        match (ends("tortilla"), ends("taco")) {
+            (true, _) => WrittenGeneration::Tortilla,
+            (_, true) => WrittenGeneration::Taco,
+            _ => WrittenGeneration::Two,
+        }
+    }
+}
+
 impl OutputFormat {
     /// As the containers name it.
     pub fn format(self) -> Format {
@@ -95,6 +119,12 @@ pub struct CreateArguments {
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
+    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
+    #[arg(long, value_name = "NAME")]
+    pub generation: Option<WrittenGeneration>,
+    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
+    #[arg(long)]
+    pub stream: bool,
     #[command(flatten)]
     pub parts: super::writing::PartsArguments,
     #[command(flatten)]
@@ -136,6 +166,18 @@ pub enum Verb {
     Rules(RulesArguments),
     /// Writes a dataset anew with the faults mended that need no judgement; every byte of data stays as it is.
     Repair(RepairArguments),
+    /// Describes a dataset as STAC, GeoParquet, Croissant, DataCite or data card.
+    Describe(super::describe::DescribeArguments),
+    /// Writes chosen samples as a TORTILLA 0.5 or TACO 0.2 file.
+    Compile(super::compile::CompileArguments),
+    /// Changes footer and collection of a .tortilla or .taco without rewriting its data.
+    Edit(super::edit::EditArguments),
+    /// Turns a .tortilla into a TACO 0.2 by giving it a collection.
+    Tortilla2taco(super::edit::TortillaToTacoArguments),
+    /// Turns a TACO 0.2 into a TORTILLA by taking its collection away.
+    Taco2tortilla(super::edit::TacoToTortillaArguments),
+    /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, TACO 3) to 2.0 and tells what became of each field.
+    Migrate(super::migrate::MigrateArguments),
     /// Shows a FOLDER's children or a FILE's GDAL path, or copies a FILE's bytes.
     Read {
         /// The dataset.

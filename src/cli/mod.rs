@@ -4,15 +4,19 @@
 mod arguments;
 mod bench;
 mod concat;
+mod compile;
 mod convert;
 mod create;
+mod describe;
 mod doctor;
+mod edit;
 mod export;
 mod extend;
 mod fields;
 mod inspect;
 mod leakage;
 mod opening;
+mod migrate;
 mod output;
 mod query;
 mod read;
@@ -89,6 +93,12 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
+        Verb::Compile(arguments) => compile::compile(arguments, terminal),
+        Verb::Describe(arguments) => describe::describe(arguments, terminal),
+        Verb::Edit(arguments) => edit::edit(arguments, terminal),
+        Verb::Tortilla2taco(arguments) => edit::tortilla_to_taco(arguments, terminal),
+        Verb::Taco2tortilla(arguments) => edit::taco_to_tortilla(arguments, terminal),
+        Verb::Migrate(arguments) => migrate::migrate(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out, open } => read::read(&path, &open.options(), sample.as_deref(), out.as_deref()),
         Verb::Convert(arguments) => convert::convert(arguments, terminal),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::PartSet;
 use crate::error::{Error, IoContext, Result};
 
 /// A larger JSON is not looked through.
@@ -90,7 +91,7 @@ impl Format {
     }
 
     pub(super) fn advice() -> &'static str {
-        "open a TACO 2.0 ZIP or FOLDER"
+        "open a dataset that this version knows"
     }
 }
 
@@ -105,6 +106,12 @@ pub struct Detected {
 
 /// Looks at magic bytes and folder layout.
 pub fn detect(path: &Path) -> Result<Detected> {
+    // A pattern is no path on the disk, unless it is.
+    if !path.exists()
+        && let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next())
+    {
+        return Ok(Detected { format: detect(&first)?.format, path: path.to_owned() });
+    }
     let meta = std::fs::metadata(path).io_at("open", path)?;
     if meta.is_dir() { detect_folder(path) } else { detect_file(path, meta.len()) }
 }
@@ -133,6 +140,9 @@ fn detect_folder(path: &Path) -> Result<Detected> {
     }
     if has("TACOLLECTION.json") {
         return found(Format::Tacollection, &path.join("TACOLLECTION.json"));
+    }
+    if let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next()) {
+        return found(detect(&first)?.format, path);
     }
     Err(Error::format("this folder is not a TACO dataset: it has no COLLECTION.json with METADATA/ and DATA/")
         .at_path(path)

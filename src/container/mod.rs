@@ -4,11 +4,13 @@
 mod assembly;
 mod collection_file;
 mod consolidate;
+mod cozip;
 mod detect;
 mod extent;
 mod folder;
 mod joined;
 mod levels;
+mod made;
 mod merge;
 mod open;
 mod output;
@@ -18,23 +20,30 @@ mod plan;
 mod source;
 mod subset;
 mod tacocat;
+mod tortilla;
 mod transfer;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use collection_file::{field_schema_of, parse_collection, write_collection};
 pub use consolidate::{ConsolidateOptions, consolidate};
+pub use cozip::Taco3Reader;
 pub use detect::{Detected, Format, detect};
 pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
+pub use output::write_document;
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{LocalFile, copy_asset, read_asset};
 pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
+pub use tortilla::{
+    Chunk, ChunkLayout, HEADER_SIZE, Item, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader, TortillaOptions,
+    TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, lone_chunk, part_name, with_places, write_tortilla,
+};
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 
 use std::path::PathBuf;
@@ -85,6 +94,10 @@ pub enum Physical<'a> {
     Tacocat(&'a TacocatReader),
     /// §6.6, and datasets that were opened together.
     Joined(&'a JoinedReader),
+    /// TORTILLA 0.5 and TACO 0.2.
+    Tortilla(&'a TortillaReader),
+    /// TACO 3, archive or folder.
+    Taco3(&'a Taco3Reader),
 }
 
 /// Lays out and writes a dataset, by the options' format, or its parts. What is written appears complete or not at all.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{ContainerReader, FolderReader, Format, JoinMode, JoinedReader, TacocatReader, ZipReader, detect};
+use super::{ContainerReader, FolderReader, Format, JoinMode, JoinedReader, TacocatReader, ZipReader, detect, PartSet, Taco3Reader, TortillaReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -46,6 +46,11 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         Format::Tacocat => Ok(Arc::new(TacocatReader::open_folder(&detected.path, base)?)),
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),
         Format::Tacollection => Ok(Arc::new(JoinedReader::open_collection(&detected.path, options, ctx)?)),
+        Format::Tortilla | Format::Taco => match PartSet::of(&detected.path) {
+            Some(set) => Ok(Arc::new(TortillaReader::open_set(&detected.path, &set, ctx)?)),
+            None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
+        },
+        Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, ctx)?)),
         other => Err(Error::unsupported(format!("this is {}, which this version recognises but can't open", other.described()))
             .at_path(path)
             .hint(Format::advice())),

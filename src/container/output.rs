@@ -1,6 +1,7 @@
 //! Files and folders that appear under their name complete or not at all: temporary name beside the target, fsync, rename.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempDir};
@@ -59,6 +60,11 @@ impl PartialFile {
     /// The open file.
     pub fn file(&self) -> &File {
         self.temporary.as_file()
+    }
+
+    /// Where it lies until it has its name.
+    pub fn path(&self) -> &Path {
+        self.temporary.path()
     }
 
     /// Brings the bytes to the disk and gives the file its name.
@@ -187,6 +193,13 @@ impl Staging {
         })?;
         Ok(exists)
     }
+}
+
+/// Writes a small file, complete or not at all.
+pub fn write_document(target: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
+    let output = PartialFile::new(target, overwrite)?;
+    output.file().write_all(bytes).io_at("write the output", target)?;
+    output.finish()
 }
 
 fn sync_folder(target: &Path) -> Result<()> {

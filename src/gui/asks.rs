@@ -172,8 +172,15 @@ impl App {
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
-            // A panel for it is still to come; the command line shows it.
-            Event::Leakage(_) => {}
+            Event::Migrated(migrated) => {
+                let text = match &migrated.built {
+                    Some(built) => format!("Moved to 2.0: {}", intake::shown(&built.path)),
+                    None => format!("2.0 can't hold this dataset yet: {} findings", migrated.findings.len()),
+                };
+                self.toast = Some(Toast::new(migrated.built.is_some(), text));
+            }
+            // Panels for these are still to come; the command line shows them.
+            Event::Leakage(_) | Event::ChunkRead(_) => {}
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());

@@ -280,6 +280,45 @@ rules! {
     Unreadable "FMT-1" Error Both "6"
         "The container can be opened."
         "Take the dataset from another copy.";
+    TortillaHeader "TOR-1" Warning Both "TORTILLA 0.5"
+        "The header of a TORTILLA counts its parts, and its reserved bytes are zero."
+        "Write the file again with `edit`.";
+    TortillaRange "TOR-2" Error Both "TORTILLA 0.5"
+        "tortilla:offset and tortilla:length lie between the header and the footer."
+        "Take the file from another copy.";
+    TortillaOverlap "TOR-3" Error Both "TORTILLA 0.5"
+        "The samples of a tortilla have bytes of their own."
+        "Take the file from another copy.";
+    TortillaNested "TOR-4" Error Both "TORTILLA 0.5"
+        "A sample whose format is TORTILLA is a tortilla that can be read."
+        "Take the file from another copy, or drop the sample with `compile`.";
+    TortillaParts "TOR-5" Error Both "TORTILLA 0.5"
+        "All parts that the header counts are there."
+        "Put the missing part beside the others.";
+    TortillaSplit "TOR-6" Warning Both "TORTILLA 0.5"
+        "tortilla:data_split is train, test or validation."
+        "Write one of the three words with `edit`, or leave the cell empty.";
+    TortillaClass "TOR-7" Warning Both "TORTILLA 0.5"
+        "A stac-tortilla or rai-tortilla has all columns of its class."
+        "Add the columns that are missing with `edit`.";
+    TortillaTypes "TOR-8" Warning Both "TORTILLA 0.5"
+        "The tortillas of one level hold each column with one type."
+        "Write them again with one type.";
+    TortillaFormat "TOR-9" Warning Both "TORTILLA 0.5"
+        "tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL."
+        "Write the driver's name as GDAL does, like GTiff, with `edit`.";
+    TortillaCollection "TOR-10" Warning Both "TACO 0.2"
+        "COLLECTION of a TACO 0.2 file has every core field."
+        "Fill the field with `edit`.";
+    TortillaChain "TOR-11" Error Both "TACO 0.2"
+        "The footer of a streamable dataset is a chain of tables that ends with the chunks."
+        "Write the file again with `compile --stream`.";
+    Taco3Files "NEXT-1" Error Both "TACO 3"
+        "The files of a TACO 3 dataset are those that its levels name, where the levels say."
+        "Take the dataset from another copy.";
+    Taco3Contract "NEXT-2" Error Both "TACO 3"
+        "Every sample of a TACO 3 dataset has the files that taco:structure lists."
+        "Take the dataset from another copy.";
     PathQuote "FMT-2" Warning Tools "6"
         "The path has no apostrophe: the Python reader does not load such a dataset."
         "Rename the file or the folder that it lies in.";

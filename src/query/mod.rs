@@ -27,6 +27,7 @@ mod tests;
 
 pub use filter::Filter;
 pub use outline::outline;
+pub use geometry::{parse as parse_wkb, write as write_wkb};
 pub use output::QueryResult;
 pub use place::Place;
 pub use run::{Query, kept_rows, run, run_sql};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::StatsRequest;
-use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions};
+use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, PatternChoice};
 use crate::error::Error;
 use crate::extensions::pooled::PooledReport;
@@ -190,6 +190,41 @@ pub enum Command {
         /// Where and how.
         options: BuildOptions,
     },
+    /// Checks nothing and writes the draft as TORTILLA 0.5, or as TACO 0.2 when the target is called so.
+    WriteTortilla {
+        /// Where and how.
+        options: TortillaOptions,
+    },
+    /// Writes chosen samples of a dataset as TORTILLA 0.5 or TACO 0.2.
+    Compile {
+        /// Which of what, and where to.
+        #[serde(flatten)]
+        request: Box<super::CompileRequest>,
+    },
+    /// Changes footer and collection of a TORTILLA or TACO without touching its samples.
+    EditTortilla {
+        /// What and how.
+        #[serde(flatten)]
+        request: Box<super::EditRequest>,
+    },
+    /// Decodes one chunk of a streamable dataset.
+    ReadChunk {
+        /// Which.
+        #[serde(flatten)]
+        request: super::ChunkRequest,
+    },
+    /// Writes a dataset's description in the form of a catalogue.
+    Describe {
+        /// What, and in which form.
+        #[serde(flatten)]
+        request: Box<super::DescribeRequest>,
+    },
+    /// Moves a dataset of another generation to 2.0, or tells what that would do.
+    Migrate {
+        /// What, where to, and names.
+        #[serde(flatten)]
+        request: Box<super::MigrateRequest>,
+    },
     /// Writes the dataset at `input` anew without the faults that need no judgement.
     Repair {
         /// What to read.
@@ -304,6 +339,10 @@ pub enum Event {
     Written(Built),
     /// A dataset was repaired.
     Repaired(Box<Repaired>),
+    /// A chunk's values.
+    ChunkRead(Box<super::ChunkArray>),
+    /// A dataset was moved to 2.0, or could be.
+    Migrated(Box<super::Migrated>),
     /// A sample was copied to a file.
     Saved(PathBuf),
     /// A job failed.

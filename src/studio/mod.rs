@@ -2,9 +2,11 @@
 //! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
 
 mod align;
+mod chunk;
 mod command;
 mod consolidate;
 pub mod crash;
+mod describe;
 pub mod doctor;
 mod document;
 mod export;
@@ -16,6 +18,8 @@ mod footprints;
 mod import;
 mod layout;
 mod leakage;
+mod legacy;
+mod migrate;
 mod repair;
 mod replay;
 mod rows;
@@ -28,7 +32,9 @@ mod thumbnails;
 mod verbs;
 
 pub use align::{SchemaMode, align_schemas};
+pub use chunk::{ChunkArray, ChunkRequest, read_chunk, save_chunk, split_chunk};
 pub use command::{Command, Event, Imported, Outcome};
+pub use describe::{DescribeRequest, describe_dataset, describe_to};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use export::{ExportRequest, export};
 pub use filtered::{Kept, kept};
@@ -36,6 +42,8 @@ pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints
 pub use import::{import_folder, import_paths, join_metadata};
 pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
 pub use leakage::{leakage_of_container, leakage_of_draft};
+pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
+pub use migrate::{Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation, migrate};
 pub use repair::{Repaired, repair};
 pub use replay::{ReplayLine, replay};
 pub use rows::json_lines;
@@ -164,6 +172,12 @@ impl Studio {
             Command::Write { options } => self.write(options),
             Command::Export { request } => self.export(*request),
             Command::Convert { input, open, options } => self.convert_job(input, *open, options),
+            Command::WriteTortilla { options } => self.write_tortilla(options),
+            Command::Compile { request } => self.compile(*request),
+            Command::EditTortilla { request } => self.edit_tortilla(*request),
+            Command::ReadChunk { request } => self.read_chunk(request),
+            Command::Describe { request } => self.describe(*request),
+            Command::Migrate { request } => self.migrate(*request),
             Command::Repair { input, open, options } => self.repair(input, *open, options),
             Command::Consolidate { options } => self.consolidate(options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),

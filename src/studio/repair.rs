@@ -51,6 +51,10 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
     let reader = container::open_with(input, open, ctx)?;
     let before = validate::container(reader.as_ref(), true, ctx)?;
     refuse_damaged(&before)?;
+    if super::is_other_generation(reader.as_ref()) {
+        let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);
+        return Err(error.hint("`migrate` makes one of them"));
+    }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     if before.has(Rule::ExtentCovers) || before.has(Rule::ExtentHemisphere) {
         let batches: Vec<_> = assembly.levels.iter().map(|level| &level.batch).collect();

@@ -22,19 +22,24 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
         ctx.check()?;
         if wrong(reader, level, ctx)? {
             tables.push_table(Arc::new(corrected(reader, level, ctx)?));
-        } else {
-            let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+        } else if let Some(head) = reader.levels().head(level) {
             tables.push_parquet(head.clone());
+        } else {
+            tables.push_table(reader.levels().table(level, ctx)?);
         }
     }
     Ok(tables)
 }
 
 /// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
-pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
+pub fn lazy_tables(reader: &Arc<dyn ContainerReader>, ctx: &JobContext) -> Result<Tables> {
     let mut tables = Tables::new(base_of(reader.as_ref()));
-    for (level, head) in (0..reader.levels().count()).filter_map(|level| Some((level, reader.levels().head(level)?))) {
-        if level == 0 || matches!(reader.physical(), Physical::Folder(_)) {
+    for level in 0..reader.levels().count() {
+        let Some(head) = reader.levels().head(level) else {
+            tables.push_table(reader.levels().table(level, ctx)?);
+            continue;
+        };
+        if level == 0 || !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
             tables.push_parquet(head.clone());
             continue;
         }
@@ -44,7 +49,7 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
         };
         tables.push_checked(head.clone(), TruePositions::new(find));
     }
-    tables
+    Ok(tables)
 }
 
 fn base_of(reader: &dyn ContainerReader) -> VsiBase {
@@ -52,6 +57,10 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
     match reader.physical() {
         Physical::Zip(_) => VsiBase::zip(&path),
         Physical::Folder(_) => VsiBase::folder(&path),
+        Physical::Tortilla(tortilla) if tortilla.files().len() > 1 => VsiBase::parts(&tortilla.folder()),
+        Physical::Tortilla(_) => VsiBase::zip(&path),
+        Physical::Taco3(dataset) if dataset.is_folder() => VsiBase::folder(&path),
+        Physical::Taco3(_) => VsiBase::zip(&path),
         // Their rows carry their paths.
         Physical::Joined(_) => VsiBase::None,
         Physical::Tacocat(index) => {
@@ -67,7 +76,7 @@ fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result
         && match reader.physical() {
             Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
             Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
-            Physical::Folder(_) | Physical::Joined(_) => false,
+            Physical::Folder(_) | Physical::Joined(_) | Physical::Tortilla(_) | Physical::Taco3(_) => false,
         })
 }
 

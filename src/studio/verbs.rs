@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::document::{Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
+use super::migrate::{assembly_of, is_other_generation};
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
 use crate::draft::{Draft, Edit};
@@ -305,6 +306,10 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
 /// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
 pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(input, open, ctx)?;
+    if is_other_generation(reader.as_ref()) {
+        let message = format!("this dataset is of generation {}", reader.info().format.generation());
+        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
+    }
     let assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     container::write(&assembly, options, ctx)
 }
@@ -316,7 +321,11 @@ pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Resul
 
 /// The draft of an opened dataset: samples point at the ranges where they are.
 fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset> {
-    let assembly = Assembly::of_reader(reader, ctx)?;
+    dataset_of_assembly(&assembly_of(reader, ctx)?, ctx)
+}
+
+/// The draft of a layout.
+pub(super) fn dataset_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Dataset> {
     let mut below: Vec<Vec<Sample>> = Vec::new();
     let mut schema_below: crate::model::Schema = Arc::from([]);
     for depth in (0..assembly.levels.len()).rev() {
@@ -354,7 +363,7 @@ fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset>
         schema_below = fields;
     }
     let samples = below.into_iter().next().unwrap_or_default();
-    let collection = Collection { fields: reader.collection().descriptive() };
+    let collection = Collection { fields: assembly.collection.descriptive() };
     Ok(Dataset { collection, root: Arc::new(Tortilla { schema: schema_below, samples }) })
 }
 

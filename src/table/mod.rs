@@ -127,6 +127,17 @@ impl LevelTable {
         })
     }
 
+    /// The named columns, in table order; names that the table lacks are left out.
+    pub fn project(&self, names: &[&str]) -> Result<Self> {
+        let fields = self.schema.fields().iter().enumerate();
+        let chosen: Vec<usize> =
+            fields.filter(|(_, field)| names.contains(&field.name().as_str())).map(|(index, _)| index).collect();
+        let project = |error: arrow::error::ArrowError| Error::internal("columns can't be chosen").because(error);
+        let schema = Arc::new(self.schema.project(&chosen).map_err(project)?);
+        let batches = self.batches.iter().map(|batch| batch.project(&chosen).map_err(project)).collect::<Result<_>>()?;
+        Ok(Self::new(schema, batches))
+    }
+
     /// All rows as one batch.
     pub fn to_batch(&self) -> Result<RecordBatch> {
         match self.batches.as_slice() {

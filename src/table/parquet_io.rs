@@ -13,6 +13,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -150,6 +151,12 @@ impl TableHead {
     /// Number of rows that the footer states.
     pub fn rows(&self) -> usize {
         self.metadata.metadata().file_metadata().num_rows() as usize
+    }
+
+    /// The text under a key of the footer.
+    pub fn note(&self, key: &str) -> Option<String> {
+        let notes = self.metadata.metadata().file_metadata().key_value_metadata()?;
+        notes.iter().find(|note| note.key == key)?.value.clone()
     }
 
     /// The columns.
@@ -381,6 +388,11 @@ impl<W: Write + Send> ParquetSink<W> {
         let renamed = RecordBatch::try_new(self.target.clone(), columns)
             .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
         self.writer.write(&renamed).map_err(unwritten)
+    }
+
+    /// Puts a text under a key into the footer.
+    pub fn note(&mut self, key: &str, text: String) {
+        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
     }
 
     /// Writes the footer and gives back what was written to.

@@ -14,7 +14,9 @@ mod sarif;
 mod schema;
 mod sources;
 mod statistics;
+mod taco3;
 mod tacocat;
+mod tortilla;
 mod zip;
 
 pub use collection::check_collection;
@@ -22,6 +24,7 @@ pub use live::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
 pub use sources::sources;
+pub use tortilla::classes;
 
 use std::path::Path;
 
@@ -101,6 +104,15 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
         Physical::Folder(folder) => folder::check(folder, &mut report, ctx),
         Physical::Tacocat(index) => tacocat::check(index, deep, &mut report, ctx),
         Physical::Joined(joined) => joined::check(joined, profile, deep, &mut report, ctx),
+        // Other generations have rules of their own, and only those.
+        Physical::Tortilla(tortilla) => {
+            absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
+            return Ok(finished(report, profile));
+        }
+        Physical::Taco3(dataset) => {
+            absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
+            return Ok(finished(report, profile));
+        }
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;

@@ -54,6 +54,20 @@ impl Workspace {
         self.run(command)
     }
 
+    /// The same with the Python that has the official readers of the first generation.
+    pub fn old_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = Command::new(other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"));
+        command.arg(tests_folder().join("interop").join(script)).args(arguments);
+        self.run(command)
+    }
+
+    /// The same with the Python that has the validators of the catalogues.
+    pub fn catalogue_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = Command::new(other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"));
+        command.arg(tests_folder().join("interop").join(script)).args(arguments);
+        self.run(command)
+    }
+
     /// Gives a program the workspace as its home, its settings and its working directory.
     pub fn house<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let home = self.path("home");
@@ -142,13 +156,18 @@ impl std::fmt::Display for Ran {
 
 /// The Python with the official readers. Absent is a failure with advice, never a silent skip.
 fn python() -> PathBuf {
-    let named = std::env::var_os("TACO_STUDIO_PYTHON").map(PathBuf::from);
+    other_python("TACO_STUDIO_PYTHON", "venv")
+}
+
+/// The Python that the variable names, or that of an environment in the cache.
+fn other_python(variable: &str, environment: &str) -> PathBuf {
+    let named = std::env::var_os(variable).map(PathBuf::from);
     let path = named.unwrap_or_else(|| {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-        cache.expect("HOME").join("taco-studio/venv/bin/python")
+        cache.expect("HOME").join("taco-studio").join(environment).join("bin/python")
     });
-    assert!(path.exists(), "{} is not there: run ./packaging/test, which makes it, or set TACO_STUDIO_PYTHON", path.display());
+    assert!(path.exists(), "{} is not there: run ./packaging/test, which makes it, or set {variable}", path.display());
     path
 }
 

@@ -141,11 +141,11 @@ fn start(cx: &mut Cx<'_>, sql: String) {
         book.ran(&sql);
         cx.ask(Ask::Queries(book));
     }
-    cx.run(Command::Select { query: query_of(filters, sql, limit) });
+    cx.run(Command::Select { query: query_of(filters, sql, limit), path: None });
 }
 
 fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
-    Query { filters, sql: Some(sql), limit }
+    Query { filters, sql: Some(sql), limit, ..Query::default() }
 }
 
 fn rule(ui: &Ui) {
