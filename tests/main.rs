@@ -5,6 +5,7 @@ mod broken;
 mod concat;
 mod describe;
 mod doctor;
+mod drafts;
 mod export;
 mod extend;
 mod golden;

@@ -142,6 +142,8 @@ pub struct CreateArguments {
 pub enum Verb {
     /// Builds a dataset from a folder of files.
     Create(CreateArguments),
+    /// Builds a dataset from a project that was saved in the window.
+    Build(super::build::BuildArguments),
     /// Computes columns and collection fields and writes the dataset with them; exit code 1 when some samples failed.
     Extend(super::extend::ExtendArguments),
     /// Lists the extensions with their options.
@@ -209,10 +211,7 @@ pub enum Verb {
     /// Looks for what leaks between the parts of a split: ground, time, content; exit code 1 when something does.
     Leakage(super::leakage::LeakageArguments),
     /// Runs a file of commands and checks what it expects.
-    Replay {
-        /// A JSON list of commands.
-        file: PathBuf,
-    },
+    Replay(super::replay::ReplayArguments),
     /// Makes the sample dataset in a folder and prints its path.
     Sample {
         /// Where.

@@ -2,22 +2,22 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrow::datatypes::DataType;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::output::print;
 use super::verbs::studio;
 use crate::container;
 use crate::draft::{Draft, Edit, Structure};
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Skeleton, Tortilla, Value};
 use crate::query::{self, Query};
 use crate::raster;
-use crate::studio::{Command, RowRef, import_folder, lazy_tables};
+use crate::studio::{Command, RowRef, import_folder, lazy_tables, Project, Studio, save_project};
 use crate::validate::LiveCheck;
 
 /// Time to the first row of the table, and of the Parquet read alone.
@@ -139,7 +139,7 @@ pub fn draft(samples: u32) -> Result<u8> {
     let tree = Skeleton::of(draft.dataset());
     let with_tree = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
     let (structure, live) = edit_times(draft.dataset())?;
-    let out = json!({
+    let mut out = json!({
         "samples": tree.total(),
         "structure_first_seconds": structure.0,
         "structure_edit_seconds": structure.1,
@@ -149,8 +149,79 @@ pub fn draft(samples: u32) -> Result<u8> {
         "draft_and_tree_bytes": with_tree,
         "made_seconds": made.as_secs_f64(),
     });
+    let project = Project { content: draft.content().clone(), ..Project::default() };
+    drop((draft, tree));
+    if let (Json::Object(out), Json::Object(more)) = (&mut out, project_times(project)?) {
+        out.extend(more);
+    }
     print(&out.to_string());
     Ok(0)
+}
+
+/// A draft as people meet it: saved, opened, checked, edited, with a journal beside it.
+fn project_times(project: Project) -> Result<Json> {
+    let folder = tempfile::tempdir().io_at("make a folder", &std::env::temp_dir())?;
+    let path = folder.path().join("bench.tacostudio");
+    let timed = |start: Instant| start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let bytes = save_project(&path, &project, &JobContext::default())?;
+    let saved = timed(start);
+    drop(project);
+    let before = resident_bytes();
+    let mut studio = Studio::new(Jobs::quiet());
+    studio.set_autosave(Some(folder.path().join("autosave")));
+    let start = Instant::now();
+    studio.run_to_end(Command::OpenProject { path }, &mut |_| {})?;
+    let opened = timed(start);
+    let settle = |studio: &mut Studio| {
+        while studio.is_busy() {
+            studio.poll();
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    };
+    settle(&mut studio);
+    let first = timed(start) - opened;
+    let start = Instant::now();
+    let rows = studio.document().map_or(0, |document| document.rows(1));
+    let tree = timed(start);
+    let roots = studio.document().map_or(0, |document| document.rows(0)) as u32;
+    let (mut edits, mut trees) = (Vec::new(), Vec::new());
+    for step in 0..40.min(roots) {
+        let root = NodePath(vec![step * (roots / 40.min(roots))]);
+        let edit = match step % 2 {
+            0 => Edit::Remove { parent: root, at: step % 10, count: 1 },
+            _ => Edit::Rename { sample: root.child(0), id: "renamed".into() },
+        };
+        let start = Instant::now();
+        studio.run(Command::Edit { edit })?;
+        settle(&mut studio);
+        edits.push(timed(start));
+        let start = Instant::now();
+        studio.document().map(|document| document.rows(1));
+        trees.push(timed(start));
+        // Nobody edits faster than the disk takes what was done; a person does not notice.
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let worst = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        (times.get(times.len() / 2).copied(), times.last().copied())
+    };
+    let (edits, trees) = (worst(&mut edits), worst(&mut trees));
+    let held = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    Ok(json!({
+        "project_bytes": bytes,
+        "project_save_seconds": saved,
+        "project_open_seconds": opened,
+        "project_first_findings_seconds": first,
+        "project_first_tree_seconds": tree,
+        "project_files": rows,
+        "edit_to_findings_median_seconds": edits.0,
+        "edit_to_findings_worst_seconds": edits.1,
+        "edit_to_tree_median_seconds": trees.0,
+        "edit_to_tree_worst_seconds": trees.1,
+        "project_held_bytes": held,
+        "peak_bytes": peak_bytes(),
+    }))
 }
 
 /// Seconds of the structure lens and of the findings: the first time, and the longest of twenty edits of one root each.
@@ -182,7 +253,16 @@ fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
 
 /// Bytes in memory now, where the system tells.
 fn resident_bytes() -> Option<u64> {
+    status_bytes("VmRSS:")
+}
+
+/// Most bytes that were in memory so far, where the system tells.
+fn peak_bytes() -> Option<u64> {
+    status_bytes("VmHWM:")
+}
+
+fn status_bytes(name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }

@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod concat;
 mod compile;
+mod build;
 mod convert;
 mod create;
 mod describe;
@@ -21,6 +22,7 @@ mod output;
 mod query;
 mod read;
 mod repair;
+mod replay;
 mod reset;
 mod rules;
 mod stats;
@@ -88,6 +90,7 @@ pub fn run(arguments: Arguments) -> Invocation {
 fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
     match verb {
         Verb::Create(arguments) => create::create(arguments, terminal),
+        Verb::Build(arguments) => build::build(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
         Verb::Extensions { json } => extend::list(json),
         Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
@@ -110,7 +113,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
         Verb::Leakage(arguments) => leakage::leakage(arguments, terminal),
-        Verb::Replay { file } => verbs::replay(&file, terminal),
+        Verb::Replay(arguments) => replay::replay(&arguments, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Reset => reset::reset(),
         Verb::Drivers { json } => verbs::drivers(json),

@@ -4,25 +4,16 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Terminal;
 use super::output::print;
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
 use crate::raster;
-use crate::studio::{Studio, make_sample_dataset, replay as replay_file};
+use crate::studio::{Studio, make_sample_dataset};
 
 pub(super) fn studio() -> Studio {
     let mut studio = Studio::new(Jobs::quiet());
     studio.set_live_check(false);
     studio
-}
-
-pub fn replay(file: &Path, terminal: &Terminal) -> Result<u8> {
-    let mut studio = studio();
-    let count = replay_file(file, &mut studio, &mut |progress| terminal.progress(progress))?;
-    terminal.clear();
-    print(&format!("{}: {count} commands did what they should", file.display()));
-    Ok(0)
 }
 
 pub fn sample(folder: &Path) -> Result<u8> {

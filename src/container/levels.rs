@@ -155,6 +155,14 @@ impl LevelSet {
         }
     }
 
+    /// The table of `level`, where the reader made it and no Parquet file holds it.
+    pub fn made(&self, level: usize) -> Option<Arc<LevelTable>> {
+        match &self.levels.get(level)?.rows {
+            Rows::File(_) => None,
+            Rows::Made(table) => Some(table.clone()),
+        }
+    }
+
     /// The whole table of `level`.
     pub fn table(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
         let slot = self.level(level)?;

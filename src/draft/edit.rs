@@ -1,11 +1,27 @@
 //! Edits: plain data that can be logged, replayed from a file and undone. Applying one gives its inverse.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::error::{Error, Result};
+use super::arrange::{group, move_many, remove_many, rename_by, rename_many, reorder, unnest};
+use super::columns::{ColumnChange, change_column};
+use super::primitives::{
+    add_field, batch, insert, relocate, remove, remove_field, rename, replace, set_payload, set_row, set_value,
+};
+use super::tray::{TrayPlace, Unplaced, add_to_tray, relocate_sources, remove_from_tray, replace_tray};
+use crate::error::Result;
 use crate::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
+
+/// What a draft consists of, and edits change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Content {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// Files that wait to be placed.
+    pub tray: Arc<[Unplaced]>,
+}
 
 /// One change of a draft. Samples are addressed by position, so that an edit means the same on replay.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -60,6 +76,97 @@ pub enum Edit {
         field: String,
         /// The new value.
         value: Value,
+    },
+    /// Sets all values of a sample, in the order of the fields; fields beyond the last value are null.
+    SetRow {
+        /// The sample.
+        sample: NodePath,
+        /// The new values.
+        values: Vec<Value>,
+    },
+    /// Takes samples out of wherever they are.
+    RemoveMany {
+        /// The samples; none below another.
+        samples: Vec<NodePath>,
+    },
+    /// Moves samples to one place, in the order given. `to` is an address before the edit, `at` counts without the samples.
+    MoveMany {
+        /// The samples; none below another.
+        samples: Vec<NodePath>,
+        /// The FOLDER; empty for the root.
+        to: NodePath,
+        /// Position there.
+        at: u32,
+    },
+    /// Puts the samples of a tortilla in another order.
+    Reorder {
+        /// The FOLDER; empty for the root.
+        parent: NodePath,
+        /// For each position the one that the sample has now.
+        order: Vec<u32>,
+    },
+    /// Puts samples of one FOLDER into a new FOLDER, where the first of them stands.
+    Group {
+        /// The FOLDER; empty for the root.
+        parent: NodePath,
+        /// Positions there.
+        positions: Vec<u32>,
+        /// The new FOLDER's id.
+        id: Arc<str>,
+    },
+    /// Puts the children of a FOLDER in its place.
+    Unnest {
+        /// The FOLDER.
+        folder: NodePath,
+    },
+    /// Gives many samples other ids.
+    RenameMany {
+        /// The samples with their new ids.
+        names: Vec<(NodePath, Arc<str>)>,
+    },
+    /// Replaces a part of the ids of a level. Padding keeps its ids.
+    RenameBy {
+        /// The level.
+        level: usize,
+        /// Only in FOLDERs with these ids, from below the root down; everywhere when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        under: Option<Vec<Arc<str>>>,
+        /// What to look for.
+        find: String,
+        /// What to put there; in a regular expression with `$1` for groups.
+        replace: String,
+        /// `find` is a regular expression.
+        #[serde(default)]
+        regex: bool,
+    },
+    /// Changes a field in all tortillas of a level (PIT-2).
+    Column {
+        /// The level.
+        level: usize,
+        /// How.
+        change: ColumnChange,
+    },
+    /// Puts files into the tray.
+    AddToTray {
+        /// The files, each with its place in the tray afterwards, in ascending order.
+        files: Vec<TrayPlace>,
+    },
+    /// Takes files out of the tray. Files on disk stay.
+    RemoveFromTray {
+        /// Their places, in ascending order.
+        places: Vec<u32>,
+    },
+    /// Replaces the whole tray.
+    ReplaceTray {
+        /// What is in it from now on.
+        files: Arc<[Unplaced]>,
+    },
+    /// Follows sources that have moved: every path at or below a folder is looked for at or below another one.
+    Relocate {
+        /// The folder as it was.
+        from: PathBuf,
+        /// The folder as it is.
+        to: PathBuf,
     },
     /// Adds a field to a tortilla.
     AddField {
@@ -120,6 +227,19 @@ impl Edit {
             Edit::Move { .. } => "Move sample".into(),
             Edit::SetPayload { .. } => "Change the data of a sample".into(),
             Edit::SetValue { field, .. } => format!("Set {field}"),
+            Edit::SetRow { .. } => "Set the values of a sample".into(),
+            Edit::RemoveMany { samples } => format!("Drop {}", counted(samples.len(), "sample")),
+            Edit::MoveMany { samples, .. } => format!("Move {}", counted(samples.len(), "sample")),
+            Edit::Reorder { .. } => "Reorder samples".into(),
+            Edit::Group { positions, id, .. } => format!("Group {} into {id}", counted(positions.len(), "sample")),
+            Edit::Unnest { .. } => "Un-nest a FOLDER".into(),
+            Edit::RenameMany { names } => format!("Rename {}", counted(names.len(), "sample")),
+            Edit::RenameBy { level, find, replace, .. } => format!("Rename {find} to {replace} on level {level}"),
+            Edit::Column { level, change } => format!("{} on level {level}", change.label()),
+            Edit::AddToTray { files } => format!("Put {} into the tray", counted(files.len(), "file")),
+            Edit::RemoveFromTray { places } => format!("Take {} out of the tray", counted(places.len(), "file")),
+            Edit::ReplaceTray { .. } => "Change the tray".into(),
+            Edit::Relocate { to, .. } => format!("Look for the sources in {}", to.display()),
             Edit::AddField { field, .. } => format!("Add field {}", field.name),
             Edit::RemoveField { field, .. } => format!("Remove field {field}"),
             Edit::ReplaceTortilla { .. } => "Replace samples".into(),
@@ -129,8 +249,28 @@ impl Edit {
         }
     }
 
-    /// Changes `dataset` and gives the edit that changes it back. On error the dataset is as it was.
+    /// True for edits that may look at every sample of a large draft: work for a job.
+    pub fn is_long(&self) -> bool {
+        match self {
+            Edit::RenameBy { .. } | Edit::Column { .. } | Edit::Relocate { .. } => true,
+            Edit::RemoveMany { samples } | Edit::MoveMany { samples, .. } => samples.len() > 1000,
+            Edit::RenameMany { names } => names.len() > 1000,
+            Edit::Batch { edits, .. } => edits.len() > 1000 || edits.iter().any(Edit::is_long),
+            _ => false,
+        }
+    }
+
+    /// Changes a dataset that has no tray: [`Edit::apply_to`].
     pub fn apply(self, dataset: &mut Dataset) -> Result<Edit> {
+        let mut content = Content { dataset: std::mem::take(dataset), tray: Arc::default() };
+        let inverse = self.apply_to(&mut content);
+        *dataset = content.dataset;
+        inverse
+    }
+
+    /// Changes `content` and gives the edit that changes it back. On error it is as it was.
+    pub fn apply_to(self, content: &mut Content) -> Result<Edit> {
+        let dataset = &mut content.dataset;
         match self {
             Edit::Insert { parent, at, samples } => insert(dataset, parent, at, samples),
             Edit::Remove { parent, at, count } => remove(dataset, parent, at, count),
@@ -138,6 +278,21 @@ impl Edit {
             Edit::Move { sample, to, at } => relocate(dataset, sample, to, at),
             Edit::SetPayload { sample, payload } => set_payload(dataset, sample, payload),
             Edit::SetValue { sample, field, value } => set_value(dataset, sample, field, value),
+            Edit::SetRow { sample, values } => set_row(dataset, sample, values),
+            Edit::RemoveMany { samples } => remove_many(dataset, samples),
+            Edit::MoveMany { samples, to, at } => move_many(dataset, samples, to, at),
+            Edit::Reorder { parent, order } => reorder(dataset, parent, order),
+            Edit::Group { parent, positions, id } => group(dataset, parent, positions, id),
+            Edit::Unnest { folder } => unnest(dataset, folder),
+            Edit::RenameMany { names } => rename_many(dataset, names),
+            Edit::RenameBy { level, under, find, replace, regex } => {
+                rename_by(dataset, level, under.as_deref(), &find, &replace, regex)
+            }
+            Edit::Column { level, change } => change_column(dataset, level, &change),
+            Edit::AddToTray { files } => add_to_tray(&mut content.tray, files),
+            Edit::RemoveFromTray { places } => remove_from_tray(&mut content.tray, places),
+            Edit::ReplaceTray { files } => Ok(replace_tray(&mut content.tray, files)),
+            Edit::Relocate { from, to } => relocate_sources(content, &from, &to),
             Edit::AddField { tortilla, at, field, values } => add_field(dataset, tortilla, at, field, values),
             Edit::RemoveField { tortilla, field } => remove_field(dataset, tortilla, field),
             Edit::ReplaceTortilla { tortilla, with } => replace(dataset, tortilla, with),
@@ -149,191 +304,14 @@ impl Edit {
                 let collection = std::mem::replace(&mut dataset.collection, collection);
                 Ok(Edit::ReplaceCollection { collection })
             }
-            Edit::Batch { label, edits } => batch(dataset, label, edits),
+            Edit::Batch { label, edits } => batch(content, label, edits),
         }
     }
 }
 
-fn insert(dataset: &mut Dataset, parent: NodePath, at: u32, samples: Vec<Sample>) -> Result<Edit> {
-    let tortilla = tortilla_mut(dataset, &parent)?;
-    let place = at as usize;
-    if place > tortilla.samples.len() {
-        return Err(Error::usage(format!("there is no position {at}; the tortilla has {} samples", tortilla.samples.len())));
-    }
-    let count = samples.len() as u32;
-    tortilla.samples.splice(place..place, samples);
-    Ok(Edit::Remove { parent, at, count })
-}
-
-fn remove(dataset: &mut Dataset, parent: NodePath, at: u32, count: u32) -> Result<Edit> {
-    let tortilla = tortilla_mut(dataset, &parent)?;
-    let range = at as usize..at as usize + count as usize;
-    if range.end > tortilla.samples.len() {
-        return Err(Error::usage(format!(
-            "there are no {count} samples from position {at}; the tortilla has {}",
-            tortilla.samples.len()
-        )));
-    }
-    let samples = tortilla.samples.drain(range).collect();
-    Ok(Edit::Insert { parent, at, samples })
-}
-
-fn rename(dataset: &mut Dataset, sample: NodePath, id: Arc<str>) -> Result<Edit> {
-    let id = std::mem::replace(&mut sample_mut(dataset, &sample)?.id, id);
-    Ok(Edit::Rename { sample, id })
-}
-
-fn relocate(dataset: &mut Dataset, sample: NodePath, to: NodePath, at: u32) -> Result<Edit> {
-    let (parent, position) = sample.parent().ok_or_else(|| Error::usage("the root can't be moved"))?;
-    if to.0.starts_with(&sample.0) {
-        return Err(Error::usage("a FOLDER can't be moved into itself"));
-    }
-    let length = dataset.tortilla(&to).ok_or_else(|| no_tortilla(&to))?.samples.len() - usize::from(to == parent);
-    if at as usize > length {
-        return Err(Error::usage(format!("there is no position {at}; the tortilla has {length} other samples")));
-    }
-    let Edit::Insert { samples, .. } = remove(dataset, parent.clone(), position, 1)? else {
-        return Err(Error::internal("removing did not give an insertion"));
-    };
-    // Positions behind the sample have moved up by one on the way to `to`.
-    let shifted = without(&to, &parent, position);
-    insert(dataset, shifted.clone(), at, samples)?;
-    // Addresses after the move: the sample's own, and its old home's as seen without the sample.
-    let moved = shifted.child(at);
-    Ok(Edit::Move { sample: moved, to: with(&parent, &shifted, at), at: position })
-}
-
-/// `path` as it reads once the sample at `position` of `parent` is gone.
-fn without(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
-    let mut path = path.clone();
-    let depth = parent.0.len();
-    if path.0.len() > depth && path.0.starts_with(&parent.0) && path.0[depth] > position {
-        path.0[depth] -= 1;
-    }
-    path
-}
-
-/// `path` as it reads once a sample was put at `position` of `parent`.
-fn with(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
-    let mut path = path.clone();
-    let depth = parent.0.len();
-    if path.0.len() > depth && path.0.starts_with(&parent.0) && path.0[depth] >= position {
-        path.0[depth] += 1;
-    }
-    path
-}
-
-fn set_payload(dataset: &mut Dataset, sample: NodePath, payload: Payload) -> Result<Edit> {
-    let payload = std::mem::replace(&mut sample_mut(dataset, &sample)?.payload, payload);
-    Ok(Edit::SetPayload { sample, payload })
-}
-
-fn set_value(dataset: &mut Dataset, sample: NodePath, field: String, value: Value) -> Result<Edit> {
-    let (parent, position) = sample.parent().ok_or_else(|| Error::usage("the root has no fields"))?;
-    let tortilla = tortilla_mut(dataset, &parent)?;
-    let index = tortilla.field(&field).ok_or_else(|| Error::usage(format!("there is no field {field}")))?;
-    let width = tortilla.schema.len();
-    let target = tortilla.samples.get_mut(position as usize).ok_or_else(|| no_sample(&sample))?;
-    let mut values = target.values.to_vec();
-    values.resize(width, Value::Null);
-    let value = std::mem::replace(&mut values[index], value);
-    target.values = values.into();
-    Ok(Edit::SetValue { sample, field, value })
-}
-
-fn add_field(dataset: &mut Dataset, path: NodePath, at: usize, field: FieldSpec, values: Vec<Value>) -> Result<Edit> {
-    let tortilla = tortilla_mut(dataset, &path)?;
-    if tortilla.field(&field.name).is_some() {
-        return Err(Error::usage(format!("there is a field {} already", field.name)));
-    }
-    if at > tortilla.schema.len() || !(values.is_empty() || values.len() == tortilla.samples.len()) {
-        return Err(Error::usage(format!("field {} needs a place among the fields and one value for each sample", field.name)));
-    }
-    let name = field.name.clone();
-    let width = tortilla.schema.len();
-    let mut schema = tortilla.schema.to_vec();
-    schema.insert(at, field);
-    tortilla.schema = schema.into();
-    let mut values = values.into_iter();
-    for sample in &mut tortilla.samples {
-        let mut row = sample.values.to_vec();
-        row.resize(width, Value::Null);
-        row.insert(at, values.next().unwrap_or_default());
-        sample.values = row.into();
-    }
-    Ok(Edit::RemoveField { tortilla: path, field: name })
-}
-
-fn remove_field(dataset: &mut Dataset, path: NodePath, name: String) -> Result<Edit> {
-    let tortilla = tortilla_mut(dataset, &path)?;
-    let at = tortilla.field(&name).ok_or_else(|| Error::usage(format!("there is no field {name}")))?;
-    let mut schema = tortilla.schema.to_vec();
-    let field = schema.remove(at);
-    tortilla.schema = schema.into();
-    let mut values = Vec::with_capacity(tortilla.samples.len());
-    for sample in &mut tortilla.samples {
-        let mut row = sample.values.to_vec();
-        values.push(if at < row.len() { row.remove(at) } else { Value::Null });
-        sample.values = row.into();
-    }
-    Ok(Edit::AddField { tortilla: path, at, field, values })
-}
-
-fn replace(dataset: &mut Dataset, path: NodePath, new: Arc<Tortilla>) -> Result<Edit> {
-    let old = match path.0.is_empty() {
-        true => std::mem::replace(&mut dataset.root, new),
-        false => match &mut sample_mut(dataset, &path)?.payload {
-            Payload::Folder(tortilla) => std::mem::replace(tortilla, new),
-            _ => return Err(no_tortilla(&path)),
-        },
-    };
-    Ok(Edit::ReplaceTortilla { tortilla: path, with: old })
-}
-
-fn batch(dataset: &mut Dataset, label: String, edits: Vec<Edit>) -> Result<Edit> {
-    let mut inverses = Vec::with_capacity(edits.len());
-    for edit in edits {
-        match edit.apply(dataset) {
-            Ok(inverse) => inverses.push(inverse),
-            Err(error) => {
-                for inverse in inverses.into_iter().rev() {
-                    inverse.apply(dataset)?;
-                }
-                return Err(error);
-            }
-        }
-    }
-    inverses.reverse();
-    Ok(Edit::Batch { label, edits: inverses })
-}
-
-fn tortilla_mut<'a>(dataset: &'a mut Dataset, path: &NodePath) -> Result<&'a mut Tortilla> {
-    // Looked up first, so that a wrong path copies nothing.
-    if dataset.tortilla(path).is_none() {
-        return Err(no_tortilla(path));
-    }
-    let mut tortilla = Arc::make_mut(&mut dataset.root);
-    for &position in &path.0 {
-        let sample = tortilla.samples.get_mut(position as usize).ok_or_else(|| no_tortilla(path))?;
-        match &mut sample.payload {
-            Payload::Folder(children) => tortilla = Arc::make_mut(children),
-            _ => return Err(no_tortilla(path)),
-        }
-    }
-    Ok(tortilla)
-}
-
-fn sample_mut<'a>(dataset: &'a mut Dataset, path: &NodePath) -> Result<&'a mut Sample> {
-    let (parent, position) = path.parent().ok_or_else(|| no_sample(path))?;
-    tortilla_mut(dataset, &parent)?.samples.get_mut(position as usize).ok_or_else(|| no_sample(path))
-}
-
-fn no_sample(path: &NodePath) -> Error {
-    Error::usage(format!("there is no sample at position {:?}", path.0))
-}
-
-fn no_tortilla(path: &NodePath) -> Error {
-    Error::usage(format!("there is no FOLDER at position {:?}", path.0))
+/// "1 sample", "3 samples".
+pub(super) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// An absent key and a null are different things in a collection.
@@ -385,6 +363,14 @@ mod tests {
                     Edit::SetValue { sample: path(&[1]), field: "cloud_cover".into(), value: Value::Float(9.5) },
                 ],
             },
+            Edit::RemoveMany { samples: vec![path(&[0, 1]), path(&[2])] },
+            Edit::MoveMany { samples: vec![path(&[0, 1]), path(&[2])], to: path(&[1]), at: 2 },
+            Edit::Reorder { parent: path(&[1]), order: vec![2, 0, 1] },
+            Edit::Group { parent: path(&[0]), positions: vec![2, 0], id: "pair".into() },
+            Edit::Unnest { folder: path(&[1]) },
+            Edit::RenameMany { names: vec![(path(&[0, 0]), "x".into()), (path(&[0]), "y".into()), (path(&[0, 0]), "z".into())] },
+            Edit::RenameBy { level: 1, under: None, find: "^b(.*)$".into(), replace: "$1".into(), regex: true },
+            Edit::Relocate { from: "/a".into(), to: "/moved/a".into() },
             Edit::SetCollection { key: "title".into(), value: Some(Json::from("New")) },
             Edit::SetCollection { key: "description".into(), value: None },
             Edit::ReplaceTortilla { tortilla: path(&[1]), with: Arc::default() },

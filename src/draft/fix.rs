@@ -1,25 +1,17 @@
 //! Fixes: for a finding the plain edits that mend it, best first, each with what it would change. A safe one undoes in one step
 //! and removes nothing. Pure: nothing is applied here.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use super::edit::counted;
 use super::structure::align;
+use super::tray_index::TrayIndex;
 use super::{Edit, PositionState, Structure};
 use crate::model::{
     Dataset, Finding, Location, NodePath, Payload, Rule, Sample, Tortilla, check_sample_id, free_padding_number, is_padding,
     padding_like,
 };
-
-/// A file that lies beside the draft and is not in it yet.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Unplaced {
-    /// Where.
-    pub path: PathBuf,
-    /// Bytes.
-    pub size: u64,
-}
 
 /// One way out of a finding.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +78,10 @@ impl Actions {
 
 /// What stands where `model` wants something: the files to choose from, and the ids above.
 struct Fitting<'a> {
-    unplaced: &'a [Unplaced],
-    used: HashSet<usize>,
+    tray: &'a TrayIndex,
+    used: BTreeSet<u32>,
+    /// Those of `used` that this root took.
+    taken: Vec<u32>,
     actions: Actions,
 }
 
@@ -174,11 +168,12 @@ impl Fitting<'_> {
     /// The file that belongs to an empty place, or padding.
     fn fill(&mut self, model: &Sample, position: usize, found: &Tortilla, so_far: &Tortilla, above: &[Arc<str>]) -> Sample {
         if model.children().is_none()
-            && let Some(index) = self.matching(&model.id, above)
+            && let Some(index) = self.tray.matching(&model.id, above, &self.used)
+            && let Some(file) = self.tray.files().get(index as usize)
         {
             self.used.insert(index);
+            self.taken.push(index);
             self.actions.placed += 1;
-            let file = &self.unplaced[index];
             let name = file.path.file_name().unwrap_or_default().to_string_lossy();
             self.actions.note(format!("Place {name} as {}", model.id));
             return Sample::file(&model.id, &file.path, file.size);
@@ -188,41 +183,23 @@ impl Fitting<'_> {
         let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
         padding_like(model, number)
     }
-
-    /// The one file whose path names all FOLDERs above and the id; none when there are several.
-    fn matching(&self, id: &str, above: &[Arc<str>]) -> Option<usize> {
-        let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
-        let wanted = stem(id);
-        let fits = |file: &Unplaced| {
-            let path = file.path.to_string_lossy().to_lowercase();
-            let name = stem(&file.path.file_name().unwrap_or_default().to_string_lossy());
-            let words = |text: &str, word: &str| {
-                let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-                text.match_indices(word)
-                    .any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
-            };
-            words(&name, &wanted) && above.iter().all(|folder| words(&path, &folder.to_lowercase()))
-        };
-        let mut fitting = (0..self.unplaced.len()).filter(|index| !self.used.contains(index) && fits(&self.unplaced[*index]));
-        let first = fitting.next()?;
-        fitting.next().is_none().then_some(first)
-    }
 }
 
 /// The fixes of a finding, best first. Empty where only a person knows the way out.
-pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, unplaced: &[Unplaced]) -> Vec<Fix> {
+pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tray: &TrayIndex) -> Vec<Fix> {
     let Location::Sample { level, row, .. } = &finding.at else { return Vec::new() };
     let Some(node) = structure.node(*level, *row).filter(|node| dataset.sample(node).is_some()) else { return Vec::new() };
     let mut fixes = Vec::new();
     match finding.rule {
         Rule::PitRoots | Rule::PitEmptyFolder => {
-            let files = if unplaced.is_empty() { None } else { fit_root(dataset, structure, node.0[0], unplaced) };
+            let files = if tray.files().is_empty() { None } else { fit_root(dataset, structure, node.0[0], tray) };
             fixes.extend(files.filter(|fix| fix.label.to_lowercase().contains("place ")));
-            fixes.extend(fit_root(dataset, structure, node.0[0], &[]));
+            fixes.extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()));
             fixes.extend(drop_root(dataset, node.0[0]));
         }
         Rule::PitMixed => {
-            fixes.extend(fit_root(dataset, structure, node.0[0], &[]).and_then(|_| fit_types(dataset, structure)));
+            fixes
+                .extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()).and_then(|_| fit_types(dataset, structure)));
         }
         Rule::IdUnique | Rule::IdCharacters if *level == 0 => {
             fixes.extend(rename_root(dataset, node.0[0]));
@@ -234,23 +211,37 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, unp
     fixes
 }
 
-/// One step that mends every root that can be mended without removing anything; with the number of roots.
-pub fn fix_safe(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
+/// One step that mends every root that can be mended without removing anything; with the number of roots. Files of the tray
+/// that fit a gap go there, other gaps are padded.
+pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
-    each(dataset, structure, roots, |actions| actions.is_safe(), |roots| format!("Fix {roots} roots"))
+    each(dataset, structure, tray, roots, |actions| actions.is_safe(), |roots| format!("Fix {}", counted(roots as usize, "root")))
 }
 
 /// The fix of one root for all roots of the same shape: one step, with the number of roots.
-pub fn apply_alike(dataset: &Dataset, structure: &Structure, root: usize) -> Option<(Edit, u64)> {
+pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, root: usize) -> Option<(Edit, u64)> {
     let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
-    each(dataset, structure, alike, |_| true, |roots| format!("Fix {roots} roots alike"))
+    each(dataset, structure, tray, alike, |_| true, |roots| format!("Fix {} alike", counted(roots as usize, "root")))
 }
 
 /// Pads every position that is missing, so that PIT-1 holds again; with the number of roots. Roots that differ otherwise are
 /// left as they are.
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
-    each(dataset, structure, roots, Actions::only_pads, |roots| format!("Pad {roots} roots"))
+    let label = |roots: u64| format!("Pad {}", counted(roots as usize, "root"));
+    each(dataset, structure, &TrayIndex::default(), roots, Actions::only_pads, label)
+}
+
+/// Takes the roots of one shape out, in one step, for a draft of their own; with those roots in their order.
+pub fn split_off(dataset: &Dataset, structure: &Structure, root: usize) -> Option<(Edit, Vec<Sample>)> {
+    let alike: Vec<usize> = (0..structure.roots()).filter(|&other| structure.alike(root, other)).collect();
+    let samples: Vec<Sample> = alike.iter().filter_map(|&index| dataset.root.samples.get(index).cloned()).collect();
+    if samples.is_empty() || samples.len() == dataset.root.samples.len() {
+        return None;
+    }
+    let label = format!("Split off {}", counted(samples.len(), "root"));
+    let edit = Edit::RemoveMany { samples: alike.iter().map(|&index| NodePath(vec![index as u32])).collect() };
+    Some((Edit::Batch { label, edits: vec![edit] }, samples))
 }
 
 /// Appends padding to level 0 up to a number of roots that `multiple` divides (§7.1.1).
@@ -263,27 +254,36 @@ pub fn pad_to(dataset: &Dataset, multiple: usize) -> Option<Edit> {
 fn each(
     dataset: &Dataset,
     structure: &Structure,
+    tray: &TrayIndex,
     roots: impl Iterator<Item = usize>,
     wanted: impl Fn(&Actions) -> bool,
     label: impl Fn(u64) -> String,
 ) -> Option<(Edit, u64)> {
     let model = structure.model().and_then(|index| dataset.root.samples.get(index))?;
     let mut edits = Vec::new();
+    let mut used = BTreeSet::new();
     for root in roots {
         let Some(sample) = dataset.root.samples.get(root) else { continue };
-        let (fitted, actions) = fit(model, sample, &[]);
-        if actions.total() > 0 && wanted(&actions) {
+        let mut fitting = Fitting { tray, used, taken: Vec::new(), actions: Actions::default() };
+        let fitted = fitting.sample(model, sample.clone(), &[]);
+        let apply = fitting.actions.total() > 0 && wanted(&fitting.actions);
+        used = fitting.used;
+        if apply {
             edits.push(put(root as u32, sample, fitted));
+        } else {
+            for index in &fitting.taken {
+                used.remove(index);
+            }
         }
     }
     let count = edits.len() as u64;
+    edits.extend(out_of_tray(&used));
     (count > 0).then(|| (Edit::Batch { label: label(count), edits }, count))
 }
 
-fn fit(model: &Sample, sample: &Sample, unplaced: &[Unplaced]) -> (Sample, Actions) {
-    let mut fitting = Fitting { unplaced, used: HashSet::new(), actions: Actions::default() };
-    let fitted = fitting.sample(model, sample.clone(), &[]);
-    (fitted, fitting.actions)
+/// The edit that takes files that were placed out of the tray.
+fn out_of_tray(used: &BTreeSet<u32>) -> Option<Edit> {
+    (!used.is_empty()).then(|| Edit::RemoveFromTray { places: used.iter().copied().collect() })
 }
 
 /// The edit that puts a mended root in the place of the old one.
@@ -295,16 +295,19 @@ fn put(root: u32, old: &Sample, new: Sample) -> Edit {
     }
 }
 
-fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, unplaced: &[Unplaced]) -> Option<Fix> {
+fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let sample = dataset.root.samples.get(root as usize)?;
-    let (fitted, actions) = fit(model, sample, unplaced);
+    let mut fitting = Fitting { tray, used: BTreeSet::new(), taken: Vec::new(), actions: Actions::default() };
+    let fitted = fitting.sample(model, sample.clone(), &[]);
+    let Fitting { used, actions, .. } = fitting;
     if actions.total() == 0 {
         return None;
     }
     let preview = (lines(sample), lines(&fitted));
     let label = actions.label();
-    let edit = Edit::Batch { label: label.clone(), edits: vec![put(root, sample, fitted)] };
+    let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
+    let edit = Edit::Batch { label: label.clone(), edits };
     Some(Fix { label, edit, safe: actions.is_safe(), affects: actions.total(), preview })
 }
 
@@ -312,8 +315,14 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let odd: Vec<usize> =
         (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
-    let (edit, affects) =
-        each(dataset, structure, odd.iter().copied(), |_| true, |roots| format!("Give {roots} roots the type of the others"))?;
+    let (edit, affects) = each(
+        dataset,
+        structure,
+        &TrayIndex::default(),
+        odd.iter().copied(),
+        |_| true,
+        |roots| format!("Give {roots} roots the type of the others"),
+    )?;
     let safe = model.children().is_some();
     let before =
         odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
@@ -364,6 +373,7 @@ mod tests {
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
     use super::*;
+    use crate::draft::{Content, Unplaced};
     use crate::jobs::JobContext;
     use crate::validate;
 
@@ -425,7 +435,7 @@ mod tests {
             let structure = Structure::of(&before);
             let findings = tree_findings(&before);
             for finding in &findings {
-                let fixes = fixes_of(&before, &structure, finding, &[]);
+                let fixes = fixes_of(&before, &structure, finding, &TrayIndex::default());
                 assert!(!fixes.is_empty(), "seed {seed}: nothing mends {finding:?}");
                 for fix in fixes {
                     let mut after = before.clone();
@@ -453,18 +463,25 @@ mod tests {
         let data = dataset(samples);
         let structure = Structure::of(&data);
         let finding = &tree_findings(&data)[0];
-        let unplaced = [
+        let unplaced = vec![
             Unplaced { path: "/new/r2_before.tif".into(), size: 7 },
             Unplaced { path: "/new/r3_before.tif".into(), size: 7 },
             Unplaced { path: "/new/r22_before.tif".into(), size: 7 },
         ];
         // A root is no FOLDER above in the file's own folder; its name carries it.
-        let fixes = fixes_of(&data, &structure, finding, &unplaced);
+        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(unplaced.clone().into()));
         let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
         assert_eq!(labels, ["Place r2_before.tif as before", "Pad before", "Drop r2"]);
         assert_eq!(fixes.iter().map(|fix| fix.safe).collect::<Vec<_>>(), [true, true, false]);
-        let fixes =
-            fixes_of(&data, &structure, finding, &[unplaced[0].clone(), Unplaced { path: "/b/r2_before.png".into(), size: 1 }]);
+        let mut content = Content { dataset: data.clone(), tray: unplaced.clone().into() };
+        fixes[0].edit.clone().apply_to(&mut content).expect("places");
+        assert_eq!(&*content.tray, &unplaced[1..], "what is placed is no longer in the tray");
+        let (edit, _) = fix_safe(&data, &structure, &TrayIndex::of(unplaced.clone().into())).expect("has a gap");
+        let mut safe = Content { dataset: data.clone(), tray: unplaced.clone().into() };
+        edit.apply_to(&mut safe).expect("places");
+        assert_eq!(safe, content);
+        let two = vec![unplaced[0].clone(), Unplaced { path: "/b/r2_before.png".into(), size: 1 }];
+        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(two.into()));
         assert_eq!(fixes[0].label, "Pad before", "two files fit: nobody guesses");
     }
 
@@ -482,11 +499,11 @@ mod tests {
         assert_eq!((roots, tree_findings(&padded).len()), (1, 2));
         let s2 = &padded.root.samples[1].children().expect("is a FOLDER").samples[1];
         assert_eq!((&*s2.id, s2.children().map(|t| t.samples.len())), ("__TACOPAD__1", Some(2)));
-        let (edit, roots) = fix_safe(&data, &structure).expect("has fixes");
+        let (edit, roots) = fix_safe(&data, &structure, &TrayIndex::default()).expect("has fixes");
         let mut mended = data.clone();
         edit.apply(&mut mended).expect("applies");
         assert_eq!((roots, tree_findings(&mended).len()), (2, 1), "the sample too much stays");
-        let (edit, _) = apply_alike(&data, &structure, 3).expect("has a fix");
+        let (edit, _) = apply_alike(&data, &structure, &TrayIndex::default(), 3).expect("has a fix");
         edit.apply(&mut mended).expect("applies");
         assert_eq!(tree_findings(&mended), []);
     }

@@ -1,14 +1,32 @@
-//! A dataset being built: edits as plain data, each with its inverse, the history that undoes them, the structure lens and the
-//! fixes that it leads to. No threads, no files.
+//! A dataset being built: edits as plain data, each with its inverse, the history that undoes them, the tray of unplaced files,
+//! the pattern in their names, the structure lens and the fixes that it leads to. No threads, no files.
 
+mod arrange;
+mod columns;
 mod edit;
 mod fields;
 mod fix;
 mod history;
+mod pattern;
+mod place;
+mod primitives;
+#[cfg(test)]
+mod sequences;
+mod size;
 mod structure;
+mod tray;
+mod tray_index;
 
-pub use edit::Edit;
+pub use columns::ColumnChange;
+pub use edit::{Content, Edit};
 pub use fields::{cast, one_schema};
-pub use fix::{Fix, Unplaced, apply_alike, fill_missing, fix_safe, fixes_of, pad_to};
+pub use fix::{Fix, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
+pub use pattern::{
+    Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
+};
+pub use place::{Slot, place_file};
+pub use size::edit_weight;
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
+pub use tray::{TrayPlace, Unplaced};
+pub use tray_index::TrayIndex;

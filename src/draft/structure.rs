@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::{Dataset, NodePath, RootShapes, SampleKind, ShapeId, is_padding};
+use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, is_padding};
 
 /// What stands at a position of the pattern, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -124,12 +124,20 @@ impl Structure {
 
     /// Brings everything up to `dataset`; looks only at roots that changed. Gives the roots that differ from before.
     pub fn update(&mut self, dataset: &Dataset) -> Vec<usize> {
+        self.follow(dataset).touched
+    }
+
+    /// [`Structure::update`], with everything that changed.
+    pub fn follow(&mut self, dataset: &Dataset) -> RootChanges {
+        if Arc::ptr_eq(self.shapes.tortilla(), &dataset.root) {
+            return RootChanges::default();
+        }
         let changes = self.shapes.update(&dataset.root);
         if changes.afresh {
             self.rows.clear();
         }
         self.settle(changes.afresh);
-        changes.touched
+        changes
     }
 
     fn settle(&mut self, afresh: bool) {

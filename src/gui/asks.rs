@@ -126,12 +126,15 @@ impl App {
         match event {
             Event::None
             | Event::LevelReady(_)
+            | Event::PatternFound(_)
+            | Event::FixesFound { .. }
             | Event::Filtered
             | Event::Summarized(_)
             | Event::Footprints(_)
             | Event::Thumbnail(_)
             | Event::Bytes(_)
             | Event::Pooled(_) => {}
+            Event::ProjectSaved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::DocumentChanged => self.document_changed(),
             Event::Edited { label, .. } => {
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();

@@ -10,6 +10,7 @@ mod rule;
 mod sample;
 mod shapes;
 mod skeleton;
+mod splice;
 mod value;
 
 pub use asset::AssetPath;

@@ -212,6 +212,10 @@ pub struct RootChanges {
     pub reshaped: bool,
     /// Everything was computed afresh: numbers of shapes from before mean nothing.
     pub afresh: bool,
+    /// Rows of each level that stand before those of the replaced roots.
+    pub rows_before: Vec<u32>,
+    /// Rows of each level that the replaced roots had.
+    pub rows_removed: Vec<u32>,
 }
 
 /// The shape of every root of a dataset.
@@ -240,6 +244,10 @@ impl RootShapes {
 
     /// Brings the entries up to `root`. Only roots that are not the same by reference are looked at.
     pub fn update(&mut self, root: &Arc<Tortilla>) -> RootChanges {
+        // Panels ask every time they draw.
+        if Arc::ptr_eq(&self.root, root) {
+            return RootChanges::default();
+        }
         let same = |a: &Sample, b: &Sample| match (a.children(), b.children()) {
             (None, None) => a.id == b.id,
             (Some(x), Some(y)) => Arc::ptr_eq(x, y) && a.id == b.id,
@@ -259,6 +267,7 @@ impl RootShapes {
         let tail = tail.unwrap_or(shorter - head);
         let (before, after) = (head..old.len() - tail, head..new.len() - tail);
         let aligned = before.len() == after.len();
+        let (rows_before, rows_removed) = (self.rows(0..before.start), self.rows(before.clone()));
         let mut touched = Vec::new();
         let mut fresh = Vec::with_capacity(after.len());
         let mut fields = Vec::new();
@@ -276,7 +285,22 @@ impl RootShapes {
             touched.push(index);
         }
         self.roots.splice(before.clone(), fresh);
-        RootChanges { before, after, touched, reshaped, afresh }
+        RootChanges { before, after, touched, reshaped, afresh, rows_before, rows_removed }
+    }
+
+    /// Rows of each level that these roots have.
+    fn rows(&self, roots: Range<usize>) -> Vec<u32> {
+        let mut rows = vec![roots.len() as u32];
+        for root in self.roots.get(roots).unwrap_or_default() {
+            let counts = self.shapes.counts(root.shape);
+            if rows.len() < counts.len() + 1 {
+                rows.resize(counts.len() + 1, 0);
+            }
+            for (total, count) in rows[1..].iter_mut().zip(counts) {
+                *total += count;
+            }
+        }
+        rows
     }
 
     /// The most common shape, of equals the one with most samples, of those the first; with the root that has it first.

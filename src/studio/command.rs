@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use super::StatsRequest;
 use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
-use crate::draft::{Edit, PatternChoice};
+use crate::draft::{Edit, PatternChoice, Example, Fix, PatternReport, Slot};
 use crate::error::Error;
 use crate::extensions::pooled::PooledReport;
 use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};
@@ -68,6 +70,86 @@ pub enum Command {
         /// Columns of the same name may be there already; they are replaced.
         #[serde(default)]
         replace: bool,
+    },
+    /// Puts files, and all files below folders, into the tray of unplaced files.
+    AddToTray {
+        /// Files and folders.
+        paths: Vec<PathBuf>,
+    },
+    /// Takes files out of the tray.
+    RemoveFromTray {
+        /// Which, by path.
+        files: Vec<PathBuf>,
+    },
+    /// Puts a file of the tray where it belongs.
+    PlaceUnplaced {
+        /// The file.
+        file: PathBuf,
+        /// Where.
+        slot: Slot,
+    },
+    /// Looks for the name pattern that leads from files of the tray to the places shown: [`Event::PatternFound`].
+    FindPattern {
+        /// Files with their places.
+        examples: Vec<Example>,
+    },
+    /// Places all files of the tray that the pattern of the examples leads to, in one step.
+    PlaceByPattern {
+        /// Files with their places.
+        examples: Vec<Example>,
+        /// Which of the alternatives; may be absent when there is one only.
+        #[serde(default)]
+        alternative: Option<usize>,
+    },
+    /// Looks for the ways out of a finding of the last check: [`Event::FixesFound`].
+    FindFixes {
+        /// Its number in the report.
+        finding: usize,
+    },
+    /// Takes a way out of a finding of the last check.
+    ApplyFix {
+        /// Its number in the report.
+        finding: usize,
+        /// The number of the fix, best first.
+        fix: usize,
+    },
+    /// Takes all roots of one shape out of the draft and saves them as a project of their own.
+    SplitOff {
+        /// One of the roots.
+        root: usize,
+        /// The project to make.
+        path: PathBuf,
+    },
+    /// Saves the draft as a project.
+    SaveProject {
+        /// The file; the one that it was opened from or saved to when absent.
+        #[serde(default)]
+        path: Option<PathBuf>,
+        /// What the window wants to find again; kept as it was when absent.
+        #[serde(default)]
+        view: Option<Json>,
+    },
+    /// Opens a project.
+    OpenProject {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Opens what autosave kept of a draft: [`super::Studio::recoverable`].
+    Restore {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// Throws away what autosave kept of a draft.
+    Forget {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// Runs the extension calls that are kept with the draft's project; columns of the same name are replaced.
+    RunRecipe,
+    /// Keeps extension calls with the draft's project.
+    SetRecipe {
+        /// The calls, in order.
+        recipe: Vec<ExtensionCall>,
     },
     /// Mends every root that can be mended without removing anything, in one step.
     FixSafe,
@@ -313,6 +395,17 @@ pub enum Event {
     },
     /// Files were added to the draft.
     Imported(Imported),
+    /// What the name pattern of the examples leads to.
+    PatternFound(Arc<PatternReport>),
+    /// The ways out of a finding.
+    FixesFound {
+        /// Its number in the report.
+        finding: usize,
+        /// Best first.
+        fixes: Arc<Vec<Fix>>,
+    },
+    /// The draft was saved as a project.
+    ProjectSaved(PathBuf),
     /// A level's table can be read without waiting.
     LevelReady(usize),
     /// There are new findings: [`super::Studio::report`].

@@ -1,17 +1,20 @@
 //! What is open: a draft, or a dataset opened for reading. One view of both for panels: levels, rows, cells, the tree.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow::datatypes::DataType;
+use serde_json::Value as Json;
 
 use super::tables::lazy_tables;
+use super::project::{Change, Keep, Origin, Project};
 use crate::container::{ContainerReader, Format};
-use crate::draft::{Draft, Structure};
+use crate::draft::{Draft, Structure, TrayIndex};
 use crate::error::{Error, Result};
+use crate::extensions::ExtensionCall;
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RootShapes, Sample, SampleKind, SamplePath, Skeleton, Tortilla,
-    Value,
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
 };
 use crate::query::Tables;
 use crate::table::{inferred, value_text};
@@ -59,9 +62,50 @@ pub struct DraftDocument {
     /// The draft.
     pub draft: Draft,
     derived: OnceLock<Derived>,
-    /// The tree of an earlier revision, with the shapes it was made from: it is used on while no id and type changes.
-    last: Mutex<(RootShapes, Option<Arc<Skeleton>>)>,
-    structure: Mutex<Structure>,
+    structure: Mutex<Lens>,
+    /// The tray by words, as it was when somebody asked last.
+    tray: Mutex<Arc<TrayIndex>>,
+    /// The project file that it was opened from or saved to.
+    pub project: Option<PathBuf>,
+    /// Extension calls that are kept with it.
+    pub recipe: Vec<ExtensionCall>,
+    /// What the window wants to find again when the project is opened; null for nothing.
+    pub view: Json,
+    pub(super) origin: Origin,
+    pub(super) keep: Option<Keep>,
+}
+
+/// The lens, and the tree of the same roots: it is used on while no id and no type changes, and mended where some do.
+#[derive(Default)]
+struct Lens {
+    structure: Structure,
+    tree: Option<Arc<Skeleton>>,
+}
+
+impl Lens {
+    fn update(&mut self, dataset: &Dataset) {
+        let changes = self.structure.follow(dataset);
+        if changes.reshaped {
+            self.tree = self.tree.take().and_then(|tree| tree.after(dataset, &changes)).map(Arc::new);
+        }
+    }
+}
+
+/// The lens while it is looked at.
+pub struct LensGuard<'a>(MutexGuard<'a, Lens>);
+
+impl std::ops::Deref for LensGuard<'_> {
+    type Target = Structure;
+
+    fn deref(&self) -> &Structure {
+        &self.0.structure
+    }
+}
+
+impl std::ops::DerefMut for LensGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Structure {
+        &mut self.0.structure
+    }
 }
 
 struct Derived {
@@ -73,32 +117,74 @@ struct Derived {
 impl DraftDocument {
     /// A draft as a document.
     pub fn new(draft: Draft) -> Self {
-        Self { draft, derived: OnceLock::new(), last: Mutex::default(), structure: Mutex::default() }
+        Self {
+            draft,
+            derived: OnceLock::new(),
+            structure: Mutex::default(),
+            tray: Mutex::default(),
+            project: None,
+            recipe: Vec::new(),
+            view: Json::Null,
+            origin: Origin::Other,
+            keep: None,
+        }
+    }
+
+    /// What a project file keeps of it. Cheap: samples are shared.
+    pub fn as_project(&self) -> Project {
+        Project { content: self.draft.content().clone(), recipe: self.recipe.clone(), view: self.view.clone() }
+    }
+
+    /// Changes the draft, and has autosave keep the change. Waits only if the change before is not on the disk yet.
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(T, Change)>) -> Result<T> {
+        let before = match &self.keep {
+            Some(keep) => {
+                keep.settle();
+                (!keep.has_begun()).then(|| self.as_project())
+            }
+            None => None,
+        };
+        let (result, change) = change(self.draft_mut())?;
+        self.note(change, before);
+        Ok(result)
+    }
+
+    /// Has autosave keep a change that was made.
+    pub(super) fn note(&mut self, change: Change, before: Option<Project>) {
+        let after = self.as_project();
+        if let Some(keep) = &mut self.keep {
+            keep.note(change, before, after, &self.origin, self.project.as_deref());
+        }
     }
 
     /// The draft, to change it: everything computed from it is made again when asked for.
-    pub fn draft_mut(&mut self) -> &mut Draft {
+    pub(super) fn draft_mut(&mut self) -> &mut Draft {
         self.derived = OnceLock::new();
         &mut self.draft
     }
 
     /// The structure lens, brought up to the draft: only roots that changed since the last call are looked at.
-    pub fn structure(&self) -> MutexGuard<'_, Structure> {
-        let mut structure = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
-        structure.update(self.draft.dataset());
-        structure
+    pub fn structure(&self) -> LensGuard<'_> {
+        let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+        lens.update(self.draft.dataset());
+        LensGuard(lens)
+    }
+
+    /// The tray, with its files by the words in their names.
+    pub fn tray_index(&self) -> Arc<TrayIndex> {
+        let mut index = self.tray.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(index.files(), self.draft.tray()) {
+            *index = Arc::new(TrayIndex::of(self.draft.tray().clone()));
+        }
+        index.clone()
     }
 
     fn derived(&self) -> &Derived {
         self.derived.get_or_init(|| {
             let dataset = self.draft.dataset();
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            let reshaped = last.0.update(&dataset.root).reshaped;
-            let tree = match last.1.take() {
-                Some(tree) if !reshaped => tree,
-                _ => Arc::new(Skeleton::of(dataset)),
-            };
-            last.1 = Some(tree.clone());
+            let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+            lens.update(dataset);
+            let tree = lens.tree.get_or_insert_with(|| Arc::new(Skeleton::of(dataset))).clone();
             let fields = level_fields(dataset, tree.levels.len());
             Derived { tree, fields }
         })

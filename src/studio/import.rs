@@ -112,15 +112,19 @@ fn children(folder: &Path, depth: usize, report: &mut Imported, ctx: &JobContext
     Ok(samples)
 }
 
+/// False for what lies beside data: hidden files, `__meta__`, GDAL's `.aux.xml`, what file managers leave.
+pub(super) fn is_data(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let junk = name.starts_with('.') || name == META_NAME || matches!(lower.as_str(), "thumbs.db" | "desktop.ini");
+    !junk && !lower.ends_with(".aux.xml")
+}
+
 fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Option<String> {
     let Some(text) = name.to_str() else {
         report.skipped.push(format!("{}: its name is not Unicode", path.display()));
         return None;
     };
-    let lower = text.to_lowercase();
-    let junk =
-        text.starts_with('.') || text == META_NAME || lower.ends_with(".aux.xml") || lower == "thumbs.db" || lower == "desktop.ini";
-    if junk {
+    if !is_data(text) {
         report.skipped.push(format!("{}: not data", path.display()));
         return None;
     }

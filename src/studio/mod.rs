@@ -9,6 +9,7 @@ pub mod crash;
 mod describe;
 pub mod doctor;
 mod document;
+mod edit;
 mod export;
 mod extend;
 mod filtered;
@@ -20,15 +21,18 @@ mod layout;
 mod leakage;
 mod legacy;
 mod migrate;
+mod project;
 mod repair;
 mod replay;
 mod rows;
 mod sample_data;
+mod script;
 mod select;
 mod stats;
 mod summaries;
 mod tables;
 mod thumbnails;
+mod tray;
 mod verbs;
 
 pub use align::{SchemaMode, align_schemas};
@@ -44,17 +48,20 @@ pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layo
 pub use leakage::{leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
 pub use migrate::{Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation, migrate};
+pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};
-pub use replay::{ReplayLine, replay};
+pub use replay::{ReplayLine, replay, Expect, check_expectation, run_line};
 pub use rows::json_lines;
 pub use sample_data::make_sample_dataset;
 pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::{tables_of, lazy_tables};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
+pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use verbs::{checked_build, command_for, convert, export_asset};
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -104,6 +111,8 @@ pub struct Studio {
     /// What the last check of the draft knew, so that the next one looks only at what changed.
     live: Arc<Mutex<LiveCheck>>,
     checks_by_itself: bool,
+    /// Where drafts are kept while they are changed.
+    autosave: Option<PathBuf>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filtered::FilterState,
@@ -120,6 +129,7 @@ impl Studio {
             live_check: Latest::new(),
             live: Arc::default(),
             checks_by_itself: true,
+            autosave: None,
             log: VecDeque::new(),
             pending: Vec::new(),
             filter: filtered::FilterState::default(),
@@ -147,6 +157,20 @@ impl Studio {
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
             Command::ImportCollection { path } => self.import_collection(path),
             Command::Edit { edit } => self.edit(edit),
+            Command::AddToTray { paths } => self.add_to_tray(paths),
+            Command::RemoveFromTray { files } => self.remove_from_tray(files),
+            Command::PlaceUnplaced { file, slot } => self.place_unplaced(&file, &slot),
+            Command::FindPattern { examples } => self.find_pattern(examples),
+            Command::PlaceByPattern { examples, alternative } => self.place_by_pattern(examples, alternative),
+            Command::FindFixes { finding } => self.find_fixes(finding),
+            Command::ApplyFix { finding, fix } => self.apply_fix(finding, fix),
+            Command::SplitOff { root, path } => self.split_off(root, path),
+            Command::SaveProject { path, view } => self.save_project(path, view),
+            Command::OpenProject { path } => self.open_project(path),
+            Command::Restore { path } => self.restore(path),
+            Command::Forget { path } => self.forget(&path),
+            Command::RunRecipe => self.run_recipe(),
+            Command::SetRecipe { recipe } => self.set_recipe(recipe),
             Command::FixSafe => self.fix_safe(),
             Command::FixAlike { root } => self.fix_alike(root),
             Command::AlignSchema => self.align_schema(),

@@ -1,12 +1,16 @@
-//! Command files: a JSON list of commands with the expected outcome, run against the real studio.
+//! Command files: a JSON list of commands with the expected outcome, run against the real studio. Steps of the interface between
+//! them are run where they make sense without a window.
 
 use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::{Command, Event, Studio};
-use crate::error::{Error, IoContext, Result};
+use super::script::{ScriptLine, Step, read_script};
+use super::{Command, Event, Studio, command_for};
+use crate::draft::Edit;
+use crate::error::{Error, Result};
 use crate::jobs::Progress;
+use crate::model::NodePath;
 
 /// One line of a command file: a command, and what should come of it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -20,7 +24,7 @@ pub struct ReplayLine {
 }
 
 /// What has to hold after a command. Absent fields are not looked at.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Expect {
     /// The command fails, with this in its message.
@@ -33,47 +37,93 @@ pub struct Expect {
     pub collection: Option<serde_json::Map<String, Json>>,
     /// Rows of a query.
     pub result: Option<Vec<Json>>,
+    /// Files in the tray.
+    pub tray: Option<usize>,
+    /// Labels of the fixes of a finding, or of the ways to read names; or their beginnings.
+    pub offers: Option<Vec<String>>,
 }
 
-/// Runs a command file; paths in it are relative to its folder. The first line that does not do what it should is the error.
-pub fn replay(file: &Path, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<usize> {
-    let text = std::fs::read_to_string(file).io_at("read the command file", file)?;
-    let lines: Vec<ReplayLine> = serde_json::from_str(&text)
-        .map_err(|error| Error::usage("the command file is not a list of commands").because(error).at_path(file))?;
-    let base = file.parent().unwrap_or(Path::new("."));
+/// Runs a script without a window; paths in it are relative to its folder. The first line that does not do what it should is the
+/// error. `on_line` is told each line that is done, from 1.
+pub fn replay(
+    file: &Path,
+    studio: &mut Studio,
+    on_progress: &mut dyn FnMut(&Progress),
+    on_line: &mut dyn FnMut(usize),
+) -> Result<usize> {
+    let lines = read_script(file)?;
     let count = lines.len();
-    for (number, mut line) in lines.into_iter().enumerate() {
+    for (number, line) in lines.into_iter().enumerate() {
         let place = |error: Error| error.at(format!("{} line {}", file.display(), number + 1));
-        resolve(&mut line.command, base);
-        let outcome = studio.run_to_end(line.command, on_progress);
-        let expect = line.expect.unwrap_or_default();
-        match (&outcome, &expect.error) {
-            (Err(error), Some(part)) if error.report().contains(part.as_str()) => continue,
-            (Err(error), Some(part)) => {
-                return Err(place(Error::invalid(format!("expected an error with {part:?}, got: {error}"))));
-            }
-            (Ok(_), Some(part)) => return Err(place(Error::invalid(format!("expected an error with {part:?}, but it worked")))),
-            _ => {}
+        match line {
+            ScriptLine::Command(line) => run_line(*line, studio, on_progress),
+            ScriptLine::Step(step) => run_step(step, studio, on_progress),
         }
-        let event = outcome.map_err(place)?;
-        check(studio, &event, &expect).map_err(|what| place(Error::invalid(what)))?;
+        .map_err(place)?;
+        on_line(number + 1);
     }
     Ok(count)
 }
 
-fn resolve(command: &mut Command, base: &Path) {
+/// Runs one command of a script and checks what came of it.
+pub fn run_line(line: ReplayLine, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<()> {
+    let outcome = studio.run_to_end(line.command, on_progress);
+    let expect = line.expect.unwrap_or_default();
+    match (&outcome, &expect.error) {
+        (Err(error), Some(part)) if error.report().contains(part.as_str()) => return Ok(()),
+        (Err(error), Some(part)) => return Err(Error::invalid(format!("expected an error with {part:?}, got: {error}"))),
+        (Ok(_), Some(part)) => return Err(Error::invalid(format!("expected an error with {part:?}, but it worked"))),
+        _ => {}
+    }
+    check_expectation(studio, &outcome?, &expect)
+}
+
+/// Compares what is open, and what came of the last command, with what a script expects.
+pub fn check_expectation(studio: &Studio, event: &Event, expect: &Expect) -> Result<()> {
+    check(studio, event, expect).map_err(Error::invalid)
+}
+
+/// A step of the interface that makes sense without one.
+fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<()> {
+    match step {
+        Step::Drop { paths } => {
+            let command = command_for(paths, NodePath::root());
+            studio.run_to_end(command, on_progress).map(|_| ())
+        }
+        // Commands are waited for one by one: nothing runs between two lines.
+        Step::WaitJob { .. } => Ok(()),
+        Step::Expect { that, shown, absent } if shown.is_empty() && absent.is_empty() => {
+            check_expectation(studio, &Event::None, &that)
+        }
+        _ => Err(Error::usage("this step needs a window").hint("run the script with --window")),
+    }
+}
+
+pub(super) fn resolve(command: &mut Command, base: &Path) {
     let join = |path: &mut std::path::PathBuf| *path = base.join(&*path);
     match command {
         Command::OpenWith { path, options } => {
             join(path);
             options.base_path.iter_mut().chain(&mut options.with).for_each(join);
         }
-        Command::Open { path } | Command::ImportCollection { path } => join(path),
+        Command::Open { path }
+        | Command::ImportCollection { path }
+        | Command::OpenProject { path }
+        | Command::Restore { path }
+        | Command::Forget { path }
+        | Command::SplitOff { path, .. }
+        | Command::SaveProject { path: Some(path), .. } => join(path),
+        Command::Edit { edit: Edit::Relocate { from, to } } => [from, to].into_iter().for_each(join),
         Command::Import { paths, metadata, .. } => paths.iter_mut().chain(metadata).for_each(join),
         Command::Write { options } => join(&mut options.target),
         Command::Convert { input, options, .. } => {
             join(input);
             join(&mut options.target);
+        }
+        Command::AddToTray { paths } | Command::RemoveFromTray { files: paths } => paths.iter_mut().for_each(join),
+        Command::PlaceUnplaced { file, .. } => join(file),
+        Command::FindPattern { examples } | Command::PlaceByPattern { examples, .. } => {
+            examples.iter_mut().for_each(|example| join(&mut example.file));
         }
         Command::SaveAsset { target, .. } => join(target),
         _ => {}
@@ -95,6 +145,22 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
     for (key, value) in expect.collection.iter().flatten() {
         let found = document()?.collection().fields.get(key).cloned().unwrap_or(Json::Null);
         compare(key, value, &found)?;
+    }
+    if let Some(tray) = &expect.tray {
+        let found = document()?.draft().map(|draft| draft.tray().len()).unwrap_or_default();
+        compare("tray", tray, &found)?;
+    }
+    if let Some(offers) = &expect.offers {
+        let found: Vec<&str> = match event {
+            Event::FixesFound { fixes, .. } => fixes.iter().map(|fix| fix.label.as_str()).collect(),
+            Event::PatternFound(report) => report.alternatives.iter().map(|way| way.label.as_str()).collect(),
+            _ => return Err("this command offers nothing".into()),
+        };
+        let alike =
+            offers.len() == found.len() && offers.iter().zip(&found).all(|(offer, found)| found.starts_with(offer.as_str()));
+        if !alike {
+            return Err(format!("offers: expected {offers:?}, found {found:?}"));
+        }
     }
     if let Some(rows) = &expect.result {
         let Event::Queried(result) = event else { return Err("this command gives no rows".into()) };

@@ -32,11 +32,11 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
 }
 
 /// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
-pub fn lazy_tables(reader: &Arc<dyn ContainerReader>, ctx: &JobContext) -> Result<Tables> {
+pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
     let mut tables = Tables::new(base_of(reader.as_ref()));
     for level in 0..reader.levels().count() {
         let Some(head) = reader.levels().head(level) else {
-            tables.push_table(reader.levels().table(level, ctx)?);
+            reader.levels().made(level).into_iter().for_each(|table| tables.push_table(table));
             continue;
         };
         if level == 0 || !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
@@ -49,7 +49,7 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>, ctx: &JobContext) -> Resul
         };
         tables.push_checked(head.clone(), TruePositions::new(find));
     }
-    Ok(tables)
+    tables
 }
 
 fn base_of(reader: &dyn ContainerReader) -> VsiBase {

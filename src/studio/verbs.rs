@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::document::{Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
 use super::migrate::{assembly_of, is_other_generation};
+use super::project::{Origin, is_project};
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
 use crate::draft::{Draft, Edit};
@@ -19,7 +20,9 @@ use crate::validate;
 
 impl Studio {
     pub(super) fn new_draft(&mut self) -> Result<Outcome> {
-        self.show(Document::Draft(Box::new(DraftDocument::new(Draft::new()))));
+        let mut document = DraftDocument::new(Draft::new());
+        document.origin = Origin::Empty;
+        self.show(Document::Draft(Box::new(document)));
         Ok(Outcome::Done(Event::DocumentChanged))
     }
 
@@ -31,6 +34,9 @@ impl Studio {
     }
 
     pub(super) fn open(&mut self, path: PathBuf, options: OpenOptions) -> Result<Outcome> {
+        if is_project(&path) {
+            return self.open_project(path);
+        }
         let label = match options.with.len() {
             0 => format!("Open {}", path.display()),
             more => format!("Open {} and {more} more", path.display()),
@@ -133,29 +139,8 @@ impl Studio {
         }))
     }
 
-    pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
-        self.change(|draft| draft.apply(edit))
-    }
-
-    pub(super) fn undo(&mut self) -> Result<Outcome> {
-        self.change(Draft::undo)
-    }
-
-    pub(super) fn redo(&mut self) -> Result<Outcome> {
-        self.change(Draft::redo)
-    }
-
-    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<String>) -> Result<Outcome> {
-        let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
-        let draft = document.draft_mut();
-        let label = change(draft)?;
-        let revision = draft.revision();
-        self.check_live();
-        Ok(Outcome::Done(Event::Edited { label, revision }))
-    }
-
     /// Starts the check of what is open as it is now; an older one that still runs is stopped.
-    fn check_live(&mut self) {
+    pub(super) fn check_live(&mut self) {
         if !self.checks_by_itself {
             return;
         }
@@ -251,7 +236,10 @@ impl Studio {
         }))
     }
 
-    fn show(&mut self, document: Document) {
+    pub(super) fn show(&mut self, mut document: Document) {
+        if let Document::Draft(draft) = &mut document {
+            draft.keep = self.keeper();
+        }
         self.live_check.cancel();
         self.live = Arc::default();
         self.document = Some(document);
@@ -269,7 +257,7 @@ impl Studio {
     }
 }
 
-fn not_a_draft() -> Error {
+pub(super) fn not_a_draft() -> Error {
     Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
 }
 
@@ -370,6 +358,9 @@ pub(super) fn dataset_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Resu
 /// The command that pasted or dropped paths mean: a dataset alone opens, a COLLECTION.json fills the form, the rest is added.
 pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
     if let [path] = paths.as_slice() {
+        if is_project(path) {
+            return Command::OpenProject { path: path.clone() };
+        }
         if container::detect(path).is_ok() {
             return Command::Open { path: path.clone() };
         }

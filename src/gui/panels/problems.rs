@@ -152,7 +152,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         });
         let mut room = rect;
         if fixable && !matches!(line, Line::Group(..)) {
-            let fixes = fixes.entry(index).or_insert_with(|| studio.fixes(finding, &[]));
+            let fixes = fixes.entry(index).or_insert_with(|| studio.fixes(finding));
             room.max.x = fixes_width(ui, rect, fixes);
         }
         line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());

@@ -1,0 +1,72 @@
+//! `build`: a project becomes a dataset, without a window. The same project gives the same bytes.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::create::summary;
+use super::output::print;
+use super::verbs::studio;
+use crate::container::BuildOptions;
+use crate::error::{Error, Result};
+use crate::studio::{Command, Event};
+
+/// Arguments of `build`.
+#[derive(Debug, clap::Args)]
+pub struct BuildArguments {
+    /// The project file.
+    pub project: PathBuf,
+    /// The file or folder to make.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    /// Run the extensions that the project keeps before writing; columns of the same name are replaced.
+    #[arg(long)]
+    pub recipe: bool,
+    /// Look for sources below the second folder that the project has below the first.
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
+    pub relocate: Option<Vec<PathBuf>>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Several datasets instead of one.
+    #[command(flatten)]
+    pub parts: super::writing::PartsArguments,
+    /// How the level tables are written.
+    #[command(flatten)]
+    pub parquet: super::writing::ParquetArguments,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
+    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
+    let mut studio = studio();
+    let mut run = |command| studio.run_to_end(command, &mut |progress| terminal.progress(progress));
+    run(Command::OpenProject { path: arguments.project })?;
+    if let Some([from, to]) = arguments.relocate.as_deref() {
+        let edit = crate::draft::Edit::Relocate { from: from.clone(), to: to.clone() };
+        run(Command::Edit { edit })?;
+    }
+    if arguments.recipe {
+        run(Command::RunRecipe)?;
+    }
+    let options = BuildOptions {
+        target: arguments.output,
+        format,
+        parquet: arguments.parquet.options(),
+        overwrite: arguments.overwrite,
+        parts: arguments.parts.parts(),
+    };
+    match run(Command::Write { options })? {
+        Event::Written(built) => {
+            terminal.clear();
+            print(&summary(&built, arguments.json));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("building ended with {other:?}"))),
+    }
+}

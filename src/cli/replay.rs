@@ -1,0 +1,39 @@
+//! `replay`: a file of commands is run and what it expects is checked.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::output::print;
+use super::verbs::studio;
+use crate::error::Result;
+use crate::studio::replay as replay_file;
+
+/// Arguments of `replay`.
+#[derive(Debug, clap::Args)]
+pub struct ReplayArguments {
+    /// A JSON list of commands and of steps of the interface.
+    pub file: PathBuf,
+    /// Tell each line on stdout as soon as it is done.
+    #[arg(long)]
+    pub tell: bool,
+    /// Keep the draft in this folder after every edit, as the window does.
+    #[arg(long, value_name = "FOLDER")]
+    pub autosave: Option<PathBuf>,
+}
+
+pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
+    let mut studio = studio();
+    studio.set_autosave(arguments.autosave.clone());
+    let mut tell = |line: usize| {
+        if arguments.tell {
+            print(&format!("line {line}"));
+            // Whoever waits for the line may end this program the moment it is there.
+            let _ = std::io::stdout().flush();
+        }
+    };
+    let count = replay_file(&arguments.file, &mut studio, &mut |progress| terminal.progress(progress), &mut tell)?;
+    terminal.clear();
+    print(&format!("{}: {count} commands did what they should", arguments.file.display()));
+    Ok(0)
+}

@@ -1,0 +1,334 @@
+//! The files whose names are built like the examples': a table of tokens, one row for each file. Columns that always go together
+//! are one.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::name::{Name, TokenKind};
+use super::{Example, Nearly};
+use crate::draft::Unplaced;
+
+/// Tokens at one place of the names, or at several places that always change together.
+pub(super) struct Class {
+    /// Index of the tokens in the first example's name, first to last.
+    pub tokens: Vec<usize>,
+    pub kind: TokenKind,
+    /// The different texts of each of `tokens`, by number.
+    pub texts: Vec<Vec<String>>,
+}
+
+/// A file that fits.
+pub(super) struct Row {
+    /// Place in the tray; none for an example that is placed already.
+    pub file: Option<u32>,
+    /// Number of the text in each class.
+    pub values: Vec<u32>,
+    /// Which of the examples' shapes the name has.
+    pub template: u32,
+}
+
+/// Everything that the names say.
+pub(super) struct Cohort {
+    pub classes: Vec<Class>,
+    pub rows: Vec<Row>,
+    /// The row of each example.
+    pub examples: Vec<usize>,
+    /// The first example's name.
+    pub model: Name,
+    /// More than one shape: what differs between them decides the position.
+    pub templates: u32,
+    pub nearly: Vec<Nearly>,
+    pub left_over: Vec<u32>,
+}
+
+/// One of the shapes of the examples.
+struct Template {
+    shape: String,
+    name: Name,
+    /// The token for each column.
+    columns: Vec<usize>,
+}
+
+/// How numbers in a column are written.
+enum Digits {
+    Any,
+    Padded(usize),
+}
+
+impl Cohort {
+    /// The table; `Err` says why there is none.
+    pub fn of(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
+        let folder = common_folder(tray.iter().map(|file| &file.path).chain(examples.iter().map(|example| &example.file)));
+        let name = |path: &Path| Name::of(relative(path, &folder), fine);
+        let names: Vec<Name> = examples.iter().map(|example| name(&example.file)).collect();
+        let templates = templates(&names, examples)?;
+        let Some(first) = templates.first() else { return Err("there is no example".into()) };
+        let width = first.columns.len();
+        // Files by shape; then what is no date, no number, no tile where the examples have one.
+        let (mut fitting, mut nearly, mut left_over) = (Vec::new(), Vec::new(), Vec::new());
+        for (file, index) in tray.iter().zip(0..) {
+            let name = name(&file.path);
+            match templates.iter().position(|template| template.shape == name.shape) {
+                Some(template) => fitting.push((Some(index), name, template)),
+                None => match other_shape(&name, &names) {
+                    Some(why) => nearly.push(Nearly { file: index, why }),
+                    None => left_over.push(index),
+                },
+            }
+        }
+        let mut example_rows = Vec::new();
+        for (example, name) in examples.iter().zip(&names) {
+            let in_tray = tray.iter().position(|file| file.path == example.file);
+            let row = in_tray.and_then(|index| fitting.iter().position(|row| row.0 == Some(index as u32)));
+            example_rows.push(row.unwrap_or_else(|| {
+                let template = templates.iter().position(|template| template.shape == name.shape).unwrap_or(0);
+                fitting.push((None, name.clone(), template));
+                fitting.len() - 1
+            }));
+        }
+        let digits: Vec<Digits> = (0..width).map(|column| digits_of(column, &templates, &fitting, &example_rows)).collect();
+        let mut kept = Vec::with_capacity(fitting.len());
+        let mut moved = vec![usize::MAX; fitting.len()];
+        for (place, (file, name, template)) in fitting.into_iter().enumerate() {
+            let misfit = misfit(&name, &templates[template], &digits);
+            match (misfit, file) {
+                (Some(why), Some(file)) if !example_rows.contains(&place) => nearly.push(Nearly { file, why }),
+                _ => {
+                    moved[place] = kept.len();
+                    kept.push((file, name, template));
+                }
+            }
+        }
+        let examples: Vec<usize> = example_rows.iter().map(|&row| moved[row]).collect();
+        let (classes, values) = classes(&templates, &kept);
+        let rows = kept.iter().zip(values);
+        let rows = rows.map(|((file, _, template), values)| Row { file: *file, values, template: *template as u32 }).collect();
+        let count = templates.len() as u32;
+        let model = names.into_iter().next().ok_or("there is no example")?;
+        Ok(Self { classes, rows, examples, model, templates: count, nearly, left_over })
+    }
+}
+
+/// The folder that all paths lie in.
+fn common_folder<'a>(mut paths: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
+    let mut folder = paths.next().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
+    for path in paths {
+        while !path.starts_with(&folder) {
+            if !folder.pop() {
+                return PathBuf::new();
+            }
+        }
+    }
+    folder
+}
+
+fn relative(path: &Path, folder: &Path) -> String {
+    let rest = path.strip_prefix(folder).unwrap_or(path);
+    rest.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// The shapes of the examples, with the columns that they have in common.
+fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, String> {
+    let mut found: Vec<(usize, Vec<(usize, usize)>)> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        if found.iter().any(|(known, _)| names[*known].shape == name.shape) {
+            continue;
+        }
+        let pairs = if found.is_empty() {
+            (0..name.tokens.len()).map(|token| (token, token)).collect()
+        } else {
+            let same_root = |a: usize, b: usize| examples[a].root == examples[b].root;
+            let twins = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
+            let mut twins = twins.filter(|&(a, b)| names[a].shape == names[0].shape && names[b].shape == name.shape);
+            let Some((a, b)) = twins.find(|&(a, b)| same_root(a, b)) else {
+                return Err(
+                    "The names are built differently. Place two files of one root, so that it shows what they share.".into()
+                );
+            };
+            common_tokens(&names[a], &names[b])
+        };
+        found.push((index, pairs));
+    }
+    let shared = |token: &usize| found.iter().all(|(_, pairs)| pairs.iter().any(|pair| pair.0 == *token));
+    let columns: Vec<usize> = (0..names.first().map_or(0, |name| name.tokens.len())).filter(shared).collect();
+    let of = |(index, pairs): &(usize, Vec<(usize, usize)>)| Template {
+        shape: names[*index].shape.clone(),
+        name: names[*index].clone(),
+        columns: columns.iter().filter_map(|column| pairs.iter().find(|pair| pair.0 == *column).map(|pair| pair.1)).collect(),
+    };
+    Ok(found.iter().map(of).collect())
+}
+
+/// The longest run of tokens, not always side by side, that two names of one root share.
+fn common_tokens(a: &Name, b: &Name) -> Vec<(usize, usize)> {
+    let (rows, columns) = (a.tokens.len(), b.tokens.len());
+    let mut length = vec![vec![0usize; columns + 1]; rows + 1];
+    for row in (0..rows).rev() {
+        for column in (0..columns).rev() {
+            length[row][column] = match a.token(row) == b.token(column) {
+                true => length[row + 1][column + 1] + 1,
+                false => length[row + 1][column].max(length[row][column + 1]),
+            };
+        }
+    }
+    let (mut row, mut column, mut pairs) = (0, 0, Vec::new());
+    while row < rows && column < columns {
+        if a.token(row) == b.token(column) {
+            pairs.push((row, column));
+            (row, column) = (row + 1, column + 1);
+        } else if length[row + 1][column] >= length[row][column + 1] {
+            row += 1;
+        } else {
+            column += 1;
+        }
+    }
+    pairs
+}
+
+/// Why a name of another shape is close to the examples'.
+fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
+    let ending = |name: &Name| name.text.rsplit_once('.').map(|(_, end)| end.to_lowercase());
+    let close =
+        examples.iter().filter(|example| ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1);
+    let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
+    let (found, wanted) = (name.tokens.len(), example.tokens.len());
+    Some(match found.cmp(&wanted) {
+        std::cmp::Ordering::Equal => "its parts are separated in another way".into(),
+        std::cmp::Ordering::Greater => {
+            let odd = (0..found).find(|&index| name.token(index) != example.token(index) && !alike(name, index, example, index));
+            format!("its name has a part more: {}", name.token(odd.unwrap_or(found - 1)))
+        }
+        std::cmp::Ordering::Less => "its name lacks a part".into(),
+    })
+}
+
+fn alike(a: &Name, at: usize, b: &Name, place: usize) -> bool {
+    matches!((a.tokens.get(at), b.tokens.get(place)), (Some(a), Some(b)) if a.kind == b.kind)
+}
+
+type Fitting = (Option<u32>, Name, usize);
+
+fn digits_of(column: usize, templates: &[Template], rows: &[Fitting], examples: &[usize]) -> Digits {
+    let token = |row: &Fitting| row.1.token(templates[row.2].columns[column]).to_owned();
+    let shown: Vec<String> = examples.iter().map(|&row| token(&rows[row])).collect();
+    let width = shown.first().map_or(0, String::len);
+    if shown.iter().any(|text| text.len() != width || !text.bytes().all(|b| b.is_ascii_digit())) {
+        return Digits::Any;
+    }
+    let zero = |text: &str| text.len() > 1 && text.starts_with('0');
+    // One name with a zero in front among many without does not make them padded.
+    let padded = rows.iter().filter(|row| zero(&token(row))).count();
+    if shown.iter().any(|text| zero(text)) || padded * 20 > rows.len() { Digits::Padded(width) } else { Digits::Any }
+}
+
+/// Why a name of the right shape does not fit.
+fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String> {
+    for (index, token) in name.tokens.iter().enumerate() {
+        let text = name.token(index);
+        let Some(model) = template.name.tokens.get(index) else { return Some("its name has a part more".into()) };
+        let column = template.columns.iter().position(|&column| column == index);
+        let wanted = model.kind;
+        let number = |kind| matches!(kind, TokenKind::Number | TokenKind::Date | TokenKind::Time);
+        let same = match wanted {
+            TokenKind::Ending => true,
+            TokenKind::Number => number(token.kind),
+            TokenKind::Date | TokenKind::Time | TokenKind::Tile => token.kind == wanted,
+            _ => token.kind.is_wordy() || token.kind == TokenKind::Tile,
+        };
+        if !same {
+            return Some(format!("{text} stands where the pattern has a {}", wanted.as_str()));
+        }
+        if wanted == TokenKind::Number
+            && let Some(column) = column
+        {
+            match digits[column] {
+                Digits::Padded(width) if text.len() != width => {
+                    return Some(format!("{text} has not {width} digits as the others"));
+                }
+                Digits::Any if text.len() > 1 && text.starts_with('0') && !template.name.token(index).starts_with('0') => {
+                    return Some(format!("{text} begins with a zero, which the others do not"));
+                }
+                _ => {}
+            }
+        }
+        // What only this shape has is the same in all names of the shape, unless it is a number of some kind.
+        let own = column.is_none() && !number(wanted);
+        if own && text != template.name.token(index) {
+            return Some(format!("{text} stands where the pattern has {}", template.name.token(index)));
+        }
+    }
+    None
+}
+
+/// Columns that change, those that change together as one; and their values row by row.
+fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32>>) {
+    let mut classes: Vec<Class> = Vec::new();
+    let mut known: Vec<Vec<u32>> = Vec::new();
+    let columns = templates.first().map_or(0, |template| template.columns.len());
+    for column in 0..columns {
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        let mut texts = Vec::new();
+        let mut values = Vec::with_capacity(rows.len());
+        for (_, name, template) in rows {
+            let text = name.token(templates[*template].columns[column]);
+            values.push(*numbers.entry(text).or_insert_with(|| {
+                texts.push(text.to_owned());
+                texts.len() as u32 - 1
+            }));
+        }
+        if texts.len() < 2 {
+            continue;
+        }
+        let token = templates[0].columns[column];
+        let kind = templates[0].name.tokens[token].kind;
+        // An ending decides nothing but the position; with a band that changes with it, it is one with the band.
+        match known.iter().position(|other| *other == values) {
+            Some(class) => {
+                let class = &mut classes[class];
+                class.tokens.push(token);
+                class.texts.push(texts);
+                if class.kind == TokenKind::Ending {
+                    class.kind = kind;
+                }
+            }
+            None => {
+                classes.push(Class { tokens: vec![token], kind, texts: vec![texts] });
+                known.push(values);
+            }
+        }
+    }
+    let rows = (0..rows.len()).map(|row| known.iter().map(|values| values[row]).collect());
+    (classes, rows.collect())
+}
+
+impl Class {
+    /// The texts of a value, one for each token.
+    pub fn texts_of(&self, value: u32) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(move |texts| texts.get(value as usize).map_or("", String::as_str))
+    }
+
+    /// Number of different values.
+    pub fn distinct(&self) -> usize {
+        self.texts.first().map_or(0, Vec::len)
+    }
+}
+
+/// Where `word` stands in an id: whole, that is not next to more letters, or more digits, of the same kind.
+pub(super) fn find_word(id: &str, word: &str) -> Option<Range<usize>> {
+    let kind = |c: char| {
+        if c.is_ascii_digit() {
+            1
+        } else if c.is_alphanumeric() {
+            2
+        } else {
+            0
+        }
+    };
+    let joined = |a: Option<char>, b: Option<char>| matches!((a, b), (Some(a), Some(b)) if kind(a) != 0 && kind(a) == kind(b));
+    let found = id.match_indices(word).map(|(at, _)| at..at + word.len());
+    found.filter(|_| !word.is_empty()).find(|at| {
+        !joined(id[..at.start].chars().next_back(), word.chars().next())
+            && !joined(word.chars().next_back(), id[at.end..].chars().next())
+    })
+}

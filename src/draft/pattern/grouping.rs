@@ -1,0 +1,199 @@
+//! Files put together by root and by position, while one reading of the names is tried.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::TokenRole;
+use super::name::natural_key;
+use super::reading::{Path, Reader};
+
+/// How an id is made of tokens.
+pub(super) type Recipe = Vec<Part>;
+
+/// Text, or a token of a class.
+pub(super) enum Part {
+    Text(String),
+    Token { class: usize, token: usize },
+}
+
+/// Files put together by root and by position while a reading is tried.
+pub(super) struct Grouping<'a, 'r> {
+    reader: &'a Reader<'r>,
+    roles: &'a [TokenRole],
+    root_recipe: Option<Recipe>,
+    position_recipe: Option<Recipe>,
+    groups: HashMap<Vec<u32>, u32>,
+    by_id: HashMap<Arc<str>, u32>,
+    pub roots: Vec<Arc<str>>,
+    places: HashMap<Vec<u32>, u32>,
+    by_path: HashMap<Path, u32>,
+    pub positions: Vec<Path>,
+    /// Shown by an example, or a position of the draft. Others have to be common first.
+    sure: Vec<bool>,
+}
+
+/// Stands for "the names do not say which position".
+const NOWHERE: u32 = u32::MAX;
+
+impl<'a, 'r> Grouping<'a, 'r> {
+    /// Nothing put together yet.
+    pub fn new(
+        reader: &'a Reader<'r>,
+        roles: &'a [TokenRole],
+        root_recipe: Option<Recipe>,
+        position_recipe: Option<Recipe>,
+    ) -> Self {
+        Self {
+            reader,
+            roles,
+            root_recipe,
+            position_recipe,
+            groups: HashMap::new(),
+            by_id: HashMap::new(),
+            roots: Vec::new(),
+            places: HashMap::new(),
+            by_path: HashMap::new(),
+            positions: Vec::new(),
+            sure: Vec::new(),
+        }
+    }
+
+    /// Roots and positions of the examples; none when the reading mixes them up.
+    pub fn learn_examples(&mut self, ordered: bool) -> Option<()> {
+        for (example, &row) in self.reader.examples.iter().zip(&self.reader.cohort.examples) {
+            let key = self.reader.key(row, self.roles, TokenRole::Root);
+            let group = self.group_called(example.root.clone());
+            if *self.groups.entry(key).or_insert(group) != group {
+                return None;
+            }
+            let place = self.place_called(example.position.clone(), true);
+            let key = self.reader.key(row, self.roles, TokenRole::Position);
+            if *self.places.entry(key).or_insert(place) != place && !ordered {
+                return None;
+            }
+        }
+        // The other way round: what the examples hold apart is apart, what they hold together is together.
+        let apart = self.groups.len() == self.roots.len();
+        let places = ordered || self.places.len() == self.positions.len();
+        (apart && places).then_some(())
+    }
+
+    fn group_called(&mut self, id: Arc<str>) -> u32 {
+        *self.by_id.entry(id.clone()).or_insert_with(|| {
+            self.roots.push(id);
+            self.roots.len() as u32 - 1
+        })
+    }
+
+    fn place_called(&mut self, path: Path, sure: bool) -> u32 {
+        *self.by_path.entry(path.clone()).or_insert_with(|| {
+            self.positions.push(path);
+            self.sure.push(sure);
+            self.positions.len() as u32 - 1
+        })
+    }
+
+    pub fn group(&mut self, row: usize) -> u32 {
+        let key = self.reader.key(row, self.roles, TokenRole::Root);
+        if let Some(&group) = self.groups.get(&key) {
+            return group;
+        }
+        let id = match &self.root_recipe {
+            Some(recipe) => self.reader.cooked(recipe, row),
+            None => {
+                let classes = self.reader.cohort.classes.iter().zip(&self.reader.cohort.rows[row].values).zip(self.roles);
+                let texts = classes.filter(|(_, role)| **role == TokenRole::Root);
+                texts.map(|((class, value), _)| class.texts_of(*value).next().unwrap_or_default()).collect::<Vec<_>>().join("_")
+            }
+        };
+        let group = self.group_called(id.into());
+        self.groups.insert(key, group);
+        group
+    }
+
+    pub fn position(&mut self, row: usize) -> u32 {
+        let key = self.reader.key(row, self.roles, TokenRole::Position);
+        if let Some(&place) = self.places.get(&key) {
+            return place;
+        }
+        let place = match &self.position_recipe {
+            None => NOWHERE,
+            Some(recipe) => {
+                let text = self.reader.cooked(recipe, row);
+                let path: Path = text.split('/').map(Arc::from).collect();
+                let known = self.reader.draft.positions.contains(&path);
+                self.place_called(path, known)
+            }
+        };
+        self.places.insert(key, place);
+        place
+    }
+
+    /// Takes out files of positions that nobody showed and that are not common, and of roots with nothing else.
+    pub fn admit(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) {
+        let sure = |place: u32| self.sure.get(place as usize).copied().unwrap_or(false);
+        let real: HashSet<u32> = cells.iter().flatten().filter(|cell| sure(cell.1)).map(|cell| cell.0).collect();
+        let mut holders: HashMap<u32, HashSet<u32>> = HashMap::new();
+        for cell in cells.iter().flatten().filter(|cell| cell.1 != NOWHERE && real.contains(&cell.0)) {
+            holders.entry(cell.1).or_default().insert(cell.0);
+        }
+        for (row, cell) in cells.iter_mut().enumerate() {
+            let Some((group, place)) = *cell else { continue };
+            let common = holders.get(&place).map_or(0, HashSet::len) * 2 >= real.len().max(1);
+            let why = match self.positions.get(place as usize) {
+                None => "no example shows which position it has".to_owned(),
+                Some(path) if !sure(place) && self.reader.draft.settled => format!("the other roots have no {}", path.join(" / ")),
+                Some(path) if !sure(place) && !common => {
+                    format!(
+                        "only {} of {} roots have {}",
+                        holders.get(&place).map_or(0, HashSet::len),
+                        real.len(),
+                        path.join(" / ")
+                    )
+                }
+                Some(_) if !real.contains(&group) => "no other file of its root fits".to_owned(),
+                Some(_) => continue,
+            };
+            out.push((row, why));
+            *cell = None;
+        }
+    }
+
+    /// Positions by the order of the one token that decides them, in roots with exactly as many files as there are positions.
+    pub fn by_order(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> Option<()> {
+        let cohort = self.reader.cohort;
+        let class = self.roles.iter().position(|role| *role == TokenRole::Position)?;
+        let text =
+            |row: usize| cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned();
+        let mut members: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (row, cell) in cells.iter().enumerate() {
+            if let Some((group, _)) = cell {
+                members.entry(*group).or_default().push(row);
+            }
+        }
+        members.values_mut().for_each(|rows| rows.sort_by_cached_key(|&row| natural_key(&text(row))));
+        let mut ranks: Vec<Option<u32>> = vec![None; self.positions.len()];
+        for (example, &row) in self.reader.examples.iter().zip(&cohort.examples) {
+            let place = *self.by_path.get(&example.position)?;
+            let rank = members.get(&cells[row]?.0)?.iter().position(|&member| member == row)?;
+            let slot = ranks.get_mut(rank)?;
+            if slot.is_some_and(|known| known != place) {
+                return None;
+            }
+            *slot = Some(place);
+        }
+        let ranks: Vec<u32> = ranks.into_iter().collect::<Option<_>>()?;
+        for rows in members.values() {
+            for (rank, &row) in rows.iter().enumerate() {
+                let group = cells[row]?.0;
+                if rows.len() == ranks.len() {
+                    cells[row] = Some((group, ranks[rank]));
+                } else {
+                    out.push((row, format!("{} has {} files for {} places", self.roots[group as usize], rows.len(), ranks.len())));
+                    cells[row] = None;
+                }
+            }
+        }
+        Some(())
+    }
+}

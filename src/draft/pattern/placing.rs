@@ -1,0 +1,149 @@
+//! The edit of a pattern: files of the tray into roots that are there or made, in the order of the positions.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{Alternative, Placement};
+use crate::draft::edit::counted;
+use crate::draft::{Content, Edit};
+use crate::error::{Error, Result};
+use crate::model::{NodePath, Payload, Sample, Schema, Tortilla};
+
+type Path = Vec<Arc<str>>;
+
+/// One step that places what `alternative` says. Roots that are made stand behind the others, in the order of their ids.
+pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<Edit> {
+    let order = Order::of(&content.dataset.root, alternative);
+    let roots: HashMap<&str, usize> =
+        content.dataset.root.samples.iter().enumerate().rev().map(|(index, sample)| (&*sample.id, index)).collect();
+    let mut changed: Vec<(usize, Arc<Tortilla>)> = Vec::new();
+    let mut made: Vec<Sample> = Vec::new();
+    let mut places = Vec::with_capacity(alternative.placed.len());
+    for placements in alternative.placed.chunk_by(|a, b| a.root == b.root) {
+        let Some(first) = placements.first() else { continue };
+        let there = roots.get(&*first.root).map(|&index| (index, &content.dataset.root.samples[index]));
+        let mut tortilla = match there {
+            Some((_, sample)) => match sample.children() {
+                Some(children) => children.as_ref().clone(),
+                None => return Err(Error::usage(format!("{} is a FILE; nothing can be placed in it", sample.id))),
+            },
+            None => order.empty(0),
+        };
+        let mut alone = None;
+        for Placement { position, file, .. } in placements {
+            let found = content.tray.get(*file as usize);
+            let found = found.ok_or_else(|| Error::usage("the tray has changed since the pattern was found"))?;
+            let sample = |id: &str| Sample::file(id, &found.path, found.size);
+            match position.last() {
+                None => alone = Some(sample(&first.root)),
+                Some(id) => order.put(&mut tortilla, position, 0, sample(id))?,
+            }
+            places.push(*file);
+        }
+        match (there, alone) {
+            (_, Some(sample)) => made.push(sample),
+            (Some((index, _)), None) => changed.push((index, tortilla.into())),
+            (None, None) => made.push(Sample::folder(&first.root, tortilla)),
+        }
+    }
+    let files = places.len();
+    places.sort_unstable();
+    let mut edits: Vec<Edit> =
+        changed.into_iter().map(|(index, with)| Edit::ReplaceTortilla { tortilla: NodePath(vec![index as u32]), with }).collect();
+    if !made.is_empty() {
+        let at = content.dataset.root.samples.len() as u32;
+        edits.push(Edit::Insert { parent: NodePath::root(), at, samples: made });
+    }
+    if files == 0 {
+        return Err(Error::usage("the pattern places no file"));
+    }
+    edits.push(Edit::RemoveFromTray { places });
+    Ok(Edit::Batch { label: format!("Place {}", counted(files, "file")), edits })
+}
+
+/// Where a position stands among its siblings: as in the longest root, then as the pattern lists them.
+struct Order {
+    ranks: HashMap<Path, usize>,
+    /// Fields of the tortillas below a root, from the first level down.
+    schemas: Vec<Schema>,
+}
+
+impl Order {
+    fn of(root: &Tortilla, alternative: &Alternative) -> Self {
+        fn note(path: &[Arc<str>], ranks: &mut HashMap<Path, usize>) {
+            for length in 1..=path.len() {
+                let next = ranks.len();
+                ranks.entry(path[..length].to_vec()).or_insert(next);
+            }
+        }
+        fn walk(tortilla: &Tortilla, above: &mut Path, ranks: &mut HashMap<Path, usize>, schemas: &mut Vec<Schema>) {
+            if schemas.len() == above.len() {
+                schemas.push(tortilla.schema.clone());
+            }
+            for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+                above.push(sample.id.clone());
+                note(above, ranks);
+                if let Some(children) = sample.children() {
+                    walk(children, above, ranks, schemas);
+                }
+                above.pop();
+            }
+        }
+        let (mut ranks, mut schemas) = (HashMap::new(), Vec::new());
+        let fresh: HashSet<&Arc<str>> = alternative.placed.iter().map(|placement| &placement.root).collect();
+        let folders = || root.samples.iter().filter_map(|sample| Some((sample, sample.children()?)));
+        // Roots that get no file are whole already.
+        let whole = folders().filter(|(sample, _)| !fresh.contains(&sample.id)).max_by_key(|(_, children)| children.samples.len());
+        if let Some((_, children)) = whole.or_else(|| folders().max_by_key(|(_, children)| children.samples.len())) {
+            walk(children, &mut Path::new(), &mut ranks, &mut schemas);
+        }
+        alternative.positions.iter().for_each(|(path, _)| note(path, &mut ranks));
+        Self { ranks, schemas }
+    }
+
+    /// A tortilla with the fields of its level.
+    fn empty(&self, depth: usize) -> Tortilla {
+        Tortilla { schema: self.schemas.get(depth).cloned().unwrap_or_else(|| Arc::from([])), samples: Vec::new() }
+    }
+
+    /// Puts a sample at `path[depth..]`; FOLDERs on the way are made where they are missing.
+    fn put(&self, tortilla: &mut Tortilla, path: &[Arc<str>], depth: usize, sample: Sample) -> Result<()> {
+        let Some(id) = path.get(depth) else { return Err(Error::internal("a position without an id")) };
+        let last = depth + 1 == path.len();
+        if let Some(found) = tortilla.samples.iter_mut().find(|sample| sample.id == *id) {
+            return match &mut found.payload {
+                Payload::Folder(children) if !last => self.put(Arc::make_mut(children), path, depth + 1, sample),
+                _ => Err(Error::usage(format!("{} stands there already", path.join(" / ")))),
+            };
+        }
+        let rank = |id: &Arc<str>| {
+            let mut sibling = path[..depth].to_vec();
+            sibling.push(id.clone());
+            self.ranks.get(&sibling).copied()
+        };
+        let own = rank(id);
+        let at = tortilla.samples.iter().position(|sample| rank(&sample.id) > own && !sample.is_padding());
+        let at = at.unwrap_or(tortilla.samples.len());
+        let mut new = match last {
+            true => sample,
+            false => {
+                let mut inside = self.empty(depth + 1);
+                self.put(&mut inside, path, depth + 1, sample)?;
+                Sample::folder(id, inside)
+            }
+        };
+        // Padding that keeps the place goes.
+        let parent = &path[..depth];
+        let sibling = |known: &Path| known.len() == depth + 1 && known.starts_with(parent);
+        let place = self.ranks.iter().filter(|(known, rank)| Some(**rank) < own && sibling(known)).count();
+        let gap = tortilla.samples.get_mut(place).filter(|found| found.is_padding() && found.kind() == new.kind());
+        match gap {
+            Some(gap) => {
+                new.values = gap.values.clone();
+                *gap = new;
+            }
+            None => tortilla.samples.insert(at, new),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,523 @@
+//! Ways to read the names: which tokens decide the root, which the position. Each is tried on all files; those that lead to
+//! different places are put side by side.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::cohort::{Class, Cohort, find_word};
+use super::grouping::{Grouping, Part, Recipe};
+use super::name::{TokenKind, natural_key};
+use super::{Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenRole};
+use crate::draft::Content;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, Sample, Tortilla};
+
+/// More readings than this are not tried.
+const READINGS_MAX: usize = 4096;
+/// A word with more different texts than this tells things apart; with fewer it may as well be a choice to ask about.
+const FEW: usize = 12;
+
+pub(super) type Path = Vec<Arc<str>>;
+
+/// What the names lead to, with the reasons.
+pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -> Result<PatternReport> {
+    if examples.len() < 2 {
+        return Err(Error::usage("two files with their places are needed to see a pattern"));
+    }
+    for (index, example) in examples.iter().enumerate() {
+        if examples[..index].iter().any(|other| other.file == example.file) {
+            return Err(Error::usage("a file is named twice").at_path(&example.file));
+        }
+        if examples[..index].iter().any(|other| (&other.root, &other.position) == (&example.root, &example.position)) {
+            return Err(Error::usage("two files have the same place").at(&example.root));
+        }
+    }
+    let draft = Known::of(&content.dataset, examples);
+    let mut best: Option<PatternReport> = None;
+    // First by what stands between separators; words with a number behind them are cut only where that shows nothing.
+    for fine in [false, true] {
+        ctx.check()?;
+        let report = match Cohort::of(&content.tray, examples, fine) {
+            Err(trouble) => PatternReport { trouble: Some(trouble), ..PatternReport::default() },
+            Ok(cohort) => Reader { cohort: &cohort, examples, draft: &draft }.report(ctx)?,
+        };
+        let placed = |report: &PatternReport| report.alternatives.first().map_or(0, |first| first.placed.len());
+        let done = placed(&report) > 2 * examples.len();
+        if best.as_ref().is_none_or(|best| placed(&report) > placed(best)) {
+            best = Some(report);
+        }
+        if done {
+            break;
+        }
+    }
+    Ok(best.unwrap_or_default())
+}
+
+/// What the draft has already.
+pub(super) struct Known {
+    /// The positions of the FILEs of the longest root.
+    pub positions: Vec<Path>,
+    /// What is in each root: FILEs that are no placeholders.
+    filled: HashMap<Arc<str>, HashSet<Path>>,
+    /// There are roots beside those of the examples: what they lack in positions, others shall not have.
+    pub settled: bool,
+}
+
+impl Known {
+    fn of(dataset: &Dataset, examples: &[Example]) -> Self {
+        fn walk(tortilla: &Tortilla, above: &mut Path, found: &mut Vec<(Path, bool)>) {
+            for sample in &tortilla.samples {
+                above.push(sample.id.clone());
+                match sample.children() {
+                    Some(children) => walk(children, above, found),
+                    None => found.push((above.clone(), !sample.is_padding())),
+                }
+                above.pop();
+            }
+        }
+        let (mut positions, mut filled) = (Vec::new(), HashMap::new());
+        let files = |sample: &Sample| {
+            let mut found = Vec::new();
+            match sample.children() {
+                Some(children) => walk(children, &mut Path::new(), &mut found),
+                None => found.push((Path::new(), !sample.is_padding())),
+            }
+            found
+        };
+        for sample in &dataset.root.samples {
+            let found = files(sample);
+            let real: HashSet<Path> = found.into_iter().filter(|file| file.1).map(|file| file.0).collect();
+            if real.len() > positions.len() {
+                positions = files(sample).into_iter().filter(|file| file.1).map(|file| file.0).collect();
+            }
+            filled.insert(sample.id.clone(), real);
+        }
+        let shown: HashSet<&Arc<str>> = examples.iter().map(|example| &example.root).collect();
+        let settled = dataset.root.samples.iter().any(|sample| !shown.contains(&sample.id));
+        Self { positions, filled, settled }
+    }
+}
+
+pub(super) struct Reader<'a> {
+    pub cohort: &'a Cohort,
+    pub examples: &'a [Example],
+    pub draft: &'a Known,
+}
+
+/// One way, tried.
+struct Outcome {
+    roles: Vec<TokenRole>,
+    /// For each row the group of its root and its position.
+    cells: Vec<Option<(u32, u32)>>,
+    /// Ids of the groups.
+    roots: Vec<Arc<str>>,
+    positions: Vec<Path>,
+    /// Rows that fit and have no place, with the reason.
+    out: Vec<(usize, String)>,
+    placed: usize,
+    /// Part of the cells of roots × positions that are filled.
+    fill: f64,
+    /// It takes every text of a word for another root without anything that says so.
+    risky: bool,
+    /// Position by order within the root.
+    ordered: bool,
+    /// Ids of roots are made of tokens.
+    named: bool,
+}
+
+impl Reader<'_> {
+    fn value(&self, example: usize, class: usize) -> u32 {
+        self.cohort.rows[self.cohort.examples[example]].values[class]
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let count = self.examples.len();
+        (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
+    }
+
+    /// The class's values are the same in all examples that share what `key` gives.
+    fn agrees<K: PartialEq>(&self, class: usize, key: impl Fn(&Example) -> K) -> bool {
+        self.pairs().all(|(a, b)| key(&self.examples[a]) != key(&self.examples[b]) || self.value(a, class) == self.value(b, class))
+    }
+
+    /// The token of a class that stands in the ids of all examples.
+    fn evidence(&self, class: usize, id: impl Fn(&Example) -> String) -> Option<usize> {
+        let texts = &self.cohort.classes[class].texts;
+        let stands = |token: &usize| {
+            (0..self.examples.len()).all(|example| {
+                let text = texts[*token].get(self.value(example, class) as usize).map_or("", String::as_str);
+                find_word(&id(&self.examples[example]), text).is_some()
+            })
+        };
+        (0..texts.len()).find(stands)
+    }
+
+    fn report(&self, ctx: &JobContext) -> Result<PatternReport> {
+        let root_id = |example: &Example| example.root.to_string();
+        let position_id = |example: &Example| example.position.join("/");
+        let count = self.cohort.classes.len();
+        let in_root: Vec<Option<usize>> = (0..count).map(|class| self.evidence(class, root_id)).collect();
+        let in_position: Vec<Option<usize>> = (0..count).map(|class| self.evidence(class, position_id)).collect();
+        let explained = [in_root.iter().any(Option::is_some), in_position.iter().any(Option::is_some)];
+        let choices: Vec<Vec<TokenRole>> = (0..count).map(|class| self.choices(class, explained, &in_root, &in_position)).collect();
+        if choices
+            .iter()
+            .map(Vec::len)
+            .try_fold(1usize, |total, next| total.checked_mul(next).filter(|total| *total <= READINGS_MAX))
+            .is_none()
+        {
+            return Ok(PatternReport {
+                trouble: Some(
+                    "The names leave too much open. Place another file, or give roots and positions ids out of the names.".into(),
+                ),
+                ..PatternReport::default()
+            });
+        }
+        let mut outcomes = Vec::new();
+        let mut turn = vec![0usize; count];
+        loop {
+            ctx.check()?;
+            let roles: Vec<TokenRole> = turn.iter().zip(&choices).map(|(&at, choices)| choices[at]).collect();
+            if let Some(outcome) = self.outcome(roles, &in_root, &in_position, false) {
+                outcomes.push(outcome);
+            }
+            let Some(next) = (0..count).find(|&class| turn[class] + 1 < choices[class].len()) else { break };
+            turn[next] += 1;
+            turn[..next].fill(0);
+        }
+        if outcomes.iter().all(|outcome| outcome.placed <= self.examples.len() + self.cohort.rows.len() / 10) {
+            outcomes.extend(self.ordered(explained[0], &in_root, &in_position));
+        }
+        Ok(self.settle(outcomes))
+    }
+
+    /// The roles that a class may have, given what the examples show.
+    fn choices(
+        &self,
+        class: usize,
+        explained: [bool; 2],
+        in_root: &[Option<usize>],
+        in_position: &[Option<usize>],
+    ) -> Vec<TokenRole> {
+        let found = &self.cohort.classes[class];
+        let root = self.agrees(class, |example| example.root.clone());
+        let position = self.agrees(class, |example| example.position.clone());
+        let same = self.agrees(class, |_| ());
+        let (named_root, named_position) = (in_root[class].is_some() && root, in_position[class].is_some() && position);
+        // The same text twice in a name: only one of the two can be meant by the id.
+        let twin = |named: &[Option<usize>]| {
+            (0..named.len()).any(|other| other != class && named[other].is_some() && self.same_texts(class, other))
+        };
+        if found.kind == TokenKind::Ending {
+            return match (position && (!same || named_position), same) {
+                (true, true) => vec![TokenRole::Position, TokenRole::Fixed],
+                (true, false) => vec![TokenRole::Position],
+                _ => vec![TokenRole::Fixed],
+            };
+        }
+        let mut roles = Vec::new();
+        match (named_root, named_position) {
+            (true, false) => {
+                roles.push(TokenRole::Root);
+                roles.extend(twin(in_root).then_some(TokenRole::Free));
+            }
+            (false, true) => {
+                roles.push(TokenRole::Position);
+                roles.extend(twin(in_position).then_some(TokenRole::Free));
+            }
+            (true, true) => roles.extend([TokenRole::Root, TokenRole::Position]),
+            (false, false) => {
+                roles.extend((root && !explained[0]).then_some(TokenRole::Root));
+                roles.extend((position && !same && !explained[1]).then_some(TokenRole::Position));
+                roles.push(TokenRole::Free);
+                let few = found.kind.is_wordy() && found.distinct() <= FEW;
+                roles.extend((same && few).then_some(TokenRole::Fixed));
+            }
+        }
+        roles
+    }
+
+    /// Two classes have the same texts in all examples.
+    fn same_texts(&self, a: usize, b: usize) -> bool {
+        let text = |example: usize, class: usize| {
+            let class_of = &self.cohort.classes[class];
+            class_of.texts_of(self.value(example, class)).next().unwrap_or_default().to_owned()
+        };
+        (0..self.examples.len()).all(|example| text(example, a) == text(example, b))
+    }
+
+    /// How the id of each example is made of the tokens with this role: `Some(None)` when it is not, or not always in the same
+    /// way; none when two of them would stand for the same part of it.
+    fn recipe(
+        &self,
+        roles: &[TokenRole],
+        role: TokenRole,
+        named: &[Option<usize>],
+        id: impl Fn(&Example) -> String,
+    ) -> Option<Option<Recipe>> {
+        let Some(first) = self.examples.first().map(&id) else { return Some(None) };
+        let mut spans: Vec<(std::ops::Range<usize>, usize, usize)> = Vec::new();
+        for (class, found) in self.cohort.classes.iter().enumerate().filter(|(class, _)| roles[*class] == role) {
+            if named[class].is_none() {
+                return Some(None);
+            }
+            for (token, text) in found.texts_of(self.value(0, class)).enumerate() {
+                let Some(span) = find_word(&first, text) else { continue };
+                match spans.iter().find(|known| known.0.start < span.end && span.start < known.0.end) {
+                    Some(known) if known.1 != class => return None,
+                    Some(_) => {}
+                    None => spans.push((span, class, token)),
+                }
+            }
+        }
+        if spans.is_empty() {
+            return Some(None);
+        }
+        spans.sort_by_key(|span| span.0.start);
+        let (mut recipe, mut last) = (Recipe::new(), 0);
+        for (span, class, token) in spans {
+            recipe.push(Part::Text(first[last..span.start].to_owned()));
+            recipe.push(Part::Token { class, token });
+            last = span.end;
+        }
+        recipe.push(Part::Text(first[last..].to_owned()));
+        let holds = |example: usize| self.cooked(&recipe, self.cohort.examples[example]) == id(&self.examples[example]);
+        Some((0..self.examples.len()).all(holds).then_some(recipe))
+    }
+
+    pub(super) fn cooked(&self, recipe: &Recipe, row: usize) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Token { class, token } => {
+                let value = self.cohort.rows[row].values[*class];
+                self.cohort.classes[*class].texts[*token].get(value as usize).cloned().unwrap_or_default()
+            }
+        };
+        recipe.iter().map(part).collect()
+    }
+
+    /// The values of all classes with a role.
+    pub(super) fn key(&self, row: usize, roles: &[TokenRole], role: TokenRole) -> Vec<u32> {
+        let row = &self.cohort.rows[row];
+        let mut key: Vec<u32> = row.values.iter().zip(roles).filter(|(_, own)| **own == role).map(|(value, _)| *value).collect();
+        if role == TokenRole::Position && self.cohort.templates > 1 {
+            key.push(row.template);
+        }
+        key
+    }
+
+    /// Tries one reading on all files; none where it contradicts the examples.
+    fn outcome(
+        &self,
+        roles: Vec<TokenRole>,
+        in_root: &[Option<usize>],
+        in_position: &[Option<usize>],
+        ordered: bool,
+    ) -> Option<Outcome> {
+        let cohort = self.cohort;
+        let root_recipe = self.recipe(&roles, TokenRole::Root, in_root, |example| example.root.to_string())?;
+        let position_recipe = self.recipe(&roles, TokenRole::Position, in_position, |example| example.position.join("/"))?;
+        let named = root_recipe.is_some();
+        let mut tried = Grouping::new(self, &roles, root_recipe, position_recipe);
+        tried.learn_examples(ordered)?;
+        let mut cells: Vec<Option<(u32, u32)>> = vec![None; cohort.rows.len()];
+        let mut out: Vec<(usize, String)> = Vec::new();
+        let model = &cohort.rows[*cohort.examples.first()?];
+        for (row, found) in cohort.rows.iter().enumerate() {
+            let fixed =
+                (0..roles.len()).find(|&class| roles[class] == TokenRole::Fixed && found.values[class] != model.values[class]);
+            if let Some(class) = fixed {
+                let text = |row: usize| {
+                    cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned()
+                };
+                out.push((row, format!("{} stands where the pattern has {}", text(row), text(*cohort.examples.first()?))));
+                continue;
+            }
+            let group = tried.group(row);
+            cells[row] = Some((group, if ordered { 0 } else { tried.position(row) }));
+        }
+        if ordered {
+            tried.by_order(&mut cells, &mut out)?
+        } else {
+            tried.admit(&mut cells, &mut out)
+        }
+        self.without_twins(&tried, &mut cells, &mut out);
+        let shown = cohort.examples.iter().all(|&row| cells[row].is_some());
+        let used: HashSet<u32> = cells.iter().flatten().map(|cell| cell.0).collect();
+        let wide: HashSet<u32> = cells.iter().flatten().map(|cell| cell.1).collect();
+        let placed = cells.iter().flatten().count();
+        let risky = (0..roles.len()).any(|class| self.is_risky(class, roles[class], in_root[class].is_some()));
+        let fill = placed as f64 / (used.len() * wide.len()).max(1) as f64;
+        let (roots, positions) = (tried.roots, tried.positions);
+        shown.then_some(Outcome { roles, cells, roots, positions, out, placed, fill, risky, ordered, named })
+    }
+
+    /// A word with few texts that nothing explains: each may be a root of its own, or the odd ones may not belong here.
+    fn is_risky(&self, class: usize, role: TokenRole, named: bool) -> bool {
+        let found: &Class = &self.cohort.classes[class];
+        if named || !found.kind.is_wordy() || found.distinct() > FEW {
+            return false;
+        }
+        let shown: Vec<u32> = (0..self.examples.len()).map(|example| self.value(example, class)).collect();
+        let odd = self.cohort.rows.iter().filter(|row| !shown.contains(&row.values[class])).count();
+        role == TokenRole::Root || (role == TokenRole::Free && odd > 0 && odd * 10 < self.cohort.rows.len())
+    }
+
+    /// Two files for one place, or a file for a place that is taken: none of them goes there.
+    fn without_twins(&self, tried: &Grouping<'_, '_>, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) {
+        let mut counts: HashMap<(u32, u32), u32> = HashMap::new();
+        cells.iter().flatten().for_each(|cell| *counts.entry(*cell).or_default() += 1);
+        for (row, cell) in cells.iter_mut().enumerate() {
+            let Some((group, position)) = *cell else { continue };
+            let (root, path) = (&tried.roots[group as usize], &tried.positions[position as usize]);
+            let place = || std::iter::once(&**root).chain(path.iter().map(|id| &**id)).collect::<Vec<_>>().join(" / ");
+            let example = self.cohort.examples.iter().position(|&shown| shown == row);
+            if counts.get(&(group, position)).is_some_and(|count| *count > 1) && example.is_none() {
+                out.push((row, format!("more than one file is for {}", place())));
+                *cell = None;
+            } else if self.cohort.rows[row].file.is_some()
+                && self.draft.filled.get(root).is_some_and(|filled| filled.contains(path))
+            {
+                out.push((row, format!("{} is there already", place())));
+                *cell = None;
+            }
+        }
+    }
+
+    /// Readings where the position is told by order: the earlier file and the later one.
+    fn ordered(&self, explained: bool, in_root: &[Option<usize>], in_position: &[Option<usize>]) -> Vec<Outcome> {
+        let mut found = Vec::new();
+        for class in 0..self.cohort.classes.len() {
+            let kind = self.cohort.classes[class].kind;
+            let differs = self
+                .pairs()
+                .any(|(a, b)| self.examples[a].root == self.examples[b].root && self.value(a, class) != self.value(b, class));
+            if !differs || !matches!(kind, TokenKind::Date | TokenKind::Number) {
+                continue;
+            }
+            let role = |other: usize| match () {
+                () if other == class => TokenRole::Position,
+                () if in_root[other].is_some() => TokenRole::Root,
+                () if !explained && self.agrees(other, |example| example.root.clone()) => TokenRole::Root,
+                () => TokenRole::Free,
+            };
+            let roles = (0..self.cohort.classes.len()).map(role).collect();
+            found.extend(self.outcome(roles, in_root, in_position, true));
+        }
+        found
+    }
+
+    /// Keeps what is plausible, drops what says the same or less, and names the rest.
+    fn settle(&self, mut outcomes: Vec<Outcome>) -> PatternReport {
+        let rows = self.cohort.rows.len();
+        let twins = |outcome: &Outcome| outcome.out.iter().filter(|(_, why)| why.starts_with("more than")).count();
+        outcomes.retain(|outcome| outcome.fill >= 0.5 && twins(outcome) * 20 <= outcome.placed.max(20));
+        let roots = |outcome: &Outcome| outcome.roles.iter().filter(|role| **role == TokenRole::Root).count();
+        // Of readings that lead to the same places the one with the fewest tokens in the ids of roots.
+        outcomes.sort_by(|a, b| b.placed.cmp(&a.placed).then(b.fill.total_cmp(&a.fill)).then(roots(a).cmp(&roots(b))));
+        let most = outcomes.first().map_or(0, |outcome| outcome.placed);
+        let mut kept: Vec<Outcome> = Vec::new();
+        for outcome in outcomes {
+            let covered = kept.iter().any(|known| {
+                let within = within(&outcome.cells, &known.cells);
+                within && same_ids(&outcome, known) && (!known.risky || outcome.risky || outcome.placed == known.placed)
+            });
+            let safe_known = kept.iter().any(|known| !known.risky);
+            if covered || (outcome.placed * 10 < most * 6 && (outcome.risky || safe_known)) {
+                continue;
+            }
+            kept.push(outcome);
+        }
+        // The safe way first, where there is one.
+        kept.sort_by_key(|outcome| outcome.risky);
+        let alternatives: Vec<Alternative> = kept.into_iter().map(|outcome| self.alternative(outcome)).collect();
+        let trouble = alternatives.is_empty().then(|| match rows {
+            0..=2 => "No other file has a name like these.".to_owned(),
+            _ => "The names do not say where the files belong. Place another file.".to_owned(),
+        });
+        PatternReport { alternatives, trouble }
+    }
+
+    fn alternative(&self, outcome: Outcome) -> Alternative {
+        let cohort = self.cohort;
+        let model = &cohort.model;
+        let mut last = 0;
+        let mut tokens = Vec::with_capacity(model.tokens.len());
+        for (index, token) in model.tokens.iter().enumerate() {
+            let class = cohort.classes.iter().position(|class| class.tokens.contains(&index));
+            tokens.push(PatternToken {
+                text: model.token(index).to_owned(),
+                before: model.text[last..token.span.start].to_owned(),
+                kind: token.kind,
+                role: class.map_or(TokenRole::Fixed, |class| outcome.roles[class]),
+            });
+            last = token.span.end;
+        }
+        let mut placed = Vec::with_capacity(outcome.placed);
+        let mut counts = vec![0usize; outcome.positions.len()];
+        let mut used = HashSet::new();
+        for (row, cell) in cohort.rows.iter().zip(&outcome.cells) {
+            let Some((group, position)) = *cell else { continue };
+            counts[position as usize] += 1;
+            used.insert(group);
+            if let Some(file) = row.file {
+                let (root, position) = (outcome.roots[group as usize].clone(), outcome.positions[position as usize].clone());
+                placed.push(Placement { root, position, file });
+            }
+        }
+        let rank = |path: &Path| {
+            (self.draft.positions.iter().position(|known| known == path).unwrap_or(usize::MAX), natural_key(&path.join("/")))
+        };
+        let mut positions: Vec<(Path, usize)> = outcome.positions.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect();
+        positions.sort_by_cached_key(|(path, _)| rank(path));
+        let order: HashMap<Path, usize> = positions.iter().enumerate().map(|(at, (path, _))| (path.clone(), at)).collect();
+        placed.sort_by_cached_key(|placement| {
+            (natural_key(&placement.root), order.get(&placement.position).copied(), placement.file)
+        });
+        let mut nearly = cohort.nearly.clone();
+        nearly.extend(outcome.out.into_iter().filter_map(|(row, why)| Some(Nearly { file: cohort.rows[row].file?, why })));
+        nearly.sort_by_key(|file| file.file);
+        let new_roots = used.iter().filter(|group| !self.draft.filled.contains_key(&outcome.roots[**group as usize])).count();
+        let label = label(&tokens, outcome.ordered);
+        let (roots, left_over) = (used.len(), cohort.left_over.clone());
+        Alternative { label, tokens, placed, roots, new_roots, positions, nearly, left_over }
+    }
+}
+
+/// Everything that `small` places is placed by `large` in the same way: equal positions, and the same files side by side.
+fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
+    let (mut there, mut back, mut positions) = (HashMap::new(), HashMap::new(), HashMap::new());
+    small.iter().zip(large).all(|(a, b)| match (a, b) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(a), Some(b)) => {
+            *there.entry(a.0).or_insert(b.0) == b.0
+                && *back.entry(b.0).or_insert(a.0) == a.0
+                && *positions.entry(a.1).or_insert(b.1) == b.1
+        }
+    })
+}
+
+/// Roots that both place files in have the same id, where the ids come from the names.
+fn same_ids(a: &Outcome, b: &Outcome) -> bool {
+    let id = |outcome: &Outcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
+    let both = a.cells.iter().zip(&b.cells).filter_map(|(x, y)| Some(((*x)?, (*y)?)));
+    !(a.named && b.named) || both.into_iter().all(|(x, y)| id(a, x) == id(b, y))
+}
+
+fn label(tokens: &[PatternToken], ordered: bool) -> String {
+    let by = |role: TokenRole| {
+        let kinds: Vec<String> = tokens
+            .iter()
+            .filter(|token| token.role == role)
+            .map(|token| match token.kind {
+                TokenKind::Word => format!("\u{201c}{}\u{201d}", token.text),
+                kind => kind.as_str().to_owned(),
+            })
+            .collect();
+        if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
+    };
+    let order = if ordered { "the order of " } else { "" };
+    format!("root by {} · position by {order}{}", by(TokenRole::Root), by(TokenRole::Position))
+}

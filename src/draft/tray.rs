@@ -1,0 +1,211 @@
+//! The tray: files that belong to the draft and have no place yet; and sources that have moved. Nothing here reads a disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::edit::counted;
+use super::{Content, Edit};
+use crate::error::{Error, Result};
+use crate::model::{AssetPath, NodePath, Payload, Sample, Tortilla};
+
+/// A file that lies beside the draft and is not in it yet.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Unplaced {
+    /// Where.
+    pub path: PathBuf,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// A file with its place in the tray.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TrayPlace {
+    /// Its place.
+    pub at: u32,
+    /// The file.
+    #[serde(flatten)]
+    pub file: Unplaced,
+}
+
+impl Edit {
+    /// Puts files behind those that are in `tray`; files that are there already are left out. `None` when nothing is left.
+    pub fn append_to_tray(tray: &[Unplaced], files: impl IntoIterator<Item = Unplaced>) -> Option<Edit> {
+        let mut known: std::collections::HashSet<PathBuf> = tray.iter().map(|file| file.path.clone()).collect();
+        let fresh = files.into_iter().filter(|file| known.insert(file.path.clone()));
+        let files: Vec<TrayPlace> = fresh.zip(tray.len() as u32..).map(|(file, at)| TrayPlace { at, file }).collect();
+        (!files.is_empty()).then_some(Edit::AddToTray { files })
+    }
+}
+
+pub(super) fn add_to_tray(tray: &mut Arc<[Unplaced]>, files: Vec<TrayPlace>) -> Result<Edit> {
+    let total = tray.len() + files.len();
+    let ascending = files.windows(2).all(|pair| pair[0].at < pair[1].at);
+    if !ascending || files.last().is_some_and(|last| last.at as usize >= total) {
+        return Err(Error::usage(format!("the places are not those of a tray of {}", counted(total, "file"))));
+    }
+    let places = files.iter().map(|file| file.at).collect();
+    let mut incoming = files.into_iter().peekable();
+    let mut kept = tray.iter();
+    let mut all = Vec::with_capacity(total);
+    for place in 0..total as u32 {
+        match incoming.next_if(|file| file.at == place) {
+            Some(file) => all.push(file.file),
+            None => all.extend(kept.next().cloned()),
+        }
+    }
+    *tray = all.into();
+    Ok(Edit::RemoveFromTray { places })
+}
+
+pub(super) fn remove_from_tray(tray: &mut Arc<[Unplaced]>, places: Vec<u32>) -> Result<Edit> {
+    let ascending = places.windows(2).all(|pair| pair[0] < pair[1]);
+    if !ascending || places.last().is_some_and(|&last| last as usize >= tray.len()) {
+        return Err(Error::usage(format!("there are no such files; the tray has {}", counted(tray.len(), "file"))));
+    }
+    let mut files = Vec::with_capacity(places.len());
+    let mut kept = Vec::with_capacity(tray.len() - places.len());
+    let mut next = places.iter().peekable();
+    for (file, at) in tray.iter().zip(0..) {
+        match next.next_if(|place| **place == at) {
+            Some(_) => files.push(TrayPlace { at, file: file.clone() }),
+            None => kept.push(file.clone()),
+        }
+    }
+    *tray = kept.into();
+    Ok(Edit::AddToTray { files })
+}
+
+pub(super) fn replace_tray(tray: &mut Arc<[Unplaced]>, files: Arc<[Unplaced]>) -> Edit {
+    Edit::ReplaceTray { files: std::mem::replace(tray, files) }
+}
+
+/// Every source at or below `from` is looked for at or below `to`.
+pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) -> Result<Edit> {
+    let mut moving = Moving { from, to, moved: 0, last: None };
+    let root = moving.tortilla(&content.dataset.root);
+    let mut tray = content.tray.to_vec();
+    for file in &mut tray {
+        if let Ok(rest) = file.path.strip_prefix(from) {
+            file.path = joined(to, rest);
+            moving.moved += 1;
+        }
+    }
+    if moving.moved == 0 {
+        return Err(Error::usage("no source of the draft lies in this folder").at_path(from));
+    }
+    let mut edits = Vec::new();
+    if let Some(root) = root {
+        let with = std::mem::replace(&mut content.dataset.root, root);
+        edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with });
+    }
+    edits.push(replace_tray(&mut content.tray, tray.into()));
+    Ok(Edit::Batch { label: format!("Look for the sources in {}", from.display()), edits })
+}
+
+fn joined(folder: &Path, rest: &Path) -> PathBuf {
+    // Joining nothing would add a slash to a file's name.
+    if rest.as_os_str().is_empty() { folder.to_owned() } else { folder.join(rest) }
+}
+
+struct Moving<'a> {
+    from: &'a Path,
+    to: &'a Path,
+    moved: u64,
+    /// The last container seen and what became of it: the samples of one archive share its name.
+    last: Option<(Arc<Path>, Arc<Path>)>,
+}
+
+impl Moving<'_> {
+    /// The tortilla with its sources moved; `None` when none of them does.
+    fn tortilla(&mut self, tortilla: &Arc<Tortilla>) -> Option<Arc<Tortilla>> {
+        let mut changed: Option<Vec<Sample>> = None;
+        for (index, sample) in tortilla.samples.iter().enumerate() {
+            let payload = match &sample.payload {
+                Payload::Folder(below) => self.tortilla(below).map(Payload::Folder),
+                Payload::Asset { path, size } => self.asset(path).map(|path| Payload::Asset { path, size: *size }),
+                Payload::Bytes(_) => None,
+            };
+            if let Some(payload) = payload {
+                changed.get_or_insert_with(|| tortilla.samples.clone())[index].payload = payload;
+            }
+        }
+        changed.map(|samples| Arc::new(Tortilla { schema: tortilla.schema.clone(), samples }))
+    }
+
+    fn asset(&mut self, path: &AssetPath) -> Option<AssetPath> {
+        match path {
+            AssetPath::File(file) => self.path(file).map(AssetPath::File),
+            AssetPath::Range { container, offset, size } => {
+                Some(AssetPath::Range { container: self.path(container)?, offset: *offset, size: *size })
+            }
+            AssetPath::Vsi(_) => None,
+        }
+    }
+
+    fn path(&mut self, path: &Arc<Path>) -> Option<Arc<Path>> {
+        if let Some((_, now)) = self.last.as_ref().filter(|(before, _)| Arc::ptr_eq(before, path)) {
+            self.moved += 1;
+            return Some(now.clone());
+        }
+        let rest = path.strip_prefix(self.from).ok()?;
+        self.moved += 1;
+        let now: Arc<Path> = joined(self.to, rest).into();
+        self.last = Some((path.clone(), now.clone()));
+        Some(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Dataset;
+
+    fn file(name: &str) -> Unplaced {
+        Unplaced { path: name.into(), size: 1 }
+    }
+
+    #[test]
+    fn files_leave_the_tray_and_come_back_to_their_place() {
+        let mut content = Content { tray: ["a", "b", "c", "d"].map(file).into(), ..Content::default() };
+        let before = content.clone();
+        let inverse = Edit::RemoveFromTray { places: vec![0, 2] }.apply_to(&mut content).expect("removes");
+        assert_eq!(&*content.tray, ["b", "d"].map(file));
+        let again = inverse.apply_to(&mut content).expect("puts back");
+        assert_eq!(content, before);
+        assert_eq!(again, Edit::RemoveFromTray { places: vec![0, 2] });
+        for places in [vec![4], vec![1, 1], vec![2, 0]] {
+            assert!(Edit::RemoveFromTray { places }.apply_to(&mut content).is_err());
+        }
+        assert!(Edit::append_to_tray(&content.tray, [file("b")]).is_none(), "a file is in the tray once");
+        let add = Edit::append_to_tray(&content.tray, [file("b"), file("e"), file("e")]).expect("one is new");
+        add.apply_to(&mut content).expect("adds");
+        assert_eq!(content.tray.last(), Some(&file("e")));
+        assert_eq!(content.tray.len(), 5);
+    }
+
+    #[test]
+    fn sources_follow_a_moved_folder_by_whole_names() {
+        let samples = ["/data/old/a.tif", "/data/older/b.tif", "/data/old"].map(|path| Sample::file("x", path, 1));
+        let root = Tortilla::new(vec![Sample::folder("f", Tortilla::new(samples.to_vec()))]).into();
+        let mut content = Content { dataset: Dataset { root, ..Dataset::default() }, tray: [file("/data/old/t")].into() };
+        let before = content.clone();
+        let moved = Edit::Relocate { from: "/data/old".into(), to: "/new".into() };
+        let inverse = moved.clone().apply_to(&mut content).expect("moves");
+        let paths = |content: &Content| {
+            let below = content.dataset.root.samples[0].children().expect("is a FOLDER");
+            below
+                .samples
+                .iter()
+                .map(|sample| match &sample.payload {
+                    Payload::Asset { path, .. } => path.to_vsi(),
+                    _ => String::new(),
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(paths(&content), ["/new/a.tif", "/data/older/b.tif", "/new"]);
+        assert_eq!(content.tray[0].path, Path::new("/new/t"));
+        assert!(moved.apply_to(&mut content).is_err(), "nothing lies there any more");
+        inverse.apply_to(&mut content).expect("moves back");
+        assert_eq!(content, before);
+    }
+}

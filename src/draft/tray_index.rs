@@ -1,0 +1,92 @@
+//! Which file of the tray belongs to a place: looked up by the words of its name.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::tray::Unplaced;
+
+/// The tray, with its files by the words in their names.
+#[derive(Default)]
+pub struct TrayIndex {
+    files: Arc<[Unplaced]>,
+    by_word: HashMap<String, Vec<u32>>,
+}
+
+/// A text in lower case and its words: what stands between characters that are neither letters nor digits.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// `word` stands in `text` between other characters than letters and digits.
+fn stands_in(text: &str, word: &str) -> bool {
+    let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let mut found = text.match_indices(word);
+    found.any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
+}
+
+/// A name without its last ending, and the ending; both in lower case.
+fn split_name(name: &str) -> (String, Option<String>) {
+    match name.rsplit_once('.') {
+        Some((stem, end)) if !stem.is_empty() => (stem.to_lowercase(), Some(end.to_lowercase())),
+        _ => (name.to_lowercase(), None),
+    }
+}
+
+impl TrayIndex {
+    /// The index of a tray.
+    pub fn of(files: Arc<[Unplaced]>) -> Self {
+        let mut by_word: HashMap<String, Vec<u32>> = HashMap::new();
+        for (file, index) in files.iter().zip(0..) {
+            let (stem, _) = split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
+            for word in words(&stem) {
+                let list = by_word.entry(word.to_owned()).or_default();
+                if list.last() != Some(&index) {
+                    list.push(index);
+                }
+            }
+        }
+        Self { files, by_word }
+    }
+
+    /// The tray that the index was made from.
+    pub fn files(&self) -> &Arc<[Unplaced]> {
+        &self.files
+    }
+
+    /// The one file whose path names the FOLDERs above and whose name has the id in it, with the id's ending if that has one.
+    /// None when there are several: nobody guesses.
+    pub fn matching(&self, id: &str, above: &[Arc<str>], used: &BTreeSet<u32>) -> Option<u32> {
+        let (wanted, end) = split_name(id);
+        let candidates = self.by_word.get(words(&wanted).next()?)?;
+        let above: Vec<String> = above.iter().map(|folder| folder.to_lowercase()).collect();
+        let fits = |index: u32| {
+            let Some(file) = self.files.get(index as usize) else { return false };
+            let path = file.path.to_string_lossy().to_lowercase();
+            let (name, found) = split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
+            (end.is_none() || found == end) && stands_in(&name, &wanted) && above.iter().all(|folder| stands_in(&path, folder))
+        };
+        let mut fitting = candidates.iter().copied().filter(|&index| !used.contains(&index) && fits(index));
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_fits_by_whole_words_and_its_ending() {
+        let paths = ["/in/r2_before.tif", "/in/r22_before.tif", "/in/r2_before.xml", "/in/r2/SR_B4.TIF", "/in/r2/SR_B40.TIF"];
+        let files: Vec<Unplaced> = paths.iter().map(|path| Unplaced { path: path.into(), size: 1 }).collect();
+        let index = TrayIndex::of(files.into());
+        let none = BTreeSet::new();
+        let find = |id: &str, root: &str| index.matching(id, &[root.into()], &none);
+        assert_eq!(find("before.tif", "r2"), Some(0));
+        assert_eq!(find("before.tif", "r22"), Some(1));
+        assert_eq!(find("before", "r2"), None, "two files fit");
+        assert_eq!(find("sr_b4", "r2"), Some(3));
+        assert_eq!(find("before.tif", "r3"), None);
+        assert_eq!(index.matching("before.tif", &["r2".into()], &BTreeSet::from([0])), None);
+    }
+}

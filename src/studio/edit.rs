@@ -1,0 +1,85 @@
+//! Changes of the draft: at once where that is quick, else as a job on a clone whose result is taken over in one step, if the draft
+//! is still as it was.
+
+use super::document::{Document, DraftDocument};
+use super::project::Change;
+use super::verbs::not_a_draft;
+use super::{Event, Finish, Outcome, Studio};
+use crate::draft::{Content, Draft, Edit};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+
+impl Studio {
+    pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
+        if edit.is_long() {
+            let label = edit.label();
+            return self.edit_later(&label, move |_, _| Ok(edit));
+        }
+        self.change(|draft| Ok((draft.apply(edit.clone())?, Change::Do(edit))))
+    }
+
+    pub(super) fn undo(&mut self) -> Result<Outcome> {
+        self.change(|draft| {
+            let edit = draft.undo_edit().cloned();
+            let label = draft.undo()?;
+            Ok((label, Change::Undo(edit.ok_or_else(nothing_there)?)))
+        })
+    }
+
+    pub(super) fn redo(&mut self) -> Result<Outcome> {
+        self.change(|draft| {
+            let edit = draft.redo_edit().cloned();
+            let label = draft.redo()?;
+            Ok((label, Change::Redo(edit.ok_or_else(nothing_there)?)))
+        })
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<(String, Change)>) -> Result<Outcome> {
+        let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
+        let label = document.change(change)?;
+        let revision = document.draft.revision();
+        self.check_live();
+        Ok(Outcome::Done(Event::Edited { label, revision }))
+    }
+
+    /// Finds an edit and applies it, as a job. The draft changes when the job is done, unless it was changed meanwhile.
+    pub(super) fn edit_later(
+        &mut self,
+        label: &str,
+        find: impl FnOnce(&Content, &JobContext) -> Result<Edit> + Send + 'static,
+    ) -> Result<Outcome> {
+        let draft = self.need_draft()?;
+        let (mut content, revision) = (draft.content().clone(), draft.revision());
+        Ok(self.start(label, move |ctx| {
+            let edit = find(&content, ctx)?;
+            ctx.check()?;
+            let inverse = edit.clone().apply_to(&mut content)?;
+            Ok(Box::new(move |studio: &mut Studio| studio.take_over(revision, edit, content, inverse)) as Finish)
+        }))
+    }
+
+    fn take_over(&mut self, revision: u64, edit: Edit, content: Content, inverse: Edit) -> Result<Event> {
+        let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
+        if document.draft.revision() != revision {
+            return Err(Error::usage("the draft was changed meanwhile, so the change would not fit it").hint("try it again"));
+        }
+        let label = document.change(|draft| {
+            draft.install(edit.label(), content, inverse);
+            Ok((edit.label(), Change::Do(edit)))
+        })?;
+        let revision = document.draft.revision();
+        self.check_live();
+        Ok(Event::Edited { label, revision })
+    }
+
+    pub(super) fn draft_document(&self) -> Result<&DraftDocument> {
+        match &self.document {
+            Some(Document::Draft(document)) => Ok(document),
+            _ => Err(not_a_draft()),
+        }
+    }
+}
+
+fn nothing_there() -> Error {
+    Error::internal("a step of the history has no edit")
+}

@@ -1,0 +1,155 @@
+//! Projects as commands: save, open, restore, split off.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use super::file::{Project, open_project, save_project};
+use super::journal::{forget, restore};
+use super::keep::{Change, Keep, Origin, mark_of};
+use crate::draft::{Content, Draft, Structure, split_off};
+use crate::error::{Error, Result};
+use crate::extensions::ExtensionCall;
+use crate::model::{Dataset, Tortilla};
+use crate::studio::document::{Document, DraftDocument};
+use crate::studio::{Event, Finish, Outcome, Studio};
+
+impl Studio {
+    /// Has every draft kept in this folder while it is changed; nothing is kept without one.
+    pub fn set_autosave(&mut self, folder: Option<PathBuf>) {
+        self.autosave = folder;
+    }
+
+    /// The journal of the open draft, once something was changed.
+    pub fn journal(&self) -> Option<PathBuf> {
+        match &self.document {
+            Some(Document::Draft(document)) => document.keep.as_ref()?.path(),
+            _ => None,
+        }
+    }
+
+    /// What autosave could not do since the last time that somebody asked.
+    pub fn autosave_trouble(&self) -> Option<String> {
+        match &self.document {
+            Some(Document::Draft(document)) => document.keep.as_ref()?.take_trouble(),
+            _ => None,
+        }
+    }
+
+    pub(in crate::studio) fn keeper(&self) -> Option<Keep> {
+        self.autosave.clone().map(Keep::new)
+    }
+
+    pub(in crate::studio) fn save_project(&mut self, path: Option<PathBuf>, view: Option<Json>) -> Result<Outcome> {
+        let Some(Document::Draft(document)) = &mut self.document else { return Err(no_draft()) };
+        if let Some(view) = view {
+            document.view = view;
+        }
+        let path = path.or_else(|| document.project.clone());
+        let path = path.ok_or_else(|| Error::usage("the draft has no file yet").hint("give it a name"))?;
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let (project, revision) = (document.as_project(), document.draft.revision());
+        Ok(self.start(&format!("Save {}", path.display()), move |ctx| {
+            save_project(&path, &project, ctx)?;
+            let mark = mark_of(&path);
+            Ok(Box::new(move |studio: &mut Studio| {
+                if let Some(Document::Draft(document)) = &mut studio.document {
+                    document.project = Some(path.clone());
+                    // What was changed meanwhile is not in the file: the journal goes on.
+                    if document.draft.revision() == revision {
+                        document.draft.mark_saved();
+                        document.origin = Origin::Project(path.clone(), mark);
+                        document.keep.iter_mut().for_each(Keep::forget);
+                    }
+                }
+                Ok(Event::ProjectSaved(path))
+            }) as Finish)
+        }))
+    }
+
+    pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(self.start(&format!("Open {}", path.display()), move |ctx| {
+            let mark = mark_of(&path);
+            let project = open_project(&path, ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                let mut document = DraftDocument::new(Draft::with_content(project.content));
+                document.recipe = project.recipe;
+                document.view = project.view;
+                document.origin = Origin::Project(path.clone(), mark);
+                document.project = Some(path);
+                studio.show(Document::Draft(Box::new(document)));
+                Ok(Event::DocumentChanged)
+            }) as Finish)
+        }))
+    }
+
+    pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
+        Ok(self.start("Restore a draft", move |ctx| {
+            let restored = restore(&path, ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                if let Some(trouble) = restored.trouble {
+                    studio.log(true, format!("some edits could not be restored: {trouble}"));
+                }
+                let mut document = DraftDocument::new(restored.draft);
+                document.recipe = restored.recipe;
+                document.view = restored.view;
+                document.project = restored.project;
+                studio.show(Document::Draft(Box::new(document)));
+                // Kept anew before the old journal goes, so that no moment is without one.
+                if let Some(Document::Draft(document)) = &mut studio.document
+                    && document.keep.is_some()
+                {
+                    let (recipe, before) = (document.recipe.clone(), document.as_project());
+                    document.note(Change::Recipe(recipe), Some(before));
+                    document.keep.iter().for_each(Keep::settle);
+                    forget(&path);
+                }
+                Ok(Event::DocumentChanged)
+            }) as Finish)
+        }))
+    }
+
+    pub(in crate::studio) fn forget(&mut self, path: &Path) -> Result<Outcome> {
+        forget(path);
+        Ok(Outcome::Done(Event::None))
+    }
+
+    pub(in crate::studio) fn set_recipe(&mut self, recipe: Vec<ExtensionCall>) -> Result<Outcome> {
+        let Some(Document::Draft(document)) = &mut self.document else { return Err(no_draft()) };
+        let before = document.as_project();
+        document.recipe = recipe.clone();
+        document.note(Change::Recipe(recipe), Some(before));
+        Ok(Outcome::Done(Event::None))
+    }
+
+    pub(in crate::studio) fn run_recipe(&mut self) -> Result<Outcome> {
+        let calls = self.draft_document()?.recipe.clone();
+        if calls.is_empty() {
+            return Err(Error::usage("the project keeps no extensions to run"));
+        }
+        self.extend(calls, true)
+    }
+
+    pub(in crate::studio) fn split_off(&mut self, root: usize, path: PathBuf) -> Result<Outcome> {
+        let choice = self.draft_document()?.structure().choice().clone();
+        self.edit_later("Split off roots", move |content, ctx| {
+            let mut structure = Structure::of(&content.dataset);
+            structure.choose(choice);
+            let found = split_off(&content.dataset, &structure, root);
+            let (edit, samples) = found.ok_or_else(|| Error::usage("all roots have this shape; there is nothing to split off"))?;
+            let collection = content.dataset.collection.clone();
+            let odd = Tortilla { schema: content.dataset.root.schema.clone(), samples };
+            let content = Content { dataset: Dataset { collection, root: odd.into() }, ..Content::default() };
+            if path.exists() {
+                return Err(Error::usage("there is a file of this name already").at_path(&path).hint("choose another name"));
+            }
+            save_project(&path, &Project { content, ..Project::default() }, ctx)?;
+            Ok(edit)
+        })
+    }
+}
+
+fn no_draft() -> Error {
+    Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
+}

@@ -1,0 +1,326 @@
+//! The project file `.tacostudio`: one line of JSON (collection, fields, recipe, view), then the samples and the tray as tables in
+//! Parquet, so that a million samples open in little time. Sources are relative to the file's folder. Appears complete or not at
+//! all.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use bytes::Bytes;
+use serde_json::Value as Json;
+
+use super::tables::{self, Tables};
+use crate::container::PartialFile;
+use crate::draft::Content;
+use crate::error::{Error, IoContext, Result};
+use crate::extensions::ExtensionCall;
+use crate::jobs::JobContext;
+use crate::model::{Collection, Dataset, FieldSpec};
+use crate::table::{LevelTable, ParquetSlice, TableHead};
+
+/// The format's version; files of a newer one are refused.
+const VERSION: u32 = 1;
+/// How every project file begins.
+const MAGIC: &[u8] = b"{\"tacostudio\":";
+/// Longer first lines are no project.
+const HEAD_MAX: u64 = 256 << 20;
+
+/// What a project keeps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Project {
+    /// Dataset and tray.
+    pub content: Content,
+    /// Extension calls to run again.
+    pub recipe: Vec<ExtensionCall>,
+    /// What the window wants to find again; null for nothing.
+    pub view: Json,
+}
+
+/// The first line.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Head {
+    tacostudio: u32,
+    collection: Collection,
+    #[serde(default)]
+    recipe: Vec<ExtensionCall>,
+    #[serde(default)]
+    view: Json,
+    /// The fields of each kind of tortilla.
+    schemas: Vec<Vec<FieldSpec>>,
+    /// Number of roots, and the number of their fields' list.
+    roots: u32,
+    root_schema: u32,
+    tables: Vec<Part>,
+}
+
+/// A table behind the first line.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Part {
+    name: String,
+    bytes: u64,
+    crc32: u32,
+}
+
+/// True for a file that begins as projects do.
+pub fn is_project(path: &Path) -> bool {
+    let mut head = vec![0; MAGIC.len()];
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
+}
+
+/// Paths as they are written: below the folder of the project, or beside it, relative; others whole.
+pub(super) struct Base {
+    folder: PathBuf,
+    /// The folder's path has no links, so that `..` means what it says.
+    plain: bool,
+}
+
+impl Base {
+    /// The folder of a project file.
+    pub fn of(file: &Path) -> Self {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
+        let plain = folder.canonicalize().is_ok_and(|real| real == folder);
+        Self { folder, plain }
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// `path` as the file says it, with `/`.
+    pub fn written(&self, path: &Path) -> Result<String> {
+        let text = |path: &Path| path.to_str().map(str::to_owned);
+        let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
+        if !path.is_absolute() {
+            return text(path).ok_or_else(wrong);
+        }
+        if let Ok(below) = path.strip_prefix(&self.folder)
+            && !below.as_os_str().is_empty()
+        {
+            return text(below).map(slashes).ok_or_else(wrong);
+        }
+        let shared = self.folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+        let dotted = path.components().any(|part| matches!(part, Component::ParentDir));
+        // With nothing but the root in common the two places have nothing to do with each other.
+        if !self.plain || shared < 2 || dotted {
+            return text(path).ok_or_else(wrong);
+        }
+        let up = self.folder.components().count() - shared;
+        let rest: PathBuf = path.components().skip(shared).collect();
+        Ok(format!("{}{}", "../".repeat(up), slashes(text(&rest).ok_or_else(wrong)?)))
+    }
+
+    /// The path that the file means.
+    pub fn meant(&self, text: &str) -> PathBuf {
+        let path = Path::new(text);
+        if path.is_absolute() {
+            return path.to_owned();
+        }
+        let mut whole = self.folder.clone();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => drop(whole.pop()),
+                Component::CurDir => {}
+                part => whole.push(part),
+            }
+        }
+        whole
+    }
+}
+
+fn slashes(text: String) -> String {
+    if std::path::MAIN_SEPARATOR == '/' { text } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
+}
+
+/// Writes a project. What stood under the name stays until the new file is complete.
+pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<u64> {
+    ctx.stage("Saving the project", None);
+    let base = Base::of(path);
+    let tables = tables::write(&project.content, &base, ctx)?;
+    let part =
+        |(name, bytes): &(String, Vec<u8>)| Part { name: name.clone(), bytes: bytes.len() as u64, crc32: crc32fast::hash(bytes) };
+    let head = Head {
+        tacostudio: VERSION,
+        collection: project.content.dataset.collection.clone(),
+        recipe: project.recipe.clone(),
+        view: project.view.clone(),
+        schemas: tables.schemas.iter().map(|schema| schema.to_vec()).collect(),
+        roots: project.content.dataset.root.samples.len() as u32,
+        root_schema: tables.root_schema,
+        tables: tables.parts.iter().map(part).collect(),
+    };
+    let mut line = serde_json::to_vec(&head).map_err(|error| Error::internal("the project can't be written").because(error))?;
+    line.push(b'\n');
+    ctx.check()?;
+    let partial = PartialFile::new(path, true)?;
+    let mut size = line.len() as u64;
+    let mut file = partial.file();
+    file.write_all(&line).io_at("write the project", path)?;
+    for (_, bytes) in &tables.parts {
+        ctx.check()?;
+        file.write_all(bytes).io_at("write the project", path)?;
+        size += bytes.len() as u64;
+    }
+    partial.finish()?;
+    Ok(size)
+}
+
+/// Reads a project. Sources are not looked at: they may have moved.
+pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
+    open_project_of(path, &Base::of(path), ctx)
+}
+
+/// Reads a project whose sources are relative to another folder than its own.
+pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Result<Project> {
+    ctx.stage("Opening the project", None);
+    let damaged = |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
+    let file = File::open(path).io_at("open the project", path)?;
+    let length = file.metadata().io_at("read the project", path)?.len();
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    (&mut reader).take(HEAD_MAX).read_until(b'\n', &mut line).io_at("read the project", path)?;
+    if !line.starts_with(MAGIC) {
+        return Err(Error::format("this file is not a project of the studio").at_path(path));
+    }
+    let version = serde_json::from_slice::<Json>(&line).ok().and_then(|head| head.get("tacostudio")?.as_u64());
+    if version.is_some_and(|version| version > u64::from(VERSION)) {
+        return Err(Error::unsupported("this project was saved by a newer version of the studio").at_path(path));
+    }
+    let head: Head = serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
+    let mut left = length.saturating_sub(line.len() as u64);
+    let mut read = Vec::with_capacity(head.tables.len());
+    for part in &head.tables {
+        ctx.check()?;
+        left = left.checked_sub(part.bytes).ok_or_else(|| damaged("it is shorter than it says"))?;
+        let mut bytes = vec![0; part.bytes as usize];
+        reader.read_exact(&mut bytes).io_at("read the project", path)?;
+        if crc32fast::hash(&bytes) != part.crc32 {
+            return Err(damaged(&format!("the checksum of {} is wrong", part.name)));
+        }
+        read.push((part.name.clone(), table(bytes.into(), ctx)?));
+    }
+    let tables = Tables { schemas: head.schemas.into_iter().map(Into::into).collect(), root_schema: head.root_schema, parts: read };
+    let (root, tray) = tables::read(&tables, head.roots, base, ctx).map_err(|error| error.at_path(path))?;
+    let content = Content { dataset: Dataset { collection: head.collection, root: root.into() }, tray: tray.into() };
+    Ok(Project { content, recipe: head.recipe, view: head.view })
+}
+
+fn table(bytes: Bytes, ctx: &JobContext) -> Result<LevelTable> {
+    TableHead::read(ParquetSlice::from_bytes(bytes))?.decode(ctx)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Decimal128Array};
+    use arrow::datatypes::{DataType, Field, TimeUnit};
+
+    use super::*;
+    use crate::draft::Unplaced;
+    use crate::model::{AssetPath, Payload, Sample, Tortilla, Value};
+
+    fn varied(folder: &Path) -> Project {
+        let list = DataType::List(Arc::new(Field::new("item", DataType::Float32, true)));
+        let money: ArrayRef = Arc::new(Decimal128Array::from(vec![12345i128]).with_precision_and_scale(10, 2).expect("a decimal"));
+        let fields = vec![
+            FieldSpec::new("name", DataType::Utf8),
+            FieldSpec {
+                description: "seconds".into(),
+                ..FieldSpec::new("at", DataType::Timestamp(TimeUnit::Second, Some("UTC".into())))
+            },
+            FieldSpec::new("histogram", list),
+            FieldSpec::new("price", money.data_type().clone()),
+            FieldSpec::new("count", DataType::UInt64),
+            // A value that does not fit its field: a draft may hold it.
+            FieldSpec::new("odd", DataType::Int8),
+        ];
+        let values = vec![
+            Value::text("a,b\n\"c\""),
+            Value::Int(-5),
+            Value::List([Value::Float(0.5), Value::Null].into()),
+            Value::Other(money),
+            Value::UInt(u64::MAX),
+            Value::text("not a number"),
+        ];
+        let file = |id: &str, values: Vec<Value>| Sample { values: values.into(), ..Sample::file(id, folder.join("in/x.tif"), 7) };
+        let range = AssetPath::Range { container: Arc::from(Path::new("/elsewhere/y.tacozip")), offset: u64::MAX / 2, size: 9 };
+        let parts = vec![
+            file("whole", values),
+            file("short", vec![Value::Null, Value::Int(3)]),
+            Sample { payload: Payload::Asset { path: range, size: 9 }, ..file("range", vec![]) },
+            Sample { payload: Payload::Asset { path: AssetPath::Vsi("/vsicurl/http://x".into()), size: 0 }, ..file("vsi", vec![]) },
+            Sample { payload: Payload::Bytes([1, 2, 0].into()), ..file("bytes", vec![Value::text("")]) },
+            Sample::folder("empty", Tortilla::default()),
+        ];
+        let below = Tortilla { schema: fields.into(), samples: parts };
+        let other = Tortilla {
+            schema: vec![FieldSpec::new("name", DataType::Int32)].into(),
+            samples: vec![file("é/..", vec![Value::Int(4)])],
+        };
+        let root = Tortilla::new(vec![
+            Sample::folder("a", below.clone()),
+            file("plain", vec![]),
+            Sample::folder("b", other),
+            Sample::folder("c", below),
+        ]);
+        let mut collection = Collection::template();
+        collection.set("title", Some("T \u{1f980}\n".into()));
+        let tray = ["in/x.tif", "../beside/z.tif"].map(|path| Unplaced { path: folder.join(path), size: 3 });
+        let tray = [tray[0].clone(), Unplaced { path: folder.parent().expect("a parent").join("beside/z.tif"), size: 4 }];
+        Project {
+            content: Content { dataset: Dataset { collection, root: root.into() }, tray: tray.into() },
+            recipe: vec![ExtensionCall { extension: "stac".into(), ..ExtensionCall::default() }],
+            view: serde_json::json!({ "panel": "Structure" }),
+        }
+    }
+
+    #[test]
+    fn a_project_comes_back_as_it_was() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let place = folder.path().canonicalize().expect("is there").join("p");
+        std::fs::create_dir(&place).expect("makes a folder");
+        let ctx = JobContext::default();
+        let project = varied(&place);
+        let path = place.join("x.tacostudio");
+        save_project(&path, &project, &ctx).expect("saves");
+        assert!(is_project(&path));
+        assert_eq!(open_project(&path, &ctx).expect("opens"), project);
+        let empty = Project::default();
+        save_project(&path, &empty, &ctx).expect("saves over it");
+        assert_eq!(open_project(&path, &ctx).expect("opens"), empty);
+        // Moved together with what is below it, it finds that again; what lay beside it is looked for beside it.
+        save_project(&path, &project, &ctx).expect("saves");
+        let moved = folder.path().canonicalize().expect("is there").join("q/r");
+        std::fs::create_dir_all(&moved).expect("makes a folder");
+        std::fs::rename(&path, moved.join("x.tacostudio")).expect("moves");
+        let found = open_project(&moved.join("x.tacostudio"), &ctx).expect("opens");
+        let mut expected = varied(&moved).content.tray.to_vec();
+        expected[0].path = moved.join("in/x.tif");
+        assert_eq!(found.content.tray.to_vec(), expected);
+    }
+
+    #[test]
+    fn a_damaged_project_is_an_error_never_a_panic() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let ctx = JobContext::default();
+        let path = folder.path().join("x.tacostudio");
+        save_project(&path, &varied(folder.path()), &ctx).expect("saves");
+        let whole = std::fs::read(&path).expect("reads");
+        for cut in [0, 5, 14, 200, whole.len() / 2, whole.len() - 1] {
+            std::fs::write(&path, &whole[..cut]).expect("writes");
+            assert!(open_project(&path, &ctx).is_err(), "cut at {cut}");
+        }
+        for at in (0..whole.len()).step_by(37) {
+            let mut broken = whole.clone();
+            broken[at] ^= 0x55;
+            std::fs::write(&path, &broken).expect("writes");
+            // A letter of a title may change unseen; a table may not.
+            let _ = open_project(&path, &ctx);
+        }
+        let newer = String::from_utf8_lossy(&whole).replacen("\"tacostudio\":1", "\"tacostudio\":9", 1);
+        std::fs::write(&path, newer.as_bytes()).expect("writes");
+        assert!(open_project(&path, &ctx).expect_err("is newer").to_string().contains("newer"));
+    }
+}

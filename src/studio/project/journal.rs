@@ -1,0 +1,363 @@
+//! The journal of a draft: a line for each edit, brought to the disk one by one, on top of a project file as base. What a killed
+//! process was doing is found again from it, with the last edit missing at most. A line that was cut short is no line.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::Value as Json;
+
+use super::file::{Base, Project, open_project_of, save_project};
+use crate::draft::{Draft, Edit};
+use crate::error::{Error, IoContext, Result};
+use crate::extensions::ExtensionCall;
+use crate::jobs::JobContext;
+use crate::model::{Collection, Dataset};
+
+/// Ending of journals.
+const ENDING: &str = "journal";
+/// Larger journals are made short by writing the draft as it is.
+const BYTES_MAX: u64 = 8 << 20;
+/// Draft histories of a journal that is read are not cut.
+const BUDGET: u64 = u64::MAX;
+
+/// The first line.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    tacostudio_journal: u32,
+    /// The project that the draft was opened from or saved to.
+    project: Option<PathBuf>,
+    /// The project file beside the journal that the edits begin with; none for an empty draft.
+    base: Option<String>,
+    /// The folder that sources in the base are relative to.
+    folder: PathBuf,
+}
+
+/// One line.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// An edit.
+    Do(Edit),
+    /// The last edit is taken back.
+    Undo,
+    /// The last edit taken back is done again.
+    Redo,
+    /// Other extension calls to keep.
+    Recipe(Vec<ExtensionCall>),
+}
+
+/// A draft that was not saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recoverable {
+    /// The journal, for [`crate::studio::Command::Restore`].
+    pub journal: PathBuf,
+    /// The project that the draft belongs to, if it has one.
+    pub project: Option<PathBuf>,
+    /// When it was changed last.
+    pub changed: Option<SystemTime>,
+    /// Number of edits.
+    pub edits: usize,
+}
+
+/// What a draft begins with.
+pub(super) enum Start<'a> {
+    /// Nothing.
+    Empty,
+    /// A project file as it is on the disk now.
+    File(&'a Path),
+    /// A draft that is no file.
+    Draft(&'a Project),
+}
+
+/// An open journal. While it is open no other process takes it for lost.
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    head: Head,
+    bytes: u64,
+    generation: u32,
+    _lock: File,
+}
+
+fn lock_of(journal: &Path) -> PathBuf {
+    journal.with_extension("lock")
+}
+
+fn base_name(journal: &Path, generation: u32) -> String {
+    let stem = journal.file_stem().unwrap_or_default().to_string_lossy();
+    format!("{stem}-{generation}.tacostudio")
+}
+
+/// The lock of a journal; none while another process has it.
+fn lock(journal: &Path) -> Result<Option<File>> {
+    let path = lock_of(journal);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).io_at("lock the journal", &path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+        // File systems without locks: nobody else is expected there.
+        Err(std::fs::TryLockError::Error(_)) => Ok(Some(file)),
+    }
+}
+
+impl Journal {
+    /// Begins a journal in `folder`.
+    pub fn begin(folder: &Path, project: Option<PathBuf>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
+        std::fs::create_dir_all(folder).io_at("make the folder for autosave", folder)?;
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut number = time.as_millis();
+        let (path, lock) = loop {
+            let path = folder.join(format!("draft-{number}.{ENDING}"));
+            if !path.exists()
+                && let Some(lock) = lock(&path)?
+            {
+                break (path, lock);
+            }
+            number += 1;
+        };
+        let mut head = Head { tacostudio_journal: 1, project, base: None, folder: folder.to_owned() };
+        let name = base_name(&path, 0);
+        let base = folder.join(&name);
+        match start {
+            Start::Empty => {}
+            Start::File(file) => {
+                // The name may soon stand for another file; a second name for this one costs nothing.
+                if std::fs::hard_link(file, &base).is_err() {
+                    std::fs::copy(file, &base).io_at("copy the project for autosave", file)?;
+                }
+                head.base = Some(name);
+                head.folder = Base::of(file).folder().to_owned();
+            }
+            Start::Draft(draft) => {
+                save_project(&base, draft, ctx)?;
+                head.base = Some(name);
+            }
+        }
+        let (file, bytes) = begin_file(&path, &head)?;
+        Ok(Self { path, file, head, bytes, generation: 0, _lock: lock })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a line and brings it to the disk. `false` when the entry can't be a line: then [`Journal::compact`] has to follow.
+    pub fn add(&mut self, entry: &Entry) -> Result<bool> {
+        let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
+        let line = format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()));
+        self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).io_at("write the journal", &self.path)?;
+        self.bytes += line.len() as u64;
+        Ok(true)
+    }
+
+    /// It has grown so long that a new base is better.
+    pub fn is_long(&self) -> bool {
+        self.bytes > BYTES_MAX
+    }
+
+    /// Begins again with the draft as it is now.
+    pub fn compact(&mut self, now: &Project, ctx: &JobContext) -> Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new(".")).to_owned();
+        let old = self.head.base.take();
+        self.generation += 1;
+        let name = base_name(&self.path, self.generation);
+        save_project(&folder.join(&name), now, ctx)?;
+        self.head.base = Some(name);
+        self.head.folder = folder.clone();
+        (self.file, self.bytes) = begin_file(&self.path, &self.head)?;
+        if let Some(old) = old {
+            let _ = std::fs::remove_file(folder.join(old));
+        }
+        Ok(())
+    }
+}
+
+/// Writes a journal with nothing but its head, in the place of an older one.
+fn begin_file(path: &Path, head: &Head) -> Result<(File, u64)> {
+    let mut line = serde_json::to_vec(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
+    line.push(b'\n');
+    let partial = crate::container::PartialFile::new(path, true)?;
+    partial.file().write_all(&line).io_at("write the journal", path)?;
+    partial.finish()?;
+    let file = OpenOptions::new().append(true).open(path).io_at("open the journal", path)?;
+    Ok((file, line.len() as u64))
+}
+
+/// Removes a journal and what belongs to it.
+pub(super) fn forget(path: &Path) {
+    let head = read_head(path).ok();
+    let _ = std::fs::remove_file(path);
+    if let (Some(base), Some(folder)) = (head.and_then(|(head, _)| head.base), path.parent())
+        && !base.contains(['/', '\\'])
+    {
+        let _ = std::fs::remove_file(folder.join(base));
+    }
+    let _ = std::fs::remove_file(lock_of(path));
+}
+
+fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
+    let mut reader = BufReader::new(File::open(path).io_at("open the journal", path)?);
+    let mut line = String::new();
+    reader.read_line(&mut line).io_at("read the journal", path)?;
+    let wrong = |error: serde_json::Error| Error::format("this is not a journal of the studio").because(error).at_path(path);
+    let head: Head = serde_json::from_str(&line).map_err(wrong)?;
+    if head.tacostudio_journal > 1 {
+        return Err(Error::unsupported("this journal was written by a newer version of the studio").at_path(path));
+    }
+    Ok((head, reader))
+}
+
+/// The entries up to the first line that is not whole.
+fn entries(reader: BufReader<File>) -> impl Iterator<Item = Entry> {
+    let whole = |line: std::io::Result<Vec<u8>>| {
+        let line = line.ok()?;
+        let (sum, text) = line.split_at_checked(8)?;
+        let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
+        let text = text.strip_prefix(b" ")?;
+        (crc32fast::hash(text) == sum).then(|| serde_json::from_slice(text).ok())?
+    };
+    reader.split(b'\n').map_while(whole)
+}
+
+/// A draft as its journal tells it.
+pub(super) struct Restored {
+    pub draft: Draft,
+    pub recipe: Vec<ExtensionCall>,
+    pub view: Json,
+    pub project: Option<PathBuf>,
+    /// Why the last entries could not be followed.
+    pub trouble: Option<String>,
+}
+
+/// Follows a journal. The history is there again as far as the journal goes back.
+pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
+    let (head, reader) = read_head(path)?;
+    let project = match &head.base {
+        None => {
+            let dataset = Dataset { collection: Collection::template(), ..Dataset::default() };
+            let content = crate::draft::Content { dataset, ..crate::draft::Content::default() };
+            Project { content, ..Project::default() }
+        }
+        Some(base) if base.contains(['/', '\\']) => return Err(Error::format("the journal names a base elsewhere").at_path(path)),
+        Some(base) => {
+            let file = path.parent().unwrap_or(Path::new(".")).join(base);
+            open_project_of(&file, &Base::of(&head.folder.join("project")), ctx)?
+        }
+    };
+    let mut draft = Draft::with_content(project.content);
+    draft.set_budget(BUDGET);
+    let (mut recipe, mut trouble) = (project.recipe, None);
+    for entry in entries(reader) {
+        ctx.check()?;
+        let done = match entry {
+            Entry::Do(edit) => draft.apply(edit),
+            Entry::Undo => draft.undo(),
+            Entry::Redo => draft.redo(),
+            Entry::Recipe(calls) => {
+                recipe = calls;
+                continue;
+            }
+        };
+        if let Err(error) = done {
+            trouble = Some(error.to_string());
+            break;
+        }
+    }
+    draft.set_budget(Draft::BUDGET_BYTES);
+    draft.mark_unsaved();
+    Ok(Restored { draft, recipe, view: project.view, project: head.project, trouble })
+}
+
+/// Drafts in the folder of autosave that no process has open, newest first.
+pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
+    let Ok(found) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut drafts = Vec::new();
+    for journal in found.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
+        let Ok(Some(_lock)) = lock(&journal) else { continue };
+        let Ok((head, reader)) = read_head(&journal) else { continue };
+        let changed = std::fs::metadata(&journal).and_then(|meta| meta.modified()).ok();
+        let edits = entries(reader).count();
+        // Nothing was changed: nothing is lost.
+        if edits > 0 || head.project.is_none() {
+            drafts.push(Recoverable { journal, project: head.project, changed, edits });
+        }
+    }
+    drafts.sort_by(|a, b| b.changed.cmp(&a.changed).then(b.journal.cmp(&a.journal)));
+    drafts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(text: &str) -> Entry {
+        Entry::Do(Edit::SetCollection { key: "title".into(), value: Some(text.into()) })
+    }
+
+    fn restored(path: &Path) -> (String, usize) {
+        let restored = restore(path, &JobContext::default()).expect("restores");
+        assert_eq!(restored.trouble, None);
+        (restored.draft.dataset().collection.text("title").to_owned(), restored.draft.steps())
+    }
+
+    #[test]
+    fn a_journal_leads_to_the_last_whole_line_wherever_it_ends() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let ctx = JobContext::default();
+        let mut journal = Journal::begin(folder.path(), None, &Start::Empty, &ctx).expect("begins");
+        let mut ends = vec![(journal.bytes, String::new(), 0)];
+        for (entry, after, steps) in [
+            (title("one"), "one", 1),
+            (title("two"), "two", 2),
+            (Entry::Undo, "one", 1),
+            (Entry::Redo, "two", 2),
+            (Entry::Recipe(Vec::new()), "two", 2),
+            (title("a \"quoted\"\nline"), "a \"quoted\"\nline", 3),
+        ] {
+            assert!(journal.add(&entry).expect("writes"));
+            ends.push((journal.bytes, after.to_owned(), steps));
+        }
+        let path = journal.path().to_owned();
+        assert!(recoverable(folder.path()).is_empty(), "an open journal is not lost");
+        drop(journal);
+        assert_eq!(recoverable(folder.path()).iter().map(|found| found.edits).collect::<Vec<_>>(), [6]);
+        let whole = std::fs::read(&path).expect("reads");
+        for cut in ends[0].0 as usize..=whole.len() {
+            std::fs::write(&path, &whole[..cut]).expect("writes");
+            // The line end may be missing: the line is whole without it.
+            let expected = ends.iter().rev().find(|end| end.0 <= cut as u64 + 1).expect("there is one");
+            assert_eq!(restored(&path), (expected.1.clone(), expected.2), "cut at {cut}");
+        }
+        forget(&path);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("reads").count(), 0);
+    }
+
+    #[test]
+    fn a_journal_begins_again_with_the_draft_as_it_is() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let ctx = JobContext::default();
+        let mut draft = Draft::new();
+        let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
+        let file = folder.path().join("p/x.tacostudio");
+        save_project(&file, &project(&draft), &ctx).expect("saves");
+        let auto = folder.path().join("auto");
+        let mut journal = Journal::begin(&auto, Some(file.clone()), &Start::File(&file), &ctx).expect("begins");
+        // What stands under the name later is another draft.
+        save_project(&file, &Project::default(), &ctx).expect("saves");
+        for text in ["one", "two", "three"] {
+            let Entry::Do(edit) = title(text) else { panic!("is an edit") };
+            draft.apply(edit.clone()).expect("applies");
+            journal.add(&Entry::Do(edit)).expect("writes");
+            if text == "two" {
+                journal.compact(&project(&draft), &ctx).expect("compacts");
+            }
+        }
+        assert_eq!(restored(journal.path()), ("three".into(), 1));
+        let files = std::fs::read_dir(&auto).expect("reads").count();
+        assert_eq!(files, 3, "journal, base and lock");
+    }
+}

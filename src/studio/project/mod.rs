@@ -1,0 +1,12 @@
+//! Projects: drafts as files, and what autosave keeps of a draft that nobody saved.
+
+mod commands;
+mod file;
+mod journal;
+mod keep;
+mod tables;
+
+pub use file::{Project, is_project, open_project, save_project};
+pub use journal::{Recoverable, recoverable};
+
+pub(super) use keep::{Change, Keep, Origin};

@@ -1,0 +1,390 @@
+//! Samples and tray as tables, and back: one row for each sample in tree order, and for each list of fields one table of values.
+//! Every value comes back as it was, also one that does not fit the type of its field.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, StringArray, StringBuilder, UInt8Array, UInt32Array, UInt64Array,
+    UInt64Builder,
+};
+use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt8Type, UInt32Type, UInt64Type};
+use rayon::prelude::*;
+
+use super::file::Base;
+use crate::draft::{Content, Unplaced};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, FieldSpec, Payload, Sample, Schema, Tortilla, Value};
+use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
+
+/// FOLDERs in FOLDERs; far deeper than any dataset may be.
+const DEEPEST: usize = 64;
+/// Texts that come again are held once; beyond so many different ones nobody looks any more.
+const SHARED_MAX: usize = 4096;
+/// Columns whose values did not all fit their type are JSON, under a name with this in front.
+const JSON_MARK: &str = "json:";
+
+const FILE: u8 = 0;
+const RANGE: u8 = 1;
+const VSI: u8 = 2;
+const BYTES: u8 = 3;
+const FOLDER: u8 = 4;
+
+/// The tables of a project; written ones as bytes, read ones decoded.
+pub(super) struct Tables<T> {
+    pub schemas: Vec<Schema>,
+    pub root_schema: u32,
+    pub parts: Vec<(String, T)>,
+}
+
+/// All samples in tree order, with the lists of fields met on the way.
+struct Flat<'a> {
+    samples: Vec<&'a Sample>,
+    /// For a FOLDER the list of its children's fields.
+    below: Vec<u32>,
+    schemas: Vec<Schema>,
+    /// Rows of each list of fields.
+    of_schema: Vec<Vec<&'a Sample>>,
+}
+
+impl<'a> Flat<'a> {
+    fn schema(&mut self, schema: &Schema) -> u32 {
+        let known = self.schemas.iter().position(|known| Arc::ptr_eq(known, schema));
+        let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
+        known.unwrap_or_else(|| {
+            self.schemas.push(schema.clone());
+            self.of_schema.push(Vec::new());
+            self.schemas.len() - 1
+        }) as u32
+    }
+
+    fn walk(&mut self, tortilla: &'a Tortilla, depth: usize, ctx: &JobContext) -> Result<u32> {
+        ctx.check()?;
+        if depth > DEEPEST {
+            return Err(Error::usage(format!("FOLDERs are nested more than {DEEPEST} deep")));
+        }
+        let own = self.schema(&tortilla.schema);
+        for sample in &tortilla.samples {
+            let row = self.samples.len();
+            self.samples.push(sample);
+            self.below.push(0);
+            if !tortilla.schema.is_empty() {
+                self.of_schema[own as usize].push(sample);
+            }
+            if let Some(children) = sample.children() {
+                self.below[row] = self.walk(children, depth + 1, ctx)?;
+            }
+        }
+        Ok(own)
+    }
+}
+
+pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<Tables<Vec<u8>>> {
+    let mut flat = Flat { samples: Vec::new(), below: Vec::new(), schemas: Vec::new(), of_schema: Vec::new() };
+    let root_schema = flat.walk(&content.dataset.root, 0, ctx)?;
+    let mut tables = vec![("samples".to_owned(), samples_table(&flat, base)?)];
+    for (number, rows) in flat.of_schema.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+        ctx.check()?;
+        tables.push((format!("values{number}"), values_table(&flat.schemas[number], rows)?));
+    }
+    if !content.tray.is_empty() {
+        tables.push(("tray".into(), tray_table(&content.tray, base)?));
+    }
+    let options = ParquetOptions { level: Some(1), content_defined_chunking: false, ..ParquetOptions::default() };
+    let bytes = |(name, batch): (String, RecordBatch)| {
+        ctx.check()?;
+        let bytes = write_parquet(batch.schema().as_ref(), &[batch], &options)?;
+        Ok((name, bytes))
+    };
+    let parts = tables.into_par_iter().map(bytes).collect::<Result<_>>()?;
+    Ok(Tables { schemas: flat.schemas, root_schema, parts })
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns.into_iter().map(|column| column.1).collect())
+        .map_err(|error| Error::internal("the project's tables do not fit").because(error))
+}
+
+fn samples_table(flat: &Flat<'_>, base: &Base) -> Result<RecordBatch> {
+    let count = flat.samples.len();
+    let (mut ids, mut paths, mut bytes) = (StringBuilder::new(), StringBuilder::new(), BinaryBuilder::new());
+    let (mut kinds, mut offsets, mut sizes) = (Vec::with_capacity(count), UInt64Builder::new(), UInt64Builder::new());
+    let mut children = Vec::with_capacity(count);
+    let mut last: Option<(Arc<Path>, String)> = None;
+    for sample in &flat.samples {
+        ids.append_value(&sample.id);
+        let (kind, path, offset, size, data, below) = match &sample.payload {
+            Payload::Asset { path: AssetPath::File(path), size } => (FILE, Some(base.written(path)?), None, Some(*size), None, 0),
+            Payload::Asset { path: AssetPath::Range { container, offset, size: length }, size } => {
+                let text = match last.take() {
+                    Some((known, text)) if Arc::ptr_eq(&known, container) => text,
+                    _ => base.written(container)?,
+                };
+                last = Some((container.clone(), text.clone()));
+                // The range's own length, where it is not that of the sample, can't be told apart in one column.
+                let data = (length != size).then(|| length.to_le_bytes().to_vec());
+                (RANGE, Some(text), Some(*offset), Some(*size), data, 0)
+            }
+            Payload::Asset { path: AssetPath::Vsi(text), size } => (VSI, Some(text.to_string()), None, Some(*size), None, 0),
+            Payload::Bytes(bytes) => (BYTES, None, None, None, Some(bytes.to_vec()), 0),
+            Payload::Folder(tortilla) => (FOLDER, None, None, None, None, tortilla.samples.len() as u32),
+        };
+        kinds.push(kind);
+        paths.append_option(path);
+        offsets.append_option(offset);
+        sizes.append_option(size);
+        bytes.append_option(data);
+        children.push(below);
+    }
+    batch(vec![
+        ("id", Arc::new(ids.finish())),
+        ("kind", Arc::new(UInt8Array::from(kinds))),
+        ("path", Arc::new(paths.finish())),
+        ("offset", Arc::new(offsets.finish())),
+        ("size", Arc::new(sizes.finish())),
+        ("bytes", Arc::new(bytes.finish())),
+        ("children", Arc::new(UInt32Array::from(children))),
+        ("fields", Arc::new(UInt32Array::from(flat.below.clone()))),
+    ])
+}
+
+fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
+    let column = |(index, field): (usize, &FieldSpec)| -> Result<(String, ArrayRef)> {
+        // Names may stand twice, or clash with the mark: numbers do not.
+        let name = index.to_string();
+        if let Ok(array) = array_of(field, rows.iter().map(|row| row.value(index)))
+            && rows.iter().enumerate().all(|(row, sample)| comes_back(&array, row, sample.value(index)))
+        {
+            return Ok((name, array));
+        }
+        let mut texts = StringBuilder::new();
+        for row in rows {
+            let text = serde_json::to_string(row.value(index))
+                .map_err(|error| Error::usage(format!("a value of {} in {} can't be saved", field.name, row.id)).because(error))?;
+            texts.append_value(text);
+        }
+        Ok((format!("{JSON_MARK}{name}"), Arc::new(texts.finish())))
+    };
+    let columns: Vec<(String, ArrayRef)> = schema.par_iter().enumerate().map(column).collect::<Result<_>>()?;
+    batch(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
+}
+
+/// The array gives the value back as it is. Parquet widens seconds and days in milliseconds, so those go another way.
+fn comes_back(array: &ArrayRef, row: usize, value: &Value) -> bool {
+    let widened = matches!(array.data_type(), DataType::Date64 | DataType::Time32(arrow::datatypes::TimeUnit::Second))
+        || matches!(array.data_type(), DataType::Timestamp(arrow::datatypes::TimeUnit::Second, _));
+    !widened
+        && match (value_at(array, row), value) {
+            (Value::Int(a), Value::UInt(b)) => u64::try_from(a) == Ok(*b),
+            (found, value) => found == *value,
+        }
+}
+
+fn tray_table(tray: &[Unplaced], base: &Base) -> Result<RecordBatch> {
+    let paths = tray.iter().map(|file| base.written(&file.path)).collect::<Result<Vec<_>>>()?;
+    let sizes: Vec<u64> = tray.iter().map(|file| file.size).collect();
+    batch(vec![("path", Arc::new(StringArray::from(paths))), ("size", Arc::new(UInt64Array::from(sizes)))])
+}
+
+/// The root and the tray.
+pub(super) fn read(tables: &Tables<LevelTable>, roots: u32, base: &Base, ctx: &JobContext) -> Result<(Tortilla, Vec<Unplaced>)> {
+    let part = |name: &str| tables.parts.iter().find(|part| part.0 == name).map(|part| &part.1);
+    let samples = part("samples").ok_or_else(|| damaged("it has no samples"))?;
+    let columns = Columns::of(samples)?;
+    let mut values = Vec::with_capacity(tables.schemas.len());
+    for (number, schema) in tables.schemas.iter().enumerate() {
+        ctx.check()?;
+        values.push(match part(&format!("values{number}")) {
+            Some(table) => rows_of(table, schema)?.into_iter(),
+            None => Vec::new().into_iter(),
+        });
+    }
+    let mut reading =
+        Reading { columns, base, row: 0, values, schemas: &tables.schemas, ids: HashSet::new(), container: None, ctx };
+    let root = reading.tortilla(roots, tables.root_schema, 0)?;
+    if reading.row != samples.rows() {
+        return Err(damaged("it has more samples than FOLDERs for them"));
+    }
+    let mut tray = Vec::new();
+    if let Some(table) = part("tray") {
+        let (paths, sizes) = (strings(table, "path")?, column(table, "size")?);
+        let sizes = sizes.as_primitive_opt::<UInt64Type>().ok_or_else(|| damaged("size is of another type"))?;
+        tray = (0..table.rows()).map(|row| Unplaced { path: base.meant(paths.value(row)), size: sizes.value(row) }).collect();
+    }
+    Ok((root, tray))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::format(format!("the project is damaged: {what}"))
+}
+
+fn column(table: &LevelTable, name: &str) -> Result<ArrayRef> {
+    table.column(table.column_index(name).ok_or_else(|| damaged(&format!("it has no column {name}")))?)
+}
+
+fn strings(table: &LevelTable, name: &str) -> Result<StringArray> {
+    let array = column(table, name)?;
+    array.as_string_opt::<i32>().cloned().ok_or_else(|| damaged(&format!("{name} is of another type")))
+}
+
+struct Columns {
+    ids: StringArray,
+    kinds: ArrayRef,
+    paths: StringArray,
+    offsets: ArrayRef,
+    sizes: ArrayRef,
+    bytes: ArrayRef,
+    children: ArrayRef,
+    fields: ArrayRef,
+}
+
+impl Columns {
+    fn of(table: &LevelTable) -> Result<Self> {
+        let typed = |name: &str, dtype: DataType| {
+            let array = column(table, name)?;
+            if *array.data_type() == dtype { Ok(array) } else { Err(damaged(&format!("{name} is of another type"))) }
+        };
+        Ok(Self {
+            ids: strings(table, "id")?,
+            kinds: typed("kind", DataType::UInt8)?,
+            paths: strings(table, "path")?,
+            offsets: typed("offset", DataType::UInt64)?,
+            sizes: typed("size", DataType::UInt64)?,
+            bytes: typed("bytes", DataType::Binary)?,
+            children: typed("children", DataType::UInt32)?,
+            fields: typed("fields", DataType::UInt32)?,
+        })
+    }
+
+    fn number(array: &ArrayRef, row: usize) -> u64 {
+        if array.is_null(row) { 0 } else { array.as_primitive::<UInt64Type>().value(row) }
+    }
+}
+
+struct Reading<'a> {
+    columns: Columns,
+    base: &'a Base,
+    row: usize,
+    values: Vec<std::vec::IntoIter<Arc<[Value]>>>,
+    schemas: &'a [Schema],
+    ids: HashSet<Arc<str>>,
+    container: Option<(String, Arc<Path>)>,
+    ctx: &'a JobContext,
+}
+
+impl Reading<'_> {
+    fn tortilla(&mut self, count: u32, schema: u32, depth: usize) -> Result<Tortilla> {
+        self.ctx.check()?;
+        let own = self.schemas.get(schema as usize).cloned().ok_or_else(|| damaged("a list of fields is missing"))?;
+        if depth > DEEPEST || self.row + count as usize > self.columns.ids.len() {
+            return Err(damaged("a FOLDER has more children than there are samples"));
+        }
+        let mut samples = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let row = self.row;
+            if row >= self.columns.ids.len() {
+                return Err(damaged("a FOLDER has more children than there are samples"));
+            }
+            self.row += 1;
+            let id = self.id(row);
+            let values = match own.is_empty() {
+                true => Arc::from([]),
+                false => {
+                    let next = self.values.get_mut(schema as usize).and_then(Iterator::next);
+                    next.ok_or_else(|| damaged("values are missing"))?
+                }
+            };
+            let payload = self.payload(row, depth)?;
+            samples.push(Sample { id, payload, values });
+        }
+        Ok(Tortilla { schema: own, samples })
+    }
+
+    fn id(&mut self, row: usize) -> Arc<str> {
+        let text = self.columns.ids.value(row);
+        if let Some(known) = self.ids.get(text) {
+            return known.clone();
+        }
+        let id: Arc<str> = text.into();
+        if self.ids.len() < SHARED_MAX {
+            self.ids.insert(id.clone());
+        }
+        id
+    }
+
+    fn payload(&mut self, row: usize, depth: usize) -> Result<Payload> {
+        let columns = &self.columns;
+        let size = Columns::number(&columns.sizes, row);
+        let bytes = columns.bytes.as_binary::<i32>().value(row);
+        match columns.kinds.as_primitive::<UInt8Type>().value(row) {
+            FILE => Ok(Payload::Asset { path: AssetPath::file(self.base.meant(columns.paths.value(row))), size }),
+            RANGE => {
+                let offset = Columns::number(&columns.offsets, row);
+                let length = bytes.try_into().map_or(size, u64::from_le_bytes);
+                let text = columns.paths.value(row);
+                let container = match &self.container {
+                    Some((known, container)) if known == text => container.clone(),
+                    _ => Arc::from(self.base.meant(text)),
+                };
+                self.container = Some((text.to_owned(), container.clone()));
+                Ok(Payload::Asset { path: AssetPath::Range { container, offset, size: length }, size })
+            }
+            VSI => Ok(Payload::Asset { path: AssetPath::Vsi(columns.paths.value(row).into()), size }),
+            BYTES => Ok(Payload::Bytes(bytes.into())),
+            FOLDER => {
+                let children = columns.children.as_primitive::<UInt32Type>().value(row);
+                let fields = columns.fields.as_primitive::<UInt32Type>().value(row);
+                Ok(Payload::Folder(Arc::new(self.tortilla(children, fields, depth + 1)?)))
+            }
+            other => Err(damaged(&format!("there is no kind {other} of samples"))),
+        }
+    }
+}
+
+/// The values of all rows of one list of fields.
+fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
+    let mut columns = Vec::with_capacity(schema.len());
+    for (index, field) in schema.iter().enumerate() {
+        let plain = table.column_index(&index.to_string());
+        columns.push(match plain {
+            Some(place) => values_of(&cast(table.column(place)?, field)?),
+            None => {
+                let texts = strings(table, &format!("{JSON_MARK}{index}"))?;
+                let read =
+                    |row| serde_json::from_str(texts.value(row)).map_err(|error| damaged("a value can't be read").because(error));
+                (0..table.rows()).map(read).collect::<Result<Vec<Value>>>()?
+            }
+        });
+    }
+    let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+    Ok((0..table.rows()).map(|_| columns.iter_mut().map(|column| column.next().unwrap_or_default()).collect()).collect())
+}
+
+fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
+    if *array.data_type() == field.dtype {
+        return Ok(array);
+    }
+    arrow::compute::cast(&array, &field.dtype)
+        .map_err(|error| damaged(&format!("{} is of another type", field.name)).because(error))
+}
+
+/// The values of a column; texts that come again are held once.
+fn values_of(array: &ArrayRef) -> Vec<Value> {
+    let mut known: HashMap<String, Arc<str>> = HashMap::new();
+    let shared = |value: Value| match value {
+        Value::Text(text) => Value::Text(match known.get(&*text) {
+            Some(known) => known.clone(),
+            None => {
+                if known.len() < SHARED_MAX {
+                    known.insert(text.to_string(), text.clone());
+                }
+                text
+            }
+        }),
+        value => value,
+    };
+    (0..array.len()).map(|row| value_at(array, row)).map(shared).collect()
+}

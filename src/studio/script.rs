@@ -1,0 +1,221 @@
+//! Scripts: lists of commands and of steps of the interface, each a line of a JSON list. The types alone; commands are run by
+//! [`super::replay()`], steps of the interface by the window. A line is a command when it has a `command`, a step when it has a `step`:
+//!
+//! ```json
+//! [
+//!   {"step": "drop", "paths": ["scenes"]},
+//!   {"step": "wait_job"},
+//!   {"step": "open_panel", "panel": "Structure"},
+//!   {"step": "click", "label": "Fix 2 safe"},
+//!   {"step": "screenshot", "name": "fixed"},
+//!   {"command": "validate", "expect": {"rules": []}}
+//! ]
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::replay::{Expect, ReplayLine};
+use crate::error::{Error, IoContext, Result};
+
+/// Seconds that a step waits when it does not say how long.
+pub const WAIT_SECONDS: f64 = 60.0;
+
+/// One line of a script.
+#[derive(Clone, Debug, serde::Serialize)]
+#[serde(untagged)]
+pub enum ScriptLine {
+    /// A command with what has to come of it.
+    Command(Box<ReplayLine>),
+    /// A step of the interface.
+    Step(Step),
+}
+
+/// A step of the interface. Labels are accessible names; the first control with the label is meant unless `nth` says another.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Shows a panel.
+    OpenPanel {
+        /// Its title.
+        panel: String,
+    },
+    /// Selects a sample.
+    Select {
+        /// Ids from the root: `roi_0007/s2/t02`.
+        path: String,
+    },
+    /// Clicks a control.
+    Click {
+        /// Its accessible name.
+        label: String,
+        /// Which of several, from 0.
+        #[serde(default)]
+        nth: usize,
+        /// With the other button.
+        #[serde(default)]
+        secondary: bool,
+        /// Twice.
+        #[serde(default)]
+        double: bool,
+    },
+    /// Types text.
+    Type {
+        /// The field; the one that has the focus when absent.
+        #[serde(default)]
+        label: Option<String>,
+        /// Which of several, from 0.
+        #[serde(default)]
+        nth: usize,
+        /// Takes out what is there first.
+        #[serde(default)]
+        clear: bool,
+        /// What to type.
+        text: String,
+    },
+    /// Presses a key.
+    Key {
+        /// As menus write it: `Ctrl+Shift+Z`, `Tab`, `Enter`.
+        key: String,
+        /// How often.
+        #[serde(default = "once")]
+        times: u32,
+    },
+    /// Drops files and folders on the window.
+    Drop {
+        /// Paths, relative to the script.
+        paths: Vec<PathBuf>,
+    },
+    /// Drags one control onto another.
+    Drag {
+        /// Accessible name of what is dragged.
+        from: String,
+        /// Accessible name of where it goes.
+        to: String,
+    },
+    /// Waits until no job runs and the draft is checked.
+    WaitJob {
+        /// At most so many seconds.
+        #[serde(default = "wait_seconds")]
+        seconds: f64,
+    },
+    /// Waits until a control is there.
+    WaitFor {
+        /// Its accessible name.
+        label: String,
+        /// At most so many seconds.
+        #[serde(default = "wait_seconds")]
+        seconds: f64,
+    },
+    /// Checks what is open, and what is to be seen.
+    Expect {
+        /// As after a command.
+        #[serde(default)]
+        that: Box<Expect>,
+        /// Accessible names that are there.
+        #[serde(default)]
+        shown: Vec<String>,
+        /// Accessible names that are not there.
+        #[serde(default)]
+        absent: Vec<String>,
+    },
+    /// Saves a picture of the window.
+    Screenshot {
+        /// The file's name without ending, in the folder of the screenshots.
+        name: String,
+    },
+    /// Gives the window another size.
+    Resize {
+        /// Points.
+        width: f32,
+        /// Points.
+        height: f32,
+    },
+    /// Chooses the theme.
+    Theme {
+        /// `dark` or `light`.
+        theme: String,
+    },
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn wait_seconds() -> f64 {
+    WAIT_SECONDS
+}
+
+impl Step {
+    /// False for steps that make sense without a window too.
+    pub fn needs_window(&self) -> bool {
+        match self {
+            Step::Drop { .. } | Step::WaitJob { .. } => false,
+            Step::Expect { shown, absent, .. } => !(shown.is_empty() && absent.is_empty()),
+            _ => true,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ScriptLine {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let line = Json::deserialize(deserializer)?;
+        match (line.get("command").is_some(), line.get("step").is_some()) {
+            (true, false) => serde_json::from_value(line).map(|line| ScriptLine::Command(Box::new(line))).map_err(D::Error::custom),
+            (false, true) => serde_json::from_value(line).map(ScriptLine::Step).map_err(D::Error::custom),
+            _ => Err(D::Error::custom("a line needs either a command or a step")),
+        }
+    }
+}
+
+/// Reads a script. Paths in it are joined to its folder.
+pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
+    let text = std::fs::read_to_string(file).io_at("read the command file", file)?;
+    let wrong = |error| Error::usage("the command file is not a list of commands").because(error).at_path(file);
+    let mut lines: Vec<ScriptLine> = serde_json::from_str(&text).map_err(wrong)?;
+    let base = file.parent().unwrap_or(Path::new("."));
+    for line in &mut lines {
+        match line {
+            ScriptLine::Command(line) => super::replay::resolve(&mut line.command, base),
+            ScriptLine::Step(Step::Drop { paths }) => paths.iter_mut().for_each(|path| *path = base.join(&*path)),
+            ScriptLine::Step(_) => {}
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_command_or_a_step() {
+        let read = |text: &str| serde_json::from_str::<ScriptLine>(text);
+        let step = |text: &str| match read(text).expect("reads") {
+            ScriptLine::Step(step) => step,
+            ScriptLine::Command(line) => panic!("{line:?}"),
+        };
+        assert!(matches!(read(r#"{"command": "undo"}"#), Ok(ScriptLine::Command(_))));
+        assert_eq!(
+            step(r#"{"step": "click", "label": "Undo"}"#),
+            Step::Click { label: "Undo".into(), nth: 0, secondary: false, double: false }
+        );
+        assert!(!step(r#"{"step": "drop", "paths": ["a"]}"#).needs_window());
+        assert!(step(r#"{"step": "expect", "shown": ["Problems"]}"#).needs_window());
+        let expect = step(r#"{"step": "expect", "that": {"rows": [3, 9], "rules": []}}"#);
+        assert!(!expect.needs_window());
+        let text = serde_json::to_string(&expect).expect("writes");
+        assert_eq!(step(&text), expect, "{text}");
+        for wrong in [
+            r#"{"step": "dance"}"#,
+            r#"{"step": "click", "label": "a", "lable": "x"}"#,
+            "{}",
+            r#"{"step": "key", "command": "undo"}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The tray of unplaced files as commands: files in, files out, one file or all that a pattern leads to into their places.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::import::is_data;
+use super::{Event, Finish, Outcome, Studio};
+use crate::draft::{Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+
+/// Folders in folders; deeper than any file system goes without a loop of links.
+const DEEPEST: usize = 64;
+
+impl Studio {
+    pub(super) fn add_to_tray(&mut self, paths: Vec<PathBuf>) -> Result<Outcome> {
+        if self.document.is_none() {
+            self.new_draft()?;
+        }
+        self.need_draft()?;
+        Ok(self.start("Look for files", move |ctx| {
+            ctx.stage("Looking at the files", None);
+            let mut files = Vec::new();
+            for path in &paths {
+                collect(path, 0, &mut files, ctx)?;
+            }
+            Ok(Box::new(move |studio: &mut Studio| {
+                let tray = studio.need_draft()?.tray().clone();
+                let edit = Edit::append_to_tray(&tray, files);
+                let edit = edit.ok_or_else(|| Error::usage("there is no file that is not in the tray already"))?;
+                match studio.edit(edit)? {
+                    Outcome::Done(event) => Ok(event),
+                    Outcome::Started(_) => Ok(Event::None),
+                }
+            }) as Finish)
+        }))
+    }
+
+    pub(super) fn remove_from_tray(&mut self, files: Vec<PathBuf>) -> Result<Outcome> {
+        let wanted: HashSet<PathBuf> = files.into_iter().collect();
+        let tray = self.need_draft()?.tray();
+        let places: Vec<u32> = (0..).zip(tray.iter()).filter(|(_, file)| wanted.contains(&file.path)).map(|(at, _)| at).collect();
+        if places.is_empty() {
+            return Err(Error::usage("none of these files is in the tray"));
+        }
+        self.edit(Edit::RemoveFromTray { places })
+    }
+
+    pub(super) fn place_unplaced(&mut self, file: &Path, slot: &Slot) -> Result<Outcome> {
+        let document = self.draft_document()?;
+        let tray = document.draft.tray();
+        let at = tray.iter().position(|unplaced| unplaced.path == file);
+        let at = at.ok_or_else(|| Error::usage("this file is not in the tray").at_path(file))?;
+        let place = place_file(document.draft.dataset(), document.structure().pattern(), &tray[at], slot)?;
+        let label = format!("Place {}", file.file_name().unwrap_or_default().to_string_lossy());
+        self.edit(Edit::Batch { label, edits: vec![place, Edit::RemoveFromTray { places: vec![at as u32] }] })
+    }
+
+    pub(super) fn find_pattern(&mut self, examples: Vec<Example>) -> Result<Outcome> {
+        let content = self.need_draft()?.content().clone();
+        Ok(self.start("Look for a pattern", move |ctx| {
+            let report = Arc::new(find_pattern(&content, &examples, ctx)?);
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::PatternFound(report))) as Finish)
+        }))
+    }
+
+    pub(super) fn place_by_pattern(&mut self, examples: Vec<Example>, alternative: Option<usize>) -> Result<Outcome> {
+        self.edit_later("Place files by pattern", move |content, ctx| {
+            let report = find_pattern(content, &examples, ctx)?;
+            let chosen = match (alternative, report.alternatives.as_slice()) {
+                (None, [only]) => only,
+                (None, [_, _, ..]) => return Err(ambiguous(&report)),
+                (Some(chosen), alternatives) if chosen < alternatives.len() => &alternatives[chosen],
+                (Some(chosen), [_, ..]) => return Err(Error::usage(format!("there is no alternative {chosen}"))),
+                (_, []) => return Err(Error::usage(report.trouble.unwrap_or_else(|| "no pattern was found".into()))),
+            };
+            place_by_pattern(content, chosen)
+        })
+    }
+}
+
+fn ambiguous(report: &PatternReport) -> Error {
+    let ways = report.alternatives.iter().map(|way| format!("{}: {} files, {} roots", way.label, way.placed.len(), way.roots));
+    let error = Error::usage(format!("the names can be read in {} ways", report.alternatives.len()));
+    ways.fold(error, Error::hint)
+}
+
+/// A file, or all files below a folder, in the order of their names. Hidden files and files that go with others are left out.
+fn collect(path: &Path, depth: usize, files: &mut Vec<Unplaced>, ctx: &JobContext) -> Result<()> {
+    ctx.check()?;
+    let meta = std::fs::metadata(path).io_at("read", path)?;
+    if meta.is_file() {
+        ctx.step(1);
+        files.push(Unplaced { path: path.to_owned(), size: meta.len() });
+        return Ok(());
+    }
+    if depth == DEEPEST {
+        return Err(Error::usage("folders are nested too deep; is there a link to a folder above?").at_path(path));
+    }
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(path).io_at("read the folder", path)? {
+        entries.push(entry.io_at("read the folder", path)?);
+    }
+    entries.sort_by_cached_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        match entry.file_name().to_str() {
+            Some(name) if is_data(name) => collect(&entry.path(), depth + 1, files, ctx)?,
+            Some(_) => {}
+            None => ctx.warn(format!("{}: its name is not Unicode", entry.path().display())),
+        }
+    }
+    Ok(())
+}

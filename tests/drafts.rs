@@ -1,0 +1,219 @@
+//! Drafts from outside: what unplaced files, projects and autosave do through the program. A draft that a killed process held is
+//! found again, with the last edit missing at most.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value as Json, json};
+use taco_studio::jobs::Jobs;
+use taco_studio::studio::{self as core, Studio};
+
+use crate::interop::expect_ok;
+use crate::support::{Workspace, nested_scenes, sha256_of};
+
+/// Runs lines through the library and gives the draft afterwards.
+fn state_after(lines: &[Json]) -> core::Project {
+    let mut studio = Studio::new(Jobs::quiet());
+    studio.set_live_check(false);
+    for line in lines {
+        let command = serde_json::from_value(line.clone()).expect("a command");
+        studio.run_to_end(command, &mut |_| {}).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    project_of(&studio)
+}
+
+fn project_of(studio: &Studio) -> core::Project {
+    match studio.document() {
+        Some(core::Document::Draft(draft)) => draft.as_project(),
+        _ => panic!("no draft is open"),
+    }
+}
+
+/// Twenty-odd edits of every kind, with steps back and forth among them.
+fn script(workspace: &Workspace) -> Vec<Json> {
+    let scenes = workspace.path("scenes");
+    let loose = workspace.path("loose");
+    fs::create_dir_all(&loose).expect("a folder");
+    (0..6).for_each(|n| fs::write(loose.join(format!("scene_20_b{n}.tif")), b"x").expect("a file"));
+    let mut lines = vec![json!({"command": "import", "paths": [scenes]}), json!({"command": "add_to_tray", "paths": [loose]})];
+    for step in 0..30 {
+        lines.push(match step % 10 {
+            0 => json!({"command": "edit", "edit": "set_collection", "key": "title", "value": format!("Title {step}")}),
+            1 => json!({"command": "edit", "edit": "rename", "sample": [step % 3], "id": format!("scene_{step}")}),
+            2 => json!({"command": "undo"}),
+            3 => json!({"command": "redo"}),
+            4 => json!({"command": "edit", "edit": "move", "sample": [0], "to": [], "at": 2}),
+            5 => json!({"command": "edit", "edit": "column", "level": 1, "change": {"change": "add", "field": {"name": format!("c{step}"), "dtype": "Int64"}, "value": step}}),
+            6 => json!({"command": "edit", "edit": "rename_by", "level": 1, "find": if step == 6 { "before" } else { "pre" }, "replace": if step == 6 { "pre" } else { "pre2" }}),
+            7 => json!({"command": "edit", "edit": "remove_from_tray", "places": [0]}),
+            8 => json!({"command": "undo"}),
+            _ => json!({"command": "edit", "edit": "group", "parent": [1], "positions": [0, 1], "id": "pair"}),
+        });
+        if step % 10 == 9 {
+            lines.push(json!({"command": "undo"}));
+        }
+    }
+    lines
+}
+
+#[test]
+fn a_killed_process_loses_the_last_edit_at_most() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let lines = script(&workspace);
+    let file = workspace.write("script.json", serde_json::to_string(&lines).expect("JSON"));
+    let states: Vec<core::Project> = (1..=lines.len()).map(|count| state_after(&lines[..count])).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..20u64 {
+        let folder = workspace.path(&format!("auto{round}"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+        command.args(["replay".as_ref(), file.as_os_str(), "--tell".as_ref(), "--autosave".as_ref(), folder.as_os_str()]);
+        workspace.house(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        let mut told = BufReader::new(child.stdout.take().expect("stdout")).lines();
+        // After a line that differs from round to round, and somewhat later.
+        let wanted = 1 + (round as usize * 7) % (lines.len() - 1);
+        let mut done = 0;
+        while done < wanted {
+            let line = told.next().expect("a line").expect("text");
+            done = line.strip_prefix("line ").expect("a line that is done").parse().expect("a number");
+        }
+        std::thread::sleep(std::time::Duration::from_micros(round * 733 % 4000));
+        child.kill().expect("is killed");
+        child.wait().expect("has ended");
+        // What it said before the end arrived is done too.
+        for line in told.map_while(Result::ok) {
+            if let Some(number) = line.strip_prefix("line ").and_then(|text| text.parse().ok()) {
+                done = number;
+            }
+        }
+        let found = core::recoverable(&folder);
+        // It ended by itself, or there was only one edit to lose.
+        if found.is_empty() && (done == lines.len() || done < 2) {
+            continue;
+        }
+        assert_eq!(found.len(), 1, "round {round}, {done} done");
+        let restored = state_after(&[json!({"command": "restore", "path": found[0].journal})]);
+        // The edit after the last told may have been made; the last told may be missing.
+        let possible = done.saturating_sub(2)..(done + 1).min(states.len());
+        let which = states[possible.clone()].iter().position(|state| state.content == restored.content);
+        assert!(which.is_some(), "round {round}: none of the states {possible:?}");
+        seen.insert(done);
+        let partial: Vec<_> = fs::read_dir(&folder)
+            .expect("a folder")
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|end| end == "tacostudio"))
+            .collect();
+        for project in partial {
+            core::open_project(&project.path(), &taco_studio::jobs::JobContext::default()).expect("is whole");
+        }
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+}
+
+#[test]
+fn a_restored_draft_is_kept_on_and_can_be_undone() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    let auto = workspace.path("auto");
+    let run = |studio: &mut Studio, line: Json| {
+        drop(studio.run_to_end(serde_json::from_value(line).expect("a command"), &mut |_| {}).expect("works"))
+    };
+    let title = |text: &str| json!({"command": "edit", "edit": "set_collection", "key": "title", "value": text});
+    let new = || {
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio.set_autosave(Some(auto.clone()));
+        studio
+    };
+    let mut first = new();
+    run(&mut first, json!({"command": "import", "paths": [workspace.path("scenes")]}));
+    run(&mut first, title("one"));
+    run(&mut first, title("two"));
+    assert!(core::recoverable(&auto).is_empty(), "an open draft is nobody else's");
+    let kept = project_of(&first);
+    // As a killed process leaves it, the last edit on the disk.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::mem::forget(first);
+    let copy = workspace.path("copy");
+    fs::create_dir(&copy).expect("a folder");
+    for entry in fs::read_dir(&auto).expect("a folder").flatten() {
+        fs::copy(entry.path(), copy.join(entry.file_name())).expect("a copy");
+    }
+    let mut second = Studio::new(Jobs::quiet());
+    second.set_live_check(false);
+    second.set_autosave(Some(copy.clone()));
+    let found = core::recoverable(&copy);
+    assert_eq!(found.len(), 1);
+    run(&mut second, json!({"command": "restore", "path": found[0].journal}));
+    assert_eq!(project_of(&second), kept);
+    run(&mut second, json!({"command": "undo"}));
+    run(&mut second, title("three"));
+    run(&mut second, json!({"command": "undo"}));
+    let now = project_of(&second);
+    assert_eq!(now.content.dataset.collection.text("title"), "one");
+    std::mem::forget(second);
+    // The lock is held by this very process, so the journal is looked for by hand.
+    let journals: Vec<_> = fs::read_dir(&copy)
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "journal"))
+        .collect();
+    assert_eq!(journals.len(), 1, "{journals:?}");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(state_after(&[json!({"command": "restore", "path": journals[0]})]).content, now.content);
+}
+
+#[test]
+fn a_project_builds_to_the_same_bytes_and_follows_its_sources() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let run = |lines: Json| {
+        let file = workspace.write("script.json", lines.to_string());
+        workspace.studio(["replay".as_ref(), file.as_os_str()]).expect_code(0);
+    };
+    run(json!([
+        {"command": "import", "paths": ["scenes"], "metadata": "metadata.csv"},
+        {"command": "import_collection", "path": "collection.json"},
+        {"command": "set_recipe", "recipe": [{"extension": "stats", "target": {"level": 1}}]},
+        {"command": "save_project", "path": "p/scenes.tacostudio", "view": {"panel": "Structure"}},
+        {"command": "edit", "edit": "rename", "sample": [0], "id": "unsaved"},
+        {"command": "open", "path": "p/scenes.tacostudio", "expect": {"rows": [3, 9], "collection": {"id": "test-scenes"}}},
+    ]));
+    let build = |project: &Path, output: &str, more: &[&str]| {
+        let output = workspace.path(output);
+        let arguments = ["build".as_ref(), project.as_os_str(), "-o".as_ref(), output.as_os_str()];
+        workspace.studio(arguments.into_iter().chain(more.iter().map(AsRef::as_ref)))
+    };
+    let project = workspace.path("p/scenes.tacostudio");
+    build(&project, "a.tacozip", &[]).expect_code(0);
+    build(&project, "b.tacozip", &[]).expect_code(0);
+    let first = sha256_of(&workspace.path("a.tacozip"));
+    assert_eq!(first, sha256_of(&workspace.path("b.tacozip")));
+    let (dataset, sources, metadata) = (workspace.path("a.tacozip"), workspace.path("scenes"), workspace.path("metadata.csv"));
+    let arguments = ["reader".as_ref(), dataset.as_os_str(), sources.as_os_str(), "--metadata".as_ref(), metadata.as_os_str()];
+    expect_ok(workspace.python("check.py", arguments));
+    build(&project, "c.tacozip", &["--recipe"]).expect_code(0);
+    let ran = workspace.studio(["inspect".as_ref(), workspace.path("c.tacozip").as_os_str(), "--json".as_ref()]).expect_code(0);
+    assert!(ran.stdout.contains("stats:"), "{ran}");
+    // Project and sources move together.
+    let away = workspace.path("away");
+    fs::create_dir(&away).expect("a folder");
+    for name in ["p", "scenes"] {
+        fs::rename(workspace.path(name), away.join(name)).expect("moved");
+    }
+    let project = away.join("p/scenes.tacostudio");
+    build(&project, "d.tacozip", &[]).expect_code(0);
+    assert_eq!(first, sha256_of(&workspace.path("d.tacozip")));
+    // Sources alone move.
+    fs::rename(away.join("scenes"), workspace.path("elsewhere")).expect("moved");
+    let ran = build(&project, "e.tacozip", &[]).expect_code(2);
+    assert!(ran.stderr.contains("can't be read"), "{ran}");
+    let (from, to) = (away.join("scenes"), workspace.path("elsewhere"));
+    let relocate = ["--relocate", from.to_str().expect("text"), to.to_str().expect("text")];
+    build(&project, "e.tacozip", &relocate).expect_code(0);
+    assert_eq!(first, sha256_of(&workspace.path("e.tacozip")));
+}
