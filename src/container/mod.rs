@@ -34,7 +34,7 @@ pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
-pub use output::{write_document, PartialFile};
+pub use output::{write_document, PartialFile, free_bytes};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{LocalFile, copy_asset, read_asset};

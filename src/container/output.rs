@@ -232,6 +232,21 @@ fn sync_tree(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Bytes free on the disk that will hold `target`, as far as the system tells. Makes nothing.
+pub fn free_bytes(target: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let there = target.ancestors().find(|path| path.is_dir())?;
+        let disk = rustix::fs::statvfs(there).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = target;
+        None
+    }
+}
+
 /// An error when the disk that will hold `target` has less than `bytes` free, as far as the system tells.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
     #[cfg(unix)]

@@ -132,6 +132,10 @@ impl Structure {
         if Arc::ptr_eq(self.shapes.tortilla(), &dataset.root) {
             return RootChanges::default();
         }
+        // The window asks in every frame.
+        if self.pattern_shape.is_some() && Arc::ptr_eq(self.shapes.tortilla(), &dataset.root) {
+            return Vec::new();
+        }
         let changes = self.shapes.update(&dataset.root);
         if changes.afresh {
             self.rows.clear();
@@ -360,12 +364,12 @@ impl Structure {
         self.rows.get(shape as usize)?.as_ref()
     }
 
-    fn by_shape(&self) -> HashMap<ShapeId, u64> {
-        let mut counts = HashMap::new();
+    fn by_shape(&self) -> impl Iterator<Item = (ShapeId, u64)> {
+        let mut counts = vec![0; self.rows.len()];
         for root in self.shapes.roots() {
-            *counts.entry(root.shape).or_default() += 1;
+            counts[root.shape as usize] += 1;
         }
-        counts
+        (0..).zip(counts).filter(|(_, count)| *count > 0)
     }
 }
 

@@ -236,6 +236,9 @@ fn run_samples(
                 }
                 cells.push(Some(computed));
             }
+            if cells.iter().any(Option::is_some) {
+                ctx.bytes(row.sample.size_bytes());
+            }
             ctx.step(1);
             Ok(cells)
         })

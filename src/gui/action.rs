@@ -81,6 +81,12 @@ pub enum Action {
     ShowBytes,
     /// Show all rows again.
     ClearFilter,
+    /// Show the structure lens.
+    ShowStructure,
+    /// Show the extension runner.
+    ShowExtensions,
+    /// Show what the checks found.
+    ShowProblems,
     /// Show the jobs.
     ShowJobs,
     /// Show the log.
@@ -191,6 +197,9 @@ impl Action {
         Action::ShowStatistics,
         Action::ShowBytes,
         Action::ClearFilter,
+        Action::ShowStructure,
+        Action::ShowExtensions,
+        Action::ShowProblems,
         Action::ShowJobs,
         Action::ShowLog,
         Action::CancelJobs,
@@ -275,6 +284,13 @@ impl Action {
             Action::ShowStatistics => (View, icons::CHART_BAR, None, "Statistics", "Show pooled statistics, classes and splits"),
             Action::ShowBytes => (View, icons::MEMORY, None, "Bytes", "Show what the bytes of the container hold"),
             Action::ClearFilter => (View, icons::FUNNEL, None, "Clear filter", "Show all rows again"),
+            Action::ShowStructure => {
+                (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), "Structure", "Show every root beside the pattern")
+            }
+            Action::ShowExtensions => {
+                (View, icons::PUZZLE_PIECE, keys(CTRL, Key::Num7), "Extensions", "Compute columns from the samples")
+            }
+            Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, "Problems", "Show what the checks found"),
             Action::ShowJobs => (View, icons::QUEUE, None, "Jobs", "Show what is running"),
             Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, "Log", "Show what happened"),
             Action::CancelJobs => (View, icons::STOP, None, "Cancel running jobs", "Stop what is running"),

@@ -323,8 +323,10 @@ impl Contents for Panels<'_, '_> {
     }
 
     fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        if pane == Pane::Problems {
-            panels::problems::bar_ui(ui, self.cx);
+        match pane {
+            Pane::Problems => panels::problems::bar_ui(ui, self.cx),
+            Pane::Jobs => panels::jobs::bar_ui(ui, self.cx),
+            _ => {}
         }
     }
 }
@@ -341,6 +343,8 @@ impl Panels<'_, '_> {
             Pane::Statistics => panels::statistics::ui(ui, self.cx),
             Pane::Bytes => panels::bytes::ui(ui, self.cx),
             Pane::Columns => panels::columns::ui(ui, self.cx),
+            Pane::Structure => panels::structure::ui(ui, self.cx),
+            Pane::Extensions => panels::extensions::ui(ui, self.cx),
             Pane::Sample => panels::inspector::ui(ui, self.cx),
             Pane::Collection => panels::collection::ui(ui, self.cx),
             Pane::Problems => panels::problems::ui(ui, self.cx),

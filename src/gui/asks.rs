@@ -20,6 +20,7 @@ use super::widgets::{Toast, paint};
 use crate::draft::Edit;
 use crate::error::Error;
 use crate::model::{NodePath, Profile, SampleKind};
+use crate::jobs::JobId;
 use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
 
 impl App {
@@ -56,6 +57,11 @@ impl App {
             Ask::Queries(book) => self.remember_queries(book),
             Ask::SaveRows(query) => self.save_rows(ctx, query),
             Ask::ExportSubset(sql) => self.export_subset(sql),
+            Ask::Plan(plan) => {
+                if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
+                    self.dialogs.open(Dialog::plan(plan, draft.revision()));
+                }
+            }
             Ask::SampleDataset => self.make_sample(),
             Ask::Anyway(ask) => self.anyway(ctx, *ask),
         }
@@ -90,7 +96,8 @@ impl App {
     fn run_now(&mut self, command: Command) {
         let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
         let preview = matches!(command, Command::Preview { .. });
-        let writing = matches!(command, Command::Write { .. });
+        let writing = matches!(command, Command::Write { .. } | Command::Verify { .. });
+        let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {
             Ok(Outcome::Done(event)) => self.on_event(event),
             Ok(Outcome::Started(job)) => {
@@ -99,6 +106,9 @@ impl App {
                 }
                 if writing {
                     self.dialogs.writing(job);
+                }
+                if let Some(calls) = calls {
+                    self.session.jobs.extending(job, calls);
                 }
                 if preview
                     && let Some(old) = self.session.preview.started(job)
@@ -110,7 +120,10 @@ impl App {
             }
             Err(error) => {
                 self.session.query.fail(&error);
-                self.tell_error(&error);
+                // A job that never began has no number.
+                if !(writing && self.dialogs.failed(JobId(u64::MAX), &error)) {
+                    self.tell_error(&error);
+                }
             }
         }
     }
@@ -156,11 +169,13 @@ impl App {
             }
             Event::Extended { label, failures, .. } => {
                 let failed =
-                    if failures.is_empty() { String::new() } else { format!("; {} samples failed, see Log", failures.len()) };
+                    if failures.is_empty() { String::new() } else { format!("; {} samples failed, see Jobs", failures.len()) };
                 for failure in &failures {
                     self.studio.log(true, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
                 }
-                self.toast = Some(Toast::new(failures.is_empty(), format!("{label}{failed}")).action("Undo", "Ctrl Z"));
+                let sound = failures.is_empty();
+                self.session.jobs.extended(failures);
+                self.toast = Some(Toast::new(sound, format!("{label}{failed}")).action("Undo", "Ctrl Z"));
             }
             Event::Validated => self.session.checked = true,
             Event::Queried(result) => self.session.query.take(result),
@@ -170,6 +185,7 @@ impl App {
                 self.dialogs.written(built);
                 self.save();
             }
+            Event::Verified(found) => self.dialogs.verified(found),
             Event::Repaired(repaired) => {
                 let (mended, left) = (repaired.mended.len(), repaired.left.len());
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
@@ -354,6 +370,7 @@ impl App {
         let (Some(document), Some(at)) = (self.studio.document(), at) else { return };
         self.session.tree.show(document, at);
         self.session.table.show(at);
+        self.session.structure.show(document, at);
     }
 
     /// Does what a menu entry says.
@@ -409,6 +426,9 @@ impl App {
             Action::ShowQuery => self.view.dock.show(Pane::Query),
             Action::ShowColumns => self.view.dock.show(Pane::Columns),
             Action::ClearFilter => self.asks.push(Ask::Run(Command::Filter { filters: Vec::new() })),
+            Action::ShowStructure => self.view.dock.show(Pane::Structure),
+            Action::ShowExtensions => self.view.dock.show(Pane::Extensions),
+            Action::ShowProblems => self.view.dock.show(Pane::Problems),
             Action::ShowJobs => self.view.dock.show(Pane::Jobs),
             Action::ShowLog => self.view.dock.show(Pane::Log),
             Action::CancelJobs => {

@@ -1,6 +1,7 @@
 //! What panels get: the studio to read, the window's own state to change, and a list to put their wishes in. Panels change nothing else.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::Color32;
 
@@ -8,6 +9,7 @@ use super::action::Action;
 use super::picker::Wish;
 use super::session::Session;
 use super::view_state::{QueryBook, ViewState};
+use crate::draft::Plan;
 use crate::jobs::Jobs;
 use crate::studio::{Command, Document, RowRef, Studio};
 
@@ -33,6 +35,8 @@ pub enum Ask {
     SaveRows(crate::query::Query),
     /// Ask where to export what the filter and the statement leave.
     ExportSubset(Option<String>),
+    /// Show what a fix of many roots changes.
+    Plan(Arc<Plan>),
     /// Make and open the sample dataset.
     SampleDataset,
     /// Do this even though unsaved changes are lost.

@@ -28,6 +28,10 @@ pub enum Pane {
     Statistics,
     /// The container's bytes.
     Bytes,
+    /// Roots beside the pattern.
+    Structure,
+    /// Columns computed from the samples.
+    Extensions,
     /// The selected sample's fields.
     Sample,
     /// COLLECTION.json.
@@ -42,7 +46,7 @@ pub enum Pane {
 
 impl Pane {
     /// Every panel.
-    pub const ALL: [Pane; 14] = [
+    pub const ALL: [Pane; 16] = [
         Pane::Hierarchy,
         Pane::Table,
         Pane::Map,
@@ -52,6 +56,8 @@ impl Pane {
         Pane::Columns,
         Pane::Statistics,
         Pane::Bytes,
+        Pane::Structure,
+        Pane::Extensions,
         Pane::Sample,
         Pane::Collection,
         Pane::Problems,
@@ -71,6 +77,8 @@ impl Pane {
             Pane::Columns => "Columns",
             Pane::Statistics => "Statistics",
             Pane::Bytes => "Bytes",
+            Pane::Structure => "Structure",
+            Pane::Extensions => "Extensions",
             Pane::Sample => "Sample",
             Pane::Collection => "Collection",
             Pane::Problems => "Problems",
@@ -90,6 +98,8 @@ impl Pane {
             Pane::Columns => Some(icons::COLUMNS),
             Pane::Statistics => Some(icons::CHART_BAR),
             Pane::Bytes => Some(icons::MEMORY),
+            Pane::Structure => Some(icons::TREE_STRUCTURE),
+            Pane::Extensions => Some(icons::PUZZLE_PIECE),
             Pane::Sample | Pane::Collection => None,
             Pane::Problems => Some(icons::WARNING_OCTAGON),
             Pane::Jobs => Some(icons::QUEUE),
@@ -123,7 +133,7 @@ impl Default for Dock {
             tiles.insert_tab_tile(children)
         };
         let left = tabs(&[Pane::Hierarchy, Pane::Columns]);
-        let center = tabs(&[Pane::Table, Pane::Map, Pane::Preview, Pane::Gallery, Pane::Query]);
+        let center = tabs(&[Pane::Table, Pane::Map, Pane::Preview, Pane::Gallery, Pane::Query, Pane::Structure, Pane::Extensions]);
         let right = tabs(&[Pane::Sample, Pane::Collection]);
         let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Statistics, Pane::Bytes]);
         // As drawn for 1440 × 836 points between the bars: left 296, right 336, bottom 275.

@@ -6,10 +6,7 @@ use std::sync::Arc;
 
 use super::marks::Marks;
 use super::outline;
-use super::panels::{
-    BytesState, ColumnsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState, QueryState, SampleState,
-    StatisticsState, TablePanelState, TreePanelState,
-};
+use super::panels::{BytesState, ColumnsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState, QueryState, SampleState, StatisticsState, TablePanelState, TreePanelState, ExtensionsState, StructureState};
 use super::slot::Slot;
 use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
@@ -81,6 +78,10 @@ pub struct Session {
     pub columns: ColumnsState,
     /// The query whose rows wait for the name of a file.
     pub rows_to_save: Option<crate::query::Query>,
+    /// Structure.
+    pub structure: StructureState,
+    /// Extensions.
+    pub extensions: ExtensionsState,
 }
 
 impl Session {
@@ -92,6 +93,7 @@ impl Session {
             cache_dir: self.cache_dir.take(),
             watch: std::mem::take(&mut self.watch),
             jobs: std::mem::take(&mut self.jobs),
+            extensions: self.extensions.for_next_document(),
             ..Self::default()
         };
     }
@@ -150,6 +152,8 @@ impl Session {
             || self.gallery.is_busy()
             || self.statistics.is_busy()
             || self.bytes.is_busy()
+            || self.structure.is_busy()
+            || self.extensions.is_busy()
     }
 
     /// True for a job whose failure its own panel shows.

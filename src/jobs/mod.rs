@@ -105,6 +105,11 @@ impl<T> Job<T> {
         self.context.cancel();
     }
 
+    /// Makes the job wait at its next check, or go on.
+    pub fn pause(&self, on: bool) {
+        self.context.pause(on);
+    }
+
     /// How far it is.
     pub fn progress(&self) -> Progress {
         self.context.progress()
@@ -213,6 +218,37 @@ mod tests {
         job.cancel();
         let error = job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled");
         assert_eq!(error.kind(), Kind::Cancelled);
+    }
+
+    #[test]
+    fn a_paused_job_waits_and_goes_on_or_ends() {
+        let endless = |ctx: &JobContext| -> Result<()> {
+            ctx.allow_pause();
+            loop {
+                ctx.check()?;
+                ctx.step(1);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let mut job = Jobs::quiet().start("endless", endless);
+        let wait_until = |holds: &dyn Fn() -> bool| {
+            let end = Instant::now() + PATIENCE;
+            while !holds() {
+                assert!(Instant::now() < end);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait_until(&|| job.progress().pausable && job.progress().done > 0);
+        job.pause(true);
+        std::thread::sleep(Duration::from_millis(100));
+        let done = job.progress().done;
+        std::thread::sleep(Duration::from_millis(60));
+        assert_eq!((job.progress().done, job.progress().paused), (done, true));
+        job.pause(false);
+        wait_until(&|| job.progress().done > done);
+        job.pause(true);
+        job.cancel();
+        assert_eq!(job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled").kind(), Kind::Cancelled);
     }
 
     #[test]

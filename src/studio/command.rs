@@ -262,6 +262,14 @@ pub enum Command {
         /// Where and how.
         options: BuildOptions,
     },
+    /// Opens what was written of the draft and compares it with the draft.
+    Verify {
+        /// The datasets that together are the draft: [`super::written_paths`].
+        paths: Vec<PathBuf>,
+        /// How much is compared.
+        #[serde(default)]
+        depth: super::Depth,
+    },
     /// Writes the dataset at `input` in another container.
     Convert {
         /// What to read.
@@ -336,6 +344,13 @@ pub enum Command {
         row: u32,
         /// The file to make.
         target: PathBuf,
+    },
+    /// Makes a job wait, or go on.
+    Pause {
+        /// Which.
+        job: JobId,
+        /// False to go on.
+        on: bool,
     },
     /// Stops a job.
     Cancel {
@@ -430,6 +445,8 @@ pub enum Event {
     Previewed(Arc<(PreviewRequest, PreviewImage)>),
     /// A dataset was written.
     Written(Built),
+    /// What was written was held against the draft.
+    Verified(Arc<super::Verified>),
     /// A dataset was repaired.
     Repaired(Box<Repaired>),
     /// A chunk's values.

@@ -28,7 +28,11 @@ impl Studio {
                     return Err(error.hint("replace them (--replace), or remove them first"));
                 }
             }
-            let run = extensions::run(&dataset, &calls, &registry, ctx)?;
+            // Threads of their own, so that a paused run holds nobody else up.
+            ctx.allow_pause();
+            let pool = rayon::ThreadPoolBuilder::new().build();
+            let pool = pool.map_err(|error| Error::internal("could not start threads for the extensions").because(error))?;
+            let run = pool.install(|| extensions::run(&dataset, &calls, &registry, ctx))?;
             let mut edits = Vec::new();
             if run.columns.iter().any(|columns| !columns.is_empty()) {
                 edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: run.apply(&dataset, replace)? });

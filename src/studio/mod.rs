@@ -34,6 +34,7 @@ mod tables;
 mod thumbnails;
 mod tray;
 mod verbs;
+mod verify;
 
 pub use align::{SchemaMode, align_schemas};
 pub use chunk::{ChunkArray, ChunkRequest, read_chunk, save_chunk, split_chunk};
@@ -59,6 +60,7 @@ pub use tables::{tables_of, lazy_tables};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use verbs::{checked_build, command_for, convert, export_asset};
+pub use verify::{Depth, Verified, verify, written_paths};
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -194,6 +196,7 @@ impl Studio {
             Command::Leakage { request } => self.leakage(request),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
+            Command::Verify { paths, depth } => self.verify(paths, depth),
             Command::Export { request } => self.export(*request),
             Command::Convert { input, open, options } => self.convert_job(input, *open, options),
             Command::WriteTortilla { options } => self.write_tortilla(options),
@@ -205,6 +208,7 @@ impl Studio {
             Command::Repair { input, open, options } => self.repair(input, *open, options),
             Command::Consolidate { options } => self.consolidate(options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
+            Command::Pause { job, on } => self.pause(job, on),
             Command::Cancel { job } => self.cancel(job),
         }
     }
@@ -296,6 +300,12 @@ impl Studio {
         let id = job.id();
         self.running.push(job);
         Outcome::Started(id)
+    }
+
+    fn pause(&mut self, id: JobId, on: bool) -> Result<Outcome> {
+        let job = self.running.iter().find(|job| job.id() == id).ok_or_else(|| Error::usage(format!("there is no {id}")))?;
+        job.pause(on);
+        Ok(Outcome::Done(Event::None))
     }
 
     fn cancel(&mut self, id: JobId) -> Result<Outcome> {

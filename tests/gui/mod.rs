@@ -3,6 +3,8 @@
 mod build;
 mod explore;
 mod frames;
+mod names;
 mod screens;
+mod structure;
 mod support;
 mod views;

@@ -5,9 +5,14 @@ mod confirm;
 mod crash;
 mod export_subset;
 mod open_path;
+mod plan;
 mod write;
+mod write_checks;
+mod write_options;
+mod write_result;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui, vec2};
 
@@ -18,14 +23,17 @@ use super::picker::Wish;
 use super::theme::{self, font};
 use super::widgets::{self, Button};
 use crate::container::Built;
+use crate::draft::Plan;
 use crate::error::Error;
 use crate::jobs::JobId;
+use crate::studio::Verified;
 
 use about::About;
 use confirm::Confirm;
 pub use crash::CrashReport;
 use export_subset::ExportSubset;
 use open_path::OpenPath;
+use plan::PlanDialog;
 use write::WriteDialog;
 
 /// One dialog.
@@ -38,6 +46,8 @@ pub enum Dialog {
     Path(OpenPath),
     /// A question before something is lost.
     Confirm(Confirm),
+    /// What a fix of many roots changes.
+    Plan(PlanDialog),
     /// Recent datasets.
     Recent,
     /// The shortcuts.
@@ -85,6 +95,11 @@ impl Dialog {
     /// Asks where to write what a filter leaves.
     pub fn export_subset(input: PathBuf, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
         Dialog::Subset(Box::new(ExportSubset::new(input, folder, id, sql)))
+    }
+
+    /// Shows what a fix of many roots changes, for this revision of the draft.
+    pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
+        Dialog::Plan(PlanDialog::new(plan, revision))
     }
 
     /// Asks where to write.
@@ -163,6 +178,18 @@ impl Dialogs {
         }
     }
 
+    /// What was written was compared.
+    pub fn verified(&mut self, found: Arc<Verified>) {
+        if let Some(Dialog::Write(dialog)) = &mut self.current {
+            dialog.verified(found);
+        }
+    }
+
+    /// True while something is computed for a dialog.
+    pub fn is_busy(&self) -> bool {
+        matches!(&self.current, Some(Dialog::Write(dialog)) if dialog.is_busy())
+    }
+
     /// A folder was chosen for the write dialog.
     pub fn target_picked(&mut self, folder: PathBuf) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
@@ -205,6 +232,7 @@ impl App {
                 Dialog::Subset(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
+                Dialog::Plan(dialog) => dialog.ui(ui, cx),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
                 Dialog::Shortcuts => about::shortcuts_ui(ui),
                 Dialog::About(about) => about.ui(ui, cx),

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use arrow::datatypes::DataType;
 use egui::{Align, Frame, Layout, Margin, RichText, Ui};
 
+use super::structure::Lens;
+use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::filters;
@@ -84,6 +86,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if document.rows(0) == 0 {
         return empty_ui(ui, cx, document);
     }
+    super::structure::refresh(cx);
     refresh(cx, document);
     toolbar_ui(ui, cx, document);
     filters::bar_ui(ui, cx, document, cx.session.level);
@@ -107,7 +110,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         state.table.scroll.reveal(place);
     }
     let mut table = std::mem::take(&mut state.table);
-    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown };
+    let lens = cx.session.structure.lens.clone();
+    let state = &mut cx.session.table;
+    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
     let name = format!("Level {level}");
     let mut asks = Vec::new();
     let out = Table::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
@@ -171,7 +176,10 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let tree = document.tree();
     let rows = &tree.levels[level];
     let mut all = vec![(Kind::Id, column("id", "string", 120.0, false))];
-    let positions = pattern_of(document, level, 0).len();
+    let positions = match document.draft().filter(|_| level == 0) {
+        Some(_) => cx.session.structure.lens.pattern.len(),
+        None => pattern_of(document, level, 0).len(),
+    };
     if positions > 0 {
         let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(86.0);
         all.push((Kind::Pattern, column("pattern", &format!("{positions} positions"), width, false)));
@@ -319,6 +327,7 @@ struct Level<'a> {
     marks: &'a Marks,
     /// The rows that the filter leaves.
     shown: Option<&'a [u32]>,
+    lens: &'a Lens,
 }
 
 impl Level<'_> {
@@ -382,7 +391,27 @@ impl TableSource for Level<'_> {
 }
 
 impl Level<'_> {
+    /// The positions of the pattern as they are in one root, the missing ones among them.
+    fn beside_pattern(&self, root: u32) -> Option<Vec<PitMark>> {
+        let structure = self.document.structure()?;
+        let states = structure.states(root as usize);
+        let mark = |(state, node): (&PositionState, &PatternNode)| match (state, node.kind) {
+            (PositionState::Present, SampleKind::Folder) => PitMark::Folder,
+            (PositionState::Present, SampleKind::File) => PitMark::File,
+            (PositionState::Padded, _) => PitMark::Padded,
+            (PositionState::Missing, _) => PitMark::Missing,
+            (PositionState::WrongId | PositionState::WrongOrder, _) => PitMark::Odd,
+            (PositionState::WrongType, _) => PitMark::Wrong,
+        };
+        Some(states.iter().zip(&self.lens.pattern).take(PATTERN_SHOWN).map(mark).collect())
+    }
+
     fn pattern(&self, at: RowRef) -> Vec<PitMark> {
+        if at.level == 0
+            && let Some(marks) = self.beside_pattern(at.row)
+        {
+            return marks;
+        }
         let mark = |at: RowRef| {
             let table = &self.document.tree().levels[at.level];
             match () {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
+use super::structure::Lens;
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -110,6 +111,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let area = ui.available_rect_before_wrap();
     let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - source);
     refresh(cx, document);
+    super::structure::refresh(cx);
     ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| tree_ui(ui, cx, document));
     if source > 0.0 {
         ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| source_ui(ui, cx, document));
@@ -210,11 +212,12 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let mut scroll = cx.session.tree.scroll;
     let mut asks = Vec::new();
     let draft = document.draft().is_some();
+    let lens = cx.session.structure.lens.clone();
     let row_of = |row: u64| {
         let node = outline.node(tree, row);
         match node.at {
             None => root_row(document, &marks, filtered || root_open),
-            Some(at) => sample_row(document, at, marks.worst(Some(at)), filtered || open.contains(&at)),
+            Some(at) => sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at)),
         }
     };
     let menu = |ui: &mut Ui, row: u64| menu_ui(ui, document, outline.node(tree, row).at, draft, &mut asks);
@@ -259,7 +262,7 @@ fn root_row(document: &Document, marks: &crate::gui::marks::Marks, open: bool) -
     }
 }
 
-fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRow {
+fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bool) -> TreeRow {
     let level = &document.tree().levels[at.level];
     let id = level.id(at.row);
     let folder = level.folder[at.row as usize];
@@ -270,9 +273,11 @@ fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRo
         () if folder => icons::STACK,
         () => file_icon(id),
     };
-    let right = match folder {
-        true => paint::grouped(children as u64),
-        false => document.size_bytes(at).map_or(String::new(), paint::bytes),
+    let lacking = if folder { super::structure::lacking(document, lens, at) } else { None };
+    let right = match (folder, lacking) {
+        (_, Some((there, all))) => format!("{there}/{all}"),
+        (true, None) => paint::grouped(children as u64),
+        (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
     };
     let mark = if padded && mark < Mark::Warning { Mark::Padded } else { mark };
     TreeRow {
@@ -282,7 +287,7 @@ fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRo
         text: id.to_owned(),
         weak: padded,
         right,
-        right_bad: mark == Mark::Error && folder,
+        right_bad: lacking.is_some() || (mark == Mark::Error && folder),
         mark,
         ..TreeRow::default()
     }

@@ -54,8 +54,12 @@ pub enum PitMark {
     File,
     /// A placeholder.
     Padded,
-    /// Missing or of the wrong type.
+    /// Of the wrong type, or with a finding of its own.
     Wrong,
+    /// Another id, or at another place.
+    Odd,
+    /// Nothing stands there: a slot.
+    Missing,
 }
 
 /// One column.
@@ -384,9 +388,20 @@ fn pattern_ui(painter: &Painter, t: &Tokens, rect: Rect, marks: &[PitMark]) {
             PitMark::Folder => drop(painter.rect_filled(cell, 1, t.tx3)),
             PitMark::File => drop(painter.rect_filled(cell, 1, t.ctl)),
             PitMark::Padded => paint::dashed_rect(painter, cell, t.tx3),
-            PitMark::Wrong => {
+            PitMark::Wrong | PitMark::Odd => {
+                let cell = Rect::from_center_size(cell.center(), vec2(7.0, 12.0));
+                let (fill, line) = if *mark == PitMark::Wrong { (t.err, t.err) } else { (t.warnbg, t.warn) };
+                painter.rect(cell, 1, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+                let color = if *mark == PitMark::Wrong { t.errbg } else { t.warn };
+                paint::text_center(painter, cell.expand2(vec2(2.0, 0.0)), "!", font::semibold(10.0), color);
+            }
+            PitMark::Missing => {
                 let cell = Rect::from_center_size(cell.center(), vec2(7.0, 12.0));
                 painter.rect(cell, 1, t.errbg, Stroke::new(1.0, t.err), StrokeKind::Inside);
+                let cross = Rect::from_center_size(cell.center(), vec2(4.0, 4.0));
+                let stroke = Stroke::new(1.0, t.err);
+                painter.line_segment([cross.left_top(), cross.right_bottom()], stroke);
+                painter.line_segment([cross.right_top(), cross.left_bottom()], stroke);
             }
         }
         x += width + 2.0;
