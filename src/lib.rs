@@ -10,6 +10,7 @@
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
+//! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache |
 //! | [`raster`] | everything that GDAL does |
 //! | [`container`] | on-disk formats: detect, read, plan, write |
 //! | [`validate`] | checks → reports of findings |
@@ -36,6 +37,7 @@ pub mod jobs;
 pub mod model;
 pub mod query;
 pub mod raster;
+pub mod remote;
 pub mod studio;
 pub mod table;
 pub mod validate;

@@ -30,6 +30,8 @@ pub struct Arguments {
     /// No progress on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub remote: super::remote::RemoteArguments,
     /// More log on stderr; twice for still more.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,

@@ -21,6 +21,7 @@ mod migrate;
 mod output;
 mod query;
 mod read;
+mod remote;
 mod repair;
 mod replay;
 mod reset;
@@ -34,6 +35,7 @@ mod writing;
 pub use arguments::{Arguments, Verb};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
+pub use remote::admitted;
 pub use stats::StatsArguments;
 
 use std::path::PathBuf;
@@ -68,6 +70,7 @@ pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
     let log = if arguments.verb.is_none() { crate::studio::folders::data_dir() } else { None };
     output::set_up_logging(arguments.verbose, log.as_deref());
+    arguments.remote.apply();
     let Some(verb) = arguments.verb else {
         let Arguments { paths, renderer, theme, safe_mode, .. } = arguments;
         return Invocation::Window { paths, renderer, theme, safe_mode };
@@ -76,8 +79,12 @@ pub fn run(arguments: Arguments) -> Invocation {
         return Invocation::Doctor { json };
     }
     let terminal = Terminal::new(arguments.quiet);
+    let report = arguments.remote.traffic;
     let outcome = run_verb(verb, &terminal);
     terminal.clear();
+    if report {
+        remote::print_traffic();
+    }
     Invocation::Done(match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

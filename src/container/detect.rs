@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::PartSet;
 use crate::error::{Error, IoContext, Result};
+use crate::model::is_remote;
 
 /// A larger JSON is not looked through.
 const JSON_MAX: u64 = 64 << 20;
@@ -112,6 +113,9 @@ pub fn detect(path: &Path) -> Result<Detected> {
     {
         return Ok(Detected { format: detect(&first)?.format, path: path.to_owned() });
     }
+    if is_remote(path) {
+        return super::detect_remote::detect_remote(path);
+    }
     let meta = std::fs::metadata(path).io_at("open", path)?;
     if meta.is_dir() { detect_folder(path) } else { detect_file(path, meta.len()) }
 }
@@ -153,6 +157,11 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     let mut head = Vec::with_capacity(256);
     let file = File::open(path).io_at("open", path)?;
     file.take(256).read_to_end(&mut head).io_at("read", path)?;
+    detect_bytes(path, size, &head)
+}
+
+/// What a file is by its first bytes and its name.
+pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8]) -> Result<Detected> {
     let u64_at = |at: usize| head.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
@@ -174,6 +183,7 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
         }
     }
     if path.file_name().is_some_and(|name| name == "COLLECTION.json")
+        && !is_remote(path)
         && let Some(folder) = path.parent()
         && (folder.join("METADATA").exists() || folder.join("level0.parquet").exists())
     {

@@ -6,6 +6,7 @@ mod collection_file;
 mod consolidate;
 mod cozip;
 mod detect;
+mod detect_remote;
 mod extent;
 mod folder;
 mod joined;
@@ -19,8 +20,10 @@ mod parts;
 mod plan;
 mod source;
 mod subset;
+mod table_files;
 mod tacocat;
 mod tortilla;
+mod tiling;
 mod transfer;
 mod zip;
 
@@ -37,7 +40,7 @@ pub use open::{OpenOptions, open, open_with};
 pub use output::{write_document, PartialFile, free_bytes};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
-pub use source::{LocalFile, copy_asset, read_asset};
+pub use source::{ByteSource, LocalFile, asset_size, copy_asset, read_asset};
 pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
@@ -74,6 +77,11 @@ pub trait ContainerReader: Send + Sync {
     fn levels(&self) -> &LevelSet;
     /// The `__meta__` of the FOLDER in `row` of `level`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable>;
+    /// Has the `__meta__` of these FOLDERs at hand for [`ContainerReader::local_meta`], where reading each by itself would be a
+    /// request each.
+    fn bring_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
+        Ok(())
+    }
     /// The bytes of the sample in `row` of `level`: the data of a FILE, the `__meta__` of a FOLDER. Always the sample's own
     /// bytes, also where the level table points elsewhere.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{ContainerReader, FolderReader, Format, JoinMode, JoinedReader, TacocatReader, ZipReader, detect, PartSet, Taco3Reader, TortillaReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::model::is_remote;
 
 /// How to open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -36,6 +37,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
     let detected = detect(path)?;
     let base = options.base_path.as_deref();
     if let Some(base) = base
+        && !is_remote(base)
         && !base.is_dir()
     {
         return Err(Error::usage("the folder of the parts is not a folder").at_path(base));

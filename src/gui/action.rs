@@ -91,6 +91,8 @@ pub enum Action {
     ShowJobs,
     /// Show the log.
     ShowLog,
+    /// Show where the dataset comes from.
+    ShowSource,
     /// Stop the running jobs.
     CancelJobs,
     /// Dark or light.
@@ -202,6 +204,7 @@ impl Action {
         Action::ShowProblems,
         Action::ShowJobs,
         Action::ShowLog,
+        Action::ShowSource,
         Action::CancelJobs,
         Action::ToggleTheme,
         Action::ResetLayout,
@@ -224,7 +227,13 @@ impl Action {
                 "Open folder…",
                 "Open a dataset folder, or build from a folder of files",
             ),
-            Action::OpenPath => (File, icons::LINK, keys(CTRL_SHIFT, Key::O), "Open path…", "Type or paste a path"),
+            Action::OpenPath => (
+                File,
+                icons::LINK,
+                keys(CTRL_SHIFT, Key::O),
+                "Open path or address…",
+                "Type or paste a path, or an address: https://, s3://, gs://, az://",
+            ),
             Action::OpenRecent => {
                 (File, icons::CLOCK_COUNTER_CLOCKWISE, keys(CTRL, Key::P), "Open recent", "Go to the list of recent datasets")
             }
@@ -293,6 +302,7 @@ impl Action {
             Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, "Problems", "Show what the checks found"),
             Action::ShowJobs => (View, icons::QUEUE, None, "Jobs", "Show what is running"),
             Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, "Log", "Show what happened"),
+            Action::ShowSource => (View, icons::CLOUD, None, "Source", "Show requests to other machines and the cache"),
             Action::CancelJobs => (View, icons::STOP, None, "Cancel running jobs", "Stop what is running"),
             Action::ToggleTheme => (View, icons::MOON, None, "Dark or light theme", "Switch between dark and light"),
             Action::ResetLayout => (View, icons::SQUARES_FOUR, None, "Reset layout", "Put every panel back to its place"),

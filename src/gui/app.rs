@@ -350,6 +350,7 @@ impl Panels<'_, '_> {
             Pane::Problems => panels::problems::ui(ui, self.cx),
             Pane::Jobs => panels::jobs::ui(ui, self.cx),
             Pane::Log => panels::log::ui(ui, self.cx),
+            Pane::Source => panels::source::ui(ui, self.cx),
         }
     }
 }

@@ -19,8 +19,9 @@ use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::draft::Edit;
 use crate::error::Error;
-use crate::model::{NodePath, Profile, SampleKind};
+use crate::model::{NodePath, Profile, SampleKind, is_remote};
 use crate::jobs::JobId;
+use crate::remote::admit;
 use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
 
 impl App {
@@ -178,6 +179,7 @@ impl App {
                 self.toast = Some(Toast::new(sound, format!("{label}{failed}")).action("Undo", "Ctrl Z"));
             }
             Event::Validated => self.session.checked = true,
+            Event::RemoteCache(state) => self.session.source.set_cache(state),
             Event::Queried(result) => self.session.query.take(result),
             Event::Previewed(answer) => self.session.preview.take(answer),
             Event::Written(built) => {
@@ -247,14 +249,17 @@ impl App {
     fn take(&mut self, mut paths: Vec<PathBuf>) {
         // A draft that was never touched is the same as none.
         for path in &mut paths {
-            if let Ok(whole) = std::path::absolute(&*path) {
+            if is_remote(path) {
+                // From here on a signed link is without what makes it one.
+                *path = PathBuf::from(admit(&path.to_string_lossy()));
+            } else if let Ok(whole) = std::path::absolute(&*path) {
                 *path = whole;
             }
         }
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
         self.sorting = Some(self.jobs.start("Look at the paths", move |_| {
-            if let Some(missing) = paths.iter().find(|path| !path.exists()) {
+            if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 return Err(Error::usage("there is nothing here")
                     .at_path(missing)
                     .hint("check the path, or whether the disk is attached"));
@@ -431,6 +436,7 @@ impl App {
             Action::ShowProblems => self.view.dock.show(Pane::Problems),
             Action::ShowJobs => self.view.dock.show(Pane::Jobs),
             Action::ShowLog => self.view.dock.show(Pane::Log),
+            Action::ShowSource => self.view.dock.show(Pane::Source),
             Action::CancelJobs => {
                 let running = self.studio.jobs();
                 self.asks.extend(running.into_iter().map(|job| Ask::Run(Command::Cancel { job: job.id })));

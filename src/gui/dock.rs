@@ -42,11 +42,13 @@ pub enum Pane {
     Jobs,
     /// What happened.
     Log,
+    /// Where the dataset comes from, and what was asked of other machines.
+    Source,
 }
 
 impl Pane {
     /// Every panel.
-    pub const ALL: [Pane; 16] = [
+    pub const ALL: [Pane; 17] = [
         Pane::Hierarchy,
         Pane::Table,
         Pane::Map,
@@ -63,6 +65,7 @@ impl Pane {
         Pane::Problems,
         Pane::Jobs,
         Pane::Log,
+        Pane::Source,
     ];
 
     /// The tab's word.
@@ -84,6 +87,7 @@ impl Pane {
             Pane::Problems => "Problems",
             Pane::Jobs => "Jobs",
             Pane::Log => "Log",
+            Pane::Source => "Source",
         }
     }
 
@@ -104,6 +108,7 @@ impl Pane {
             Pane::Problems => Some(icons::WARNING_OCTAGON),
             Pane::Jobs => Some(icons::QUEUE),
             Pane::Log => Some(icons::TERMINAL_WINDOW),
+            Pane::Source => Some(icons::CLOUD),
         }
     }
 }
@@ -135,7 +140,7 @@ impl Default for Dock {
         let left = tabs(&[Pane::Hierarchy, Pane::Columns]);
         let center = tabs(&[Pane::Table, Pane::Map, Pane::Preview, Pane::Gallery, Pane::Query, Pane::Structure, Pane::Extensions]);
         let right = tabs(&[Pane::Sample, Pane::Collection]);
-        let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Statistics, Pane::Bytes]);
+        let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
         // As drawn for 1440 × 836 points between the bars: left 296, right 336, bottom 275.
         let mut upper = Linear::new(LinearDir::Horizontal, vec![center, right]);
         upper.shares.set_share(center, 808.0);

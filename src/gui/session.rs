@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::marks::Marks;
 use super::outline;
-use super::panels::{BytesState, ColumnsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState, QueryState, SampleState, StatisticsState, TablePanelState, TreePanelState, ExtensionsState, StructureState};
+use super::panels::{BytesState, ColumnsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState, QueryState, SampleState, StatisticsState, TablePanelState, TreePanelState, ExtensionsState, StructureState, SourceState};
 use super::slot::Slot;
 use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
@@ -82,6 +82,8 @@ pub struct Session {
     pub structure: StructureState,
     /// Extensions.
     pub extensions: ExtensionsState,
+    /// Source.
+    pub source: SourceState,
 }
 
 impl Session {
@@ -94,6 +96,7 @@ impl Session {
             watch: std::mem::take(&mut self.watch),
             jobs: std::mem::take(&mut self.jobs),
             extensions: self.extensions.for_next_document(),
+            source: std::mem::take(&mut self.source),
             ..Self::default()
         };
     }

@@ -1,7 +1,9 @@
 //! Work off the interface thread: jobs with progress, stages, warnings and cancel. Knows no domain and names no window type.
 
+mod current;
 mod progress;
 
+pub use current::{Current, adopt, current};
 pub use progress::{JobContext, Progress, Stage};
 
 use std::fmt;
@@ -55,6 +57,7 @@ impl Jobs {
         let wake = self.wake.clone();
         let name = label.clone();
         let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
+            current::begin(Current { id, label: name.as_str().into(), context: inner.clone() });
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
                 .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
             // Nobody listens any more when the job was dropped: its result is not wanted.

@@ -11,6 +11,7 @@ mod counts;
 mod environment;
 mod info;
 mod messages;
+mod mount;
 mod pixels;
 mod places;
 mod pool;

@@ -37,6 +37,16 @@ pub enum Command {
         #[serde(default)]
         options: Box<OpenOptions>,
     },
+    /// Says how to reach other machines from now on. A token in it is used, and never logged or written.
+    Connect {
+        /// How.
+        access: crate::remote::Access,
+    },
+    /// Looks what lies in the cache of remote files, or empties it.
+    RemoteCache {
+        /// Remove what is in it.
+        clear: bool,
+    },
     /// Closes what is open.
     Close,
     /// Turns the opened dataset into a draft; samples stay where they are.
@@ -423,6 +433,8 @@ pub enum Event {
     ProjectSaved(PathBuf),
     /// A level's table can be read without waiting.
     LevelReady(usize),
+    /// What lies in the cache of remote files.
+    RemoteCache(crate::remote::CacheState),
     /// There are new findings: [`super::Studio::report`].
     Validated,
     /// A query's rows.

@@ -22,6 +22,7 @@ mod leakage;
 mod legacy;
 mod migrate;
 mod project;
+mod remote;
 mod repair;
 mod replay;
 mod rows;
@@ -154,6 +155,8 @@ impl Studio {
             Command::New => self.new_draft(),
             Command::Open { path } => self.open(path, OpenOptions::default()),
             Command::OpenWith { path, options } => self.open(path, *options),
+            Command::Connect { access } => self.connect(access),
+            Command::RemoteCache { clear } => self.remote_cache(clear),
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),

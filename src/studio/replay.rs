@@ -10,7 +10,7 @@ use super::{Command, Event, Studio, command_for};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::jobs::Progress;
-use crate::model::NodePath;
+use crate::model::{NodePath, is_remote};
 
 /// One line of a command file: a command, and what should come of it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -100,7 +100,11 @@ fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progre
 }
 
 pub(super) fn resolve(command: &mut Command, base: &Path) {
-    let join = |path: &mut std::path::PathBuf| *path = base.join(&*path);
+    let join = |path: &mut std::path::PathBuf| {
+        if !is_remote(path) {
+            *path = base.join(&*path);
+        }
+    };
     match command {
         Command::OpenWith { path, options } => {
             join(path);

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use crate::container::{ContainerReader, Physical, TacocatReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
+use crate::model::{AssetPath, is_remote, vsi_place};
 use crate::query::{RowPositions, Tables, TruePositions, VsiBase};
 use crate::table::LevelTable;
 
@@ -53,7 +53,7 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
 }
 
 fn base_of(reader: &dyn ContainerReader) -> VsiBase {
-    let path = std::path::absolute(&reader.info().path).unwrap_or_else(|_| reader.info().path.clone());
+    let path = vsi_place(&reader.info().path);
     match reader.physical() {
         Physical::Zip(_) => VsiBase::zip(&path),
         Physical::Folder(_) => VsiBase::folder(&path),
@@ -63,10 +63,7 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
         Physical::Taco3(_) => VsiBase::zip(&path),
         // Their rows carry their paths.
         Physical::Joined(_) => VsiBase::None,
-        Physical::Tacocat(index) => {
-            let folder = index.parts_folder();
-            VsiBase::parts(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))
-        }
+        Physical::Tacocat(index) => VsiBase::parts(&vsi_place(index.parts_folder())),
     }
 }
 
@@ -83,6 +80,10 @@ fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result
 /// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or FILEs of every part.
 /// Parts that are missing can't be asked; what the index says then stands.
 fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<bool> {
+    // A look would be a request for each part and probe.
+    if is_remote(index.parts_folder()) {
+        return index.all_tile(ctx);
+    }
     let sources = index.levels().sources(level, ctx)?;
     let positions = index.levels().positions(level, ctx)?;
     let rows = sources.rows.len();

@@ -12,7 +12,7 @@ use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, Ope
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla};
+use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla, is_remote};
 use crate::query;
 use crate::raster::{self, PreviewRequest};
 use crate::table::{read_sidecar, value_at};
@@ -360,6 +360,10 @@ pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
     if let [path] = paths.as_slice() {
         if is_project(path) {
             return Command::OpenProject { path: path.clone() };
+        }
+        // What an address is shows when it is opened: asking takes requests.
+        if is_remote(path) {
+            return Command::Open { path: path.clone() };
         }
         if container::detect(path).is_ok() {
             return Command::Open { path: path.clone() };

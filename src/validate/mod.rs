@@ -31,7 +31,7 @@ use std::path::Path;
 use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton};
+use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton, is_remote};
 
 /// Checks a draft as the tools' readers would: ids, tree, schemas, collection. The files behind it are for [`sources`], which
 /// asks the disk.
@@ -101,7 +101,7 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
-        Physical::Folder(folder) => folder::check(folder, &mut report, ctx),
+        Physical::Folder(folder) => folder::check(folder, deep, &mut report, ctx),
         Physical::Tacocat(index) => tacocat::check(index, deep, &mut report, ctx),
         Physical::Joined(joined) => joined::check(joined, profile, deep, &mut report, ctx),
         // Other generations have rules of their own, and only those.
@@ -124,6 +124,9 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
 }
 
 fn check_path(path: &Path, report: &mut Report) {
+    if is_remote(path) {
+        return;
+    }
     // The reader asks for the path as it was given, but makes it absolute for the samples' paths.
     if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
         let message = "The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.";

@@ -2,6 +2,7 @@
 //! and checksums. Holds no test, and knows nothing of the library's inside.
 
 mod scenes;
+mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use scenes::{flat_scenes, nested_scenes};
+pub use server::{Fault, Server};
 
 /// Longer than anything a test does; a program that is still running then hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -44,6 +46,17 @@ impl Workspace {
     pub fn studio<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
         command.args(arguments);
+        self.run(command)
+    }
+
+    /// Runs `taco-studio` with these variables.
+    pub fn studio_with<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+        command.args(arguments).envs(variables.iter().copied());
         self.run(command)
     }
 
@@ -81,6 +94,8 @@ impl Workspace {
             .env("NO_COLOR", "1")
             .env("RUST_BACKTRACE", "1")
             .env_remove("RUST_LOG")
+            // What the tests serve on this machine is not for a proxy.
+            .env("NO_PROXY", "127.0.0.1,localhost")
             .env_remove("TACO_STUDIO_CACHE_DIR")
     }
 
@@ -155,7 +170,7 @@ impl std::fmt::Display for Ran {
 }
 
 /// The Python with the official readers. Absent is a failure with advice, never a silent skip.
-fn python() -> PathBuf {
+pub fn python() -> PathBuf {
     other_python("TACO_STUDIO_PYTHON", "venv")
 }
 

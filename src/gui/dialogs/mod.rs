@@ -26,7 +26,8 @@ use crate::container::Built;
 use crate::draft::Plan;
 use crate::error::Error;
 use crate::jobs::JobId;
-use crate::studio::Verified;
+use crate::studio::{Verified, Command};
+use crate::remote::Access;
 
 use about::About;
 use confirm::Confirm;
@@ -124,6 +125,8 @@ pub enum Next {
     Do(Ask),
     /// Stay and do this.
     Also(Ask),
+    /// Close, use these settings for other machines, and open these addresses.
+    Addresses(Access, Vec<PathBuf>),
     /// Close, and take these paths for a wish.
     Paths(Wish, Vec<PathBuf>),
 }
@@ -248,6 +251,12 @@ impl App {
                 keep = false;
             }
             Next::Also(ask) => self.asks.push(ask),
+            Next::Addresses(access, paths) => {
+                self.picker = None;
+                self.asks.push(Ask::Run(Command::Connect { access }));
+                self.asks.push(Ask::Take(paths));
+                keep = false;
+            }
             Next::Paths(wish, paths) => {
                 self.picker = None;
                 self.picked(wish, paths);
