@@ -92,9 +92,16 @@ impl Error {
             let inner =
                 error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()).and_then(|io| io.downcast_ref::<Error>());
             if let Some(own) = inner.or_else(|| error.downcast_ref::<Error>()) {
-                let Self { kind, summary, place, hints, source } = own;
+                let Self { kind, summary, place, hints, source, level } = own;
                 let source = source.as_ref().map(|source| source.to_string().into());
-                return Some(Self { kind: *kind, summary: summary.clone(), place: place.clone(), source, hints: hints.clone() });
+                return Some(Self {
+                    kind: *kind,
+                    summary: summary.clone(),
+                    place: place.clone(),
+                    source,
+                    hints: hints.clone(),
+                    level: *level,
+                });
             }
             below = error.source();
         }

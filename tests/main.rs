@@ -17,7 +17,6 @@ mod mutants;
 mod padding;
 mod parts;
 mod queries;
-mod reader;
 mod remote;
 mod remote_faults;
 mod remote_servers;

@@ -185,7 +185,8 @@ fn payload(dataset: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for index in 0..archive.len() {
         let mut member = archive.by_index(index).expect("a member");
-        if let Some(name) = member.name().strip_prefix("DATA/").map(str::to_owned).filter(|name| !name.ends_with("__meta__")) {
+        let name = member.name().expect("a name").into_owned();
+        if let Some(name) = name.strip_prefix("DATA/").map(str::to_owned).filter(|name| !name.ends_with("__meta__")) {
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut member, &mut bytes).expect("reads");
             found.push((name, sha256(&bytes)));

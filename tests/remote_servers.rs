@@ -142,7 +142,7 @@ fn first_file(workspace: &Workspace, dataset: &str) -> String {
         ("FILE", id) => id.to_owned(),
         (_, id) => {
             let inner = workspace.studio(["read", dataset, id]).expect_code(0).stdout;
-            let child = inner.lines().next().and_then(|line| line.split('\t').nth(1)).expect("a child").to_owned();
+            let child = inner.lines().find_map(|line| line.strip_prefix("FILE\t")).expect("a FILE").to_owned();
             format!("{id}/{child}")
         }
     }
@@ -190,7 +190,7 @@ fn a_preview_of_a_large_image_takes_few_requests() {
     let collection = workspace.write("collection.json", collection.to_string());
     fs::create_dir_all(workspace.path("served")).expect("a folder");
     let dataset = workspace.path("served/large.tacozip");
-    let arguments = ["create".as_ref(), workspace.path("scenes").into_os_string(), "-o".into(), dataset.clone().into_os_string()];
+    let arguments = ["create".into(), workspace.path("scenes").into_os_string(), "-o".into(), dataset.clone().into_os_string()];
     let rest = ["--collection".into(), collection.into_os_string()];
     workspace.studio(arguments.into_iter().chain(rest)).expect_code(0);
     fs::rename(&image, workspace.path("served/image.tif")).expect("moves");

@@ -17,7 +17,7 @@ use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Skeleton, Tortilla, Value};
 use crate::query::{self, Query};
 use crate::raster;
-use crate::studio::{Command, RowRef, import_folder, lazy_tables, Project, Studio, save_project};
+use crate::studio::{Command, Project, RowRef, Studio, import_folder, lazy_tables, save_project};
 use crate::validate::LiveCheck;
 
 /// Time to the first row of the table, and of the Parquet read alone.
@@ -160,7 +160,7 @@ pub fn draft(samples: u32) -> Result<u8> {
 
 /// A draft as people meet it: saved, opened, checked, edited, with a journal beside it.
 fn project_times(project: Project) -> Result<Json> {
-    let folder = tempfile::tempdir().io_at("make a folder", &std::env::temp_dir())?;
+    let folder = tempfile::tempdir().io_at("make a folder", std::env::temp_dir())?;
     let path = folder.path().join("bench.tacostudio");
     let timed = |start: Instant| start.elapsed().as_secs_f64();
     let start = Instant::now();

@@ -12,7 +12,7 @@ use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Collection, Dataset, Tortilla};
-use crate::studio::{checked_build, import_folder, join_metadata, align_schemas, write_first_generation};
+use crate::studio::{align_schemas, checked_build, import_folder, join_metadata, write_first_generation};
 use crate::table::read_sidecar;
 
 pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::output::print;
-use crate::container::{self, OpenOptions, ContainerReader, Physical};
+use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::dtype_name;

@@ -3,9 +3,9 @@
 
 mod arguments;
 mod bench;
-mod concat;
-mod compile;
 mod build;
+mod compile;
+mod concat;
 mod convert;
 mod create;
 mod describe;
@@ -16,8 +16,8 @@ mod extend;
 mod fields;
 mod inspect;
 mod leakage;
-mod opening;
 mod migrate;
+mod opening;
 mod output;
 mod query;
 mod read;

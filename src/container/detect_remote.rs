@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::detect::{Detected, Format, detect_bytes};
 use crate::error::{Error, Result};
 use crate::model::{Address, place_above, place_below};
-use crate::remote::{FIRST_OF_DATASET, RemoteFile};
+use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder};
 
 /// Bytes that tell a format.
 const HEAD: u64 = 256;
@@ -29,9 +29,8 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
     }
     let file = match RemoteFile::open(&plain, FIRST_OF_DATASET) {
         Ok(file) => file,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Servers say many things of a folder: 403, 404, a page that lists it.
-        Err(error) => return detect_folder(&plain, Some(error)),
+        Err(error) if may_be_folder(&error) => return detect_folder(&plain, Some(error)),
+        Err(error) => return Err(error),
     };
     let head = file.read(0, HEAD.min(file.size_bytes()))?;
     let page = head.trim_ascii_start().get(..1) == Some(b"<");

@@ -22,8 +22,8 @@ mod source;
 mod subset;
 mod table_files;
 mod tacocat;
-mod tortilla;
 mod tiling;
+mod tortilla;
 mod transfer;
 mod zip;
 
@@ -37,7 +37,7 @@ pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
-pub use output::{write_document, PartialFile, free_bytes};
+pub use output::{PartialFile, free_bytes, write_document};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{ByteSource, LocalFile, asset_size, copy_asset, read_asset};

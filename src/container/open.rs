@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{ContainerReader, FolderReader, Format, JoinMode, JoinedReader, TacocatReader, ZipReader, detect, PartSet, Taco3Reader, TortillaReader};
+use super::{
+    ContainerReader, FolderReader, Format, JoinMode, JoinedReader, PartSet, Taco3Reader, TacocatReader, TortillaReader, ZipReader,
+    detect,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;

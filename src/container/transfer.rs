@@ -46,6 +46,15 @@ impl Sources {
         Ok(file)
     }
 
+    /// Files to write side by side before those behind them are brought: all of them when they lie on this machine.
+    pub fn batch(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
+        let remote = |source: &RowSource| matches!(source, RowSource::Asset { path, .. } if path.remote_file().is_some());
+        match plan.files.iter().any(|file| remote(plan.source(assembly, file))) {
+            true => AHEAD_FILES,
+            false => plan.files.len().max(1),
+        }
+    }
+
     /// Has the remote files of this part of the plan at hand, and some behind it: in few requests, side by side. What can't be
     /// had is left to the read that needs it, which knows the sample's name.
     pub fn bring(&self, plan: &BuildPlan, assembly: &Assembly, next: &Range<usize>) {

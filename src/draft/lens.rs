@@ -299,7 +299,7 @@ mod tests {
     fn a_plan_is_what_is_done() {
         let data = dataset();
         let structure = Structure::of(&data);
-        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &[]);
+        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &crate::draft::TrayIndex::default());
         let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
         assert!(safe.safe && safe.roots >= 4);
         let mut mended = data.clone();

@@ -7,13 +7,13 @@ mod edit;
 mod fields;
 mod fix;
 mod history;
+mod lens;
 mod pattern;
 mod place;
 mod primitives;
 #[cfg(test)]
 mod sequences;
 mod size;
-mod lens;
 mod structure;
 mod tray;
 mod tray_index;
@@ -23,10 +23,12 @@ pub use edit::{Content, Edit};
 pub use fields::{cast, one_schema};
 pub use fix::{Fix, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
-pub use pattern::{Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern};
+pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan, verb_of};
+pub use pattern::{
+    Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
+};
 pub use place::{Slot, place_file};
 pub use size::edit_weight;
-pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan, verb_of};
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
 pub use tray::{TrayPlace, Unplaced};
 pub use tray_index::TrayIndex;

@@ -8,8 +8,13 @@ use super::{Content, Edit};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
 
-pub(super) fn insert(dataset: &mut Dataset, parent: NodePath, at: u32, samples: Vec<Sample>) -> Result<Edit> {
+pub(super) fn insert(dataset: &mut Dataset, parent: NodePath, at: u32, mut samples: Vec<Sample>) -> Result<Edit> {
     let tortilla = tortilla_mut(dataset, &parent)?;
+    // A row has no values beyond the fields.
+    let width = tortilla.schema.len();
+    for sample in samples.iter_mut().filter(|sample| sample.values.len() > width) {
+        sample.values = sample.values[..width].into();
+    }
     let place = at as usize;
     if place > tortilla.samples.len() {
         return Err(Error::usage(format!("there is no position {at}; the tortilla has {} samples", tortilla.samples.len())));
@@ -43,12 +48,12 @@ pub(super) fn relocate(dataset: &mut Dataset, sample: NodePath, to: NodePath, at
         return Err(Error::usage("a FOLDER can't be moved into itself"));
     }
     let target = dataset.tortilla(&to).ok_or_else(|| no_tortilla(&to))?;
+    let source = dataset.tortilla(&parent).ok_or_else(|| no_tortilla(&parent))?;
+    let moved = source.samples.get(position as usize).ok_or_else(|| no_sample(&sample))?;
     let length = target.samples.len() - usize::from(to == parent);
     if at as usize > length {
         return Err(Error::usage(format!("there is no position {at}; the tortilla has {length} other samples")));
     }
-    let source = dataset.tortilla(&parent).ok_or_else(|| no_tortilla(&parent))?;
-    let moved = source.samples.get(position as usize).ok_or_else(|| no_sample(&sample))?;
     // Values stand in the order of the tortilla's fields: in another tortilla they are put in the order there.
     let same_fields = Arc::ptr_eq(&source.schema, &target.schema) || source.schema == target.schema;
     let fitted = if same_fields { None } else { Some((moved.values.clone(), values_for(moved, source, target))) };
@@ -82,7 +87,9 @@ pub(super) fn values_for(sample: &Sample, from: &Tortilla, to: &Tortilla) -> Arc
     to.schema.iter().map(|field| value(field).unwrap_or_default()).collect()
 }
 
-pub(super) fn set_row(dataset: &mut Dataset, sample: NodePath, values: Vec<Value>) -> Result<Edit> {
+pub(super) fn set_row(dataset: &mut Dataset, sample: NodePath, mut values: Vec<Value>) -> Result<Edit> {
+    let (parent, _) = sample.parent().ok_or_else(|| Error::usage("the root has no fields"))?;
+    values.truncate(dataset.tortilla(&parent).ok_or_else(|| no_sample(&sample))?.schema.len());
     let target = sample_mut(dataset, &sample)?;
     let values = std::mem::replace(&mut target.values, values.into()).to_vec();
     Ok(Edit::SetRow { sample, values })

@@ -57,7 +57,8 @@ impl Dice {
                 fields.push(field);
             }
         }
-        let samples = (0..self.up_to(5)).map(|_| self.sample(depth)).collect();
+        let mut samples: Vec<Sample> = (0..self.up_to(5)).map(|_| self.sample(depth)).collect();
+        samples.iter_mut().for_each(|sample| sample.values = sample.values.iter().take(fields.len()).cloned().collect());
         Tortilla { schema: fields.into(), samples }
     }
 

@@ -132,10 +132,6 @@ impl Structure {
         if Arc::ptr_eq(self.shapes.tortilla(), &dataset.root) {
             return RootChanges::default();
         }
-        // The window asks in every frame.
-        if self.pattern_shape.is_some() && Arc::ptr_eq(self.shapes.tortilla(), &dataset.root) {
-            return Vec::new();
-        }
         let changes = self.shapes.update(&dataset.root);
         if changes.afresh {
             self.rows.clear();

@@ -127,7 +127,8 @@ pub fn citation(described: &Described<'_>) -> String {
 fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Option<String>>) {
     let facts = described.facts;
     let levels = described.assembly.levels.len();
-    let parquet = "application/vnd.apache.parquet";
+    // The name that the reference reader knows Parquet by.
+    let parquet = "application/x-parquet";
     let names: Vec<String> = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).collect();
     let mut files = Vec::new();
     if let Some(sha256) = &facts.sha256 {

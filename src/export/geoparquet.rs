@@ -31,6 +31,10 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     let keep: Vec<u32> = (0..ids.len() as u32).filter(|&row| !is_padding(ids.value(row as usize))).collect();
     let all = place::places(batch, ctx)?;
     let places: Vec<Place> = keep.iter().map(|&row| all[row as usize].clone()).collect();
+    if places.iter().all(|place| place.geometry.is_none()) {
+        return Err(Error::usage("no sample has a place, so there is nothing for a map")
+            .hint("add places with the STAC extension, or describe the dataset in another form"));
+    }
     let batch = arrow::compute::take_record_batch(batch, &UInt32Array::from(keep.clone()))
         .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
     let mut fields = Vec::new();
@@ -227,10 +231,13 @@ fn kind_of(geometry: &Geometry<f64>) -> &'static str {
 }
 
 fn written(fields: Vec<Field>, columns: Vec<ArrayRef>, notes: &[(&str, String)]) -> Result<Vec<u8>> {
-    let schema = Schema::new(fields);
+    // In the schema as well as in the footer: readers look at either.
+    let notes_of_schema: std::collections::HashMap<String, String> =
+        notes.iter().map(|(key, text)| ((*key).to_owned(), text.clone())).collect();
+    let schema = Schema::new(fields).with_metadata(notes_of_schema);
     let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns)
         .map_err(|error| Error::internal("the table does not fit its columns").because(error))?;
-    let mut sink = ParquetSink::new(Vec::new(), &schema, &ParquetOptions::default())?;
+    let mut sink = ParquetSink::annotated(Vec::new(), &schema, &ParquetOptions::default())?;
     sink.write(&batch)?;
     for (key, text) in notes {
         sink.note(key, text.clone());

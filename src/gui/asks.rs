@@ -19,8 +19,8 @@ use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::draft::Edit;
 use crate::error::Error;
-use crate::model::{NodePath, Profile, SampleKind, is_remote};
 use crate::jobs::JobId;
+use crate::model::{NodePath, Profile, SampleKind, is_remote};
 use crate::remote::admit;
 use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
 
@@ -46,6 +46,7 @@ impl App {
             Ask::Do(action) => self.perform(ctx, action),
             Ask::Pick(wish) => self.pick(ctx, wish),
             Ask::Select(at) => self.select_now(at),
+            Ask::Show(pane) => self.show_pane(pane),
             Ask::Take(paths) => self.take(paths),
             Ask::Copy(text) => {
                 ctx.copy_text(text);
@@ -70,7 +71,8 @@ impl App {
 
     /// Runs a command, unless it would throw unsaved changes away: then it asks first.
     fn run_command(&mut self, command: Command) {
-        if matches!(command, Command::New | Command::Open { .. } | Command::Close) && self.has_changes() {
+        if matches!(command, Command::New | Command::Open { .. } | Command::OpenWith { .. } | Command::Close) && self.has_changes()
+        {
             self.dialogs.open(Dialog::discard(Ask::Run(command)));
             return;
         }

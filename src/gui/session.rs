@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use super::marks::Marks;
 use super::outline;
-use super::panels::{BytesState, ColumnsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState, QueryState, SampleState, StatisticsState, TablePanelState, TreePanelState, ExtensionsState, StructureState, SourceState};
+use super::panels::{
+    BytesState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState,
+    QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TreePanelState,
+};
 use super::slot::Slot;
 use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};

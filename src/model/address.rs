@@ -66,7 +66,7 @@ impl Address {
         let web = matches!(scheme, Scheme::Http | Scheme::Https);
         let rest = if web { rest.split('#').next().unwrap_or(rest) } else { rest };
         let (rest, query) = match rest.split_once('?').filter(|_| web) {
-            Some((rest, query)) => (rest, Some(query.into()).filter(|query: &Box<str>| !query.is_empty())),
+            Some((rest, query)) => (rest, Some(query).filter(|query| !query.is_empty()).map(Into::into)),
             None => (rest, None),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));

@@ -126,7 +126,8 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
         FileUnit::Microsecond => ArrowTimeUnit::Microsecond,
         FileUnit::Nanosecond => ArrowTimeUnit::Nanosecond,
     };
-    Ok(match array.data_type() {
+    let dtype = array.data_type().clone();
+    Ok(match &dtype {
         FileType::Boolean => {
             let bits = array.as_boolean();
             Box::new(<BooleanType as PolarsDataType>::Array::arr_from_iter(bits.iter()))
@@ -146,7 +147,7 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
             numbers!(files::Time64NanosecondType, Int64Type, ArrowDataType::Time64(ArrowTimeUnit::Nanosecond))
         }
         FileType::Decimal128(precision, scale) => {
-            let scale = usize::try_from(*scale).map_err(|_| unfit(array.data_type()))?;
+            let scale = usize::try_from(*scale).map_err(|_| unfit(&dtype))?;
             numbers!(files::Decimal128Type, DecimalType, ArrowDataType::Decimal(usize::from(*precision), scale))
         }
         FileType::Timestamp(in_unit, zone) => {

@@ -111,8 +111,8 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 86_400_000_000_000,
             ArrowType::Date32 => 1,
             text if is_text(text) => return Ok(texts_in_range(&field.name, first, last)),
-            // Older generations count seconds since 1970.
-            ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 => {
+            // Older generations count seconds since 1970, in columns whose names say that they hold a time.
+            ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 if names_a_time(&field.name) => {
                 return Ok(seconds_in_range(&field.name, first, last));
             }
             other => {
@@ -243,6 +243,12 @@ fn parse_time(text: &str) -> Option<NaiveDateTime> {
 fn days(day: NaiveDate) -> i32 {
     use chrono::Datelike;
     day.num_days_from_ce() - EPOCH_DAYS
+}
+
+/// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
+fn names_a_time(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("time") || name.contains("date")
 }
 
 #[cfg(test)]

@@ -115,7 +115,8 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         let mut step = 0;
         let mut data = None;
         let mut rows = plan_and_collect(&inner, &filters, &asked, &known, limit, (&mut step, &mut data), ctx);
-        if let Err(Fault::Polars(PolarsError::Duplicate(_))) = &rows {
+        let clash = |error: &PolarsError| error.to_string().contains("duplicate output name");
+        if matches!(&rows, Err(Fault::Polars(error)) if clash(error)) {
             let named: Vec<String> = asked.iter().map(|sql| naming::named(sql)).collect();
             let again = plan_and_collect(&inner, &filters, &named, &known, limit, (&mut step, &mut data), ctx);
             rows = again.or(rows);

@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,8 @@ use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 
 /// What GDAL's paths to these files begin with.
 const PREFIX: &str = "/vsitaco/";
+/// The same for GDAL, which keeps the pointer and not the text.
+const PREFIX_KEPT: &CStr = c"/vsitaco/";
 /// Samples up to this size come whole with the first request.
 const WHOLE: u64 = 1 << 20;
 /// Of larger ones, the beginning: headers and the directories of tiles.
@@ -120,7 +122,6 @@ impl Drop for Mounted {
 
 /// Tells GDAL of the prefix. Once per process.
 pub fn install() {
-    let Ok(prefix) = CString::new(PREFIX) else { return };
     // Safety: the structure is GDAL's own, filled with plain functions and copied by the call; then it is freed.
     unsafe {
         let callbacks = gdal_sys::VSIAllocFilesystemPluginCallbacksStruct();
@@ -137,7 +138,7 @@ pub fn install() {
         (*callbacks).error = Some(error);
         (*callbacks).clear_err = Some(clear_error);
         (*callbacks).close = Some(close);
-        if gdal_sys::VSIInstallPluginHandler(prefix.as_ptr(), callbacks) != 0 {
+        if gdal_sys::VSIInstallPluginHandler(PREFIX_KEPT.as_ptr(), callbacks) != 0 {
             tracing::warn!("GDAL can't read remote files in this build");
         }
         gdal_sys::VSIFreeFilesystemPluginCallbacksStruct(callbacks);

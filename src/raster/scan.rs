@@ -173,7 +173,9 @@ impl Scan<'_> {
         let block = self.group.first().and_then(|&position| info.bands.get(position)).map_or((1, 1), |band| band.block);
         let mut scratch = Scratch::borrow();
         let mut mask = Vec::<u8>::new();
-        for window in windows(info.width, info.height, block, bands.len() as u64 * size_of::<T>() as u64) {
+        let windows = windows(info.width, info.height, block, bands.len() as u64 * size_of::<T>() as u64);
+        let several = windows.len() > 1;
+        for window in windows {
             self.ctx.check()?;
             let count = window.width * window.height;
             let buffer = scratch.of::<T>(count * bands.len());
@@ -190,6 +192,11 @@ impl Scan<'_> {
                     }
                 }
                 with(position, &chunk);
+            }
+            if several {
+                // Whole blocks are never asked for again; GDAL would keep them until its cache is full.
+                // Safety: the dataset is open and this thread's alone.
+                unsafe { gdal_sys::GDALFlushCache(self.opened.dataset.c_dataset()) };
             }
         }
         Ok(())

@@ -54,12 +54,15 @@ pub struct Access {
     pub connections: Option<usize>,
 }
 
+/// Scheme, authority, and the query of a signed link.
+type Place = (Scheme, Box<str>, Option<Box<str>>);
+
 #[derive(Default)]
 struct Known {
     access: Access,
     /// Queries of signed links by their address.
     links: Vec<(String, Box<str>)>,
-    stores: HashMap<(Scheme, Box<str>, Option<Box<str>>), Arc<dyn ObjectStore>>,
+    stores: HashMap<Place, Arc<dyn ObjectStore>>,
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
@@ -61,7 +61,10 @@ impl Blocks {
             tracing::debug!("the cache in {} can't be used: {error}", root.display());
         }
         let blocks = opened.ok()?;
-        trim(&root);
+        static AT_FIRST: Once = Once::new();
+        AT_FIRST.call_once(|| {
+            trim(&root, cap());
+        });
         Some(blocks)
     }
 
@@ -113,6 +116,7 @@ impl Blocks {
     }
 
     /// True when the block may be there.
+    #[cfg(test)]
     pub fn has(&self, block: u32) -> bool {
         self.known.contains_key(&block)
     }
@@ -154,7 +158,7 @@ impl Blocks {
         {
             WRITTEN.store(0, Ordering::Relaxed);
             // Files in use stay: when they alone fill the cache, nothing more is kept of this one.
-            self.full = trim(root) > cap();
+            self.full = trim(root, cap()) > cap();
         }
     }
 }
@@ -225,16 +229,16 @@ fn contents(root: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
 }
 
 /// Removes what was used longest ago until the cap holds; gives the bytes that are left.
-fn trim(root: &Path) -> u64 {
+fn trim(root: &Path, cap: u64) -> u64 {
     let mut versions = contents(root);
     let mut total: u64 = versions.iter().map(|(_, bytes, _)| bytes).sum();
-    if total <= cap() {
+    if total <= cap {
         return total;
     }
     versions.sort_by_key(|(.., used)| *used);
     let used = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
     for (folder, bytes, _) in versions {
-        if total <= cap() {
+        if total <= cap {
             break;
         }
         if !used.contains(&folder) && std::fs::remove_dir_all(&folder).is_ok() {
@@ -293,6 +297,31 @@ mod tests {
         assert_eq!(again.get(1), None);
         let mut other = Blocks::open_in(root.path(), "https://h/a", &identity("b")).expect("opens");
         assert_eq!(other.get(2), None);
+    }
+
+    #[test]
+    fn the_cap_holds_and_what_is_in_use_stays() {
+        let root = tempfile::tempdir().expect("a folder");
+        let fill = |etag: &str| {
+            let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity(etag)).expect("opens");
+            blocks.put(0, &vec![7; 2 * BLOCK as usize]);
+            blocks
+        };
+        let day = std::time::Duration::from_secs(86_400);
+        for (etag, age) in [("oldest", 3), ("older", 2)] {
+            let blocks = fill(etag);
+            blocks.data.set_modified(SystemTime::now() - day * age).expect("sets the time");
+        }
+        let used = fill("used");
+        used.data.set_modified(SystemTime::now() - day * 9).expect("sets the time");
+        assert_eq!(contents(root.path()).len(), 3);
+        let left = trim(root.path(), 5 * BLOCK);
+        assert!(left <= 5 * BLOCK && left > 4 * BLOCK, "{left}");
+        drop(used);
+        let mut older = Blocks::open_in(root.path(), "https://h/a", &identity("older")).expect("opens");
+        assert!(older.get(0).is_some(), "the oldest that nobody uses goes first");
+        assert_eq!(trim(root.path(), 0), contents(root.path()).iter().map(|(_, bytes, _)| bytes).sum::<u64>());
+        assert_eq!(contents(root.path()).len(), 1, "the one in use");
     }
 
     #[test]

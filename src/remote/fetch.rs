@@ -23,6 +23,9 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis
 /// A server that says how long to wait is believed up to this.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
 
+/// What is said of a server without ranges.
+const NO_PARTS: &str = "does not send parts of files";
+
 /// Which version of a file it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -249,7 +252,7 @@ fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
         Fault::Connect(reason) => format!("{host} can't be reached: {reason}"),
         Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
-        Fault::NoRanges => format!("{host} does not send parts of files"),
+        Fault::NoRanges => format!("{host} {NO_PARTS}"),
         Fault::Changed => "the file on the server is another one than when it was opened".into(),
     }
 }
@@ -308,6 +311,11 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         Fault::Changed => "open the dataset again: it was replaced meanwhile, and parts of both would not fit together",
     };
     Error::new(Kind::Io, summary).at(address).hint(hint)
+}
+
+/// True for an error after which the address may still be that of a folder: servers say many things of one, and some send a page.
+pub fn may_be_folder(error: &Error) -> bool {
+    means_absent(error) || error.summary().contains(NO_PARTS)
 }
 
 /// True for an error that says that there is nothing at the address, or that one may not know: 401, 403, 404, 405 and 410.

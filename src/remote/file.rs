@@ -234,7 +234,7 @@ impl RemoteFile {
             state.gather(range, self.identity.size, &mut here, &mut missing);
         }
         if missing.is_empty() {
-            purpose.from_cache(ranges.iter().map(|range| range.end - range.start).sum());
+            purpose.cached(ranges.iter().map(|range| range.end - range.start).sum());
         } else {
             if let Some(with) = with {
                 missing.clear();
@@ -396,6 +396,7 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use super::*;
 

@@ -111,7 +111,7 @@ impl Purpose {
     }
 
     /// Counts a read that needed no request.
-    pub fn from_cache(&self, bytes: u64) {
+    pub fn cached(&self, bytes: u64) {
         self.count(|action| {
             action.cache_reads += 1;
             action.cache_bytes += bytes;

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::StatsRequest;
 use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
-use crate::draft::{Edit, PatternChoice, Example, Fix, PatternReport, Slot};
+use crate::draft::{Edit, Example, Fix, PatternChoice, PatternReport, Slot};
 use crate::error::Error;
 use crate::extensions::pooled::PooledReport;
 use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::tables::lazy_tables;
 use super::project::{Change, Keep, Origin, Project};
+use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format};
 use crate::draft::{Draft, Structure, TrayIndex};
 use crate::error::{Error, Result};
@@ -243,7 +243,7 @@ impl Document {
     }
 
     /// The structure lens of a draft, up to date. Held no longer than needed: it is one for all.
-    pub fn structure(&self) -> Option<MutexGuard<'_, Structure>> {
+    pub fn structure(&self) -> Option<LensGuard<'_>> {
         match self {
             Document::Draft(document) => Some(document.structure()),
             Document::Opened(_) => None,

@@ -122,6 +122,10 @@ pub fn byte_layout(reader: &dyn ContainerReader, part: Option<&str>, ctx: &JobCo
             layout_of(zip.directory()?, zip.file().size_bytes(), name, ctx)
         }
         Physical::Folder(_) => Err(Error::usage("a FOLDER has no layout of its own: every sample is a file")),
+        Physical::Joined(_) => Err(Error::usage("datasets opened as one have a layout each").hint("open one of them alone")),
+        Physical::Tortilla(_) | Physical::Taco3(_) => {
+            Err(Error::unsupported("the layout of this generation's files is not shown").hint("migrate it to 2.0 to see its bytes"))
+        }
     }
 }
 

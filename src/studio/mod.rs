@@ -49,17 +49,20 @@ pub use import::{import_folder, import_paths, join_metadata};
 pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
 pub use leakage::{leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
-pub use migrate::{Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation, migrate};
+pub use migrate::{
+    Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
+    migrate,
+};
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};
-pub use replay::{ReplayLine, replay, Expect, check_expectation, run_line};
+pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
 pub use rows::json_lines;
 pub use sample_data::make_sample_dataset;
+pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
-pub use tables::{tables_of, lazy_tables};
+pub use tables::{lazy_tables, tables_of};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
-pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
 pub use verbs::{checked_build, command_for, convert, export_asset};
 pub use verify::{Depth, Verified, verify, written_paths};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, RecordBatch};
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, extent_of, OpenOptions};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, extent_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};

@@ -307,7 +307,7 @@ mod tests {
         let band = |base: u16| Samples::U16((0..64 * 64).map(|n| base + shift + (n % 64) as u16).collect());
         let raster = NewRaster { width: 64, height: 64, bands: vec![band(100), band(900), band(3000)], ..NewRaster::default() };
         write_geotiff(&path, &raster).expect("is written");
-        AssetPath::File(path)
+        AssetPath::File(path.into())
     }
 
     #[test]

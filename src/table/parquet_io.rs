@@ -370,6 +370,11 @@ pub fn written_schema(schema: &Schema) -> Schema {
     Schema::new(schema.fields().iter().map(|field| written_field(field)).collect::<Vec<_>>())
 }
 
+/// As [`written_schema`], with the notes that belong to the schema itself.
+fn annotated_schema(schema: &Schema) -> Schema {
+    written_schema(schema).with_metadata(schema.metadata().clone())
+}
+
 fn written_type(dtype: &DataType) -> DataType {
     use arrow::datatypes::TimeUnit;
     let element = |item: &FieldRef| Arc::new(Field::new("element", written_type(item.data_type()), item.is_nullable()));
@@ -406,7 +411,16 @@ pub struct ParquetSink<W: Write + Send> {
 impl<W: Write + Send> ParquetSink<W> {
     /// Begins a file of these columns.
     pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
-        let target = Arc::new(written_schema(schema));
+        Self::begin(out, written_schema(schema), options)
+    }
+
+    /// Begins a file of these columns, with the schema's own notes.
+    pub fn annotated(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
+        Self::begin(out, annotated_schema(schema), options)
+    }
+
+    fn begin(out: W, target: Schema, options: &ParquetOptions) -> Result<Self> {
+        let target = Arc::new(target);
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_compression(options.codec()?)

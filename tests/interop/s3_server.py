@@ -16,10 +16,10 @@ server.start()
 _, port = server.get_host_and_port()
 endpoint = f"http://127.0.0.1:{port}"
 client = boto3.client("s3", endpoint_url=endpoint)
-client.create_bucket(Bucket="data")
+client.create_bucket(Bucket="data", ACL="public-read")
 for path in sorted(folder.rglob("*")):
     if path.is_file():
-        client.upload_file(str(path), "data", path.relative_to(folder).as_posix())
+        client.upload_file(str(path), "data", path.relative_to(folder).as_posix(), ExtraArgs={"ACL": "public-read"})
 print(endpoint, flush=True)
 sys.stdin.read()
 server.stop()

@@ -11,9 +11,16 @@ use crate::support::{Workspace, nested_scenes, sha256_of};
 fn made(workspace: &Workspace, name: &str) -> PathBuf {
     let collection = workspace.write("collection.json", json!({ "id": "scenes", "tasks": ["classification"] }).to_string());
     let output = workspace.path(name);
-    let arguments = ["create".as_ref(), workspace.path("scenes").into_os_string(), "-o".into(), output.clone().into_os_string()];
-    let more = ["--collection".into(), collection.into_os_string(), "--stream".into()];
-    workspace.studio(arguments.into_iter().chain(more).collect::<Vec<std::ffi::OsString>>()).expect_code(0);
+    let arguments: Vec<std::ffi::OsString> = vec![
+        "create".into(),
+        workspace.path("scenes").into_os_string(),
+        "-o".into(),
+        output.clone().into_os_string(),
+        "--collection".into(),
+        collection.into_os_string(),
+        "--stream".into(),
+    ];
+    workspace.studio(arguments).expect_code(0);
     output
 }
 

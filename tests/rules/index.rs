@@ -57,7 +57,7 @@ const LIST_FAULTS: [ListFault; 5] = [
     (Rule::PartFacts, "taco:sources/extents/2/spatial", "extent of parts_part0003.tacozip", |sources| {
         sources["extents"][2]["spatial"] = json!([0, 0, 1, 1]);
     }),
-    (Rule::PartMissing, "parts_part0009.tacozip", "could not open", |sources| {
+    (Rule::PartMissing, "parts_part0009.tacozip", "ould not open", |sources| {
         let files = sources["files"].as_array_mut().expect("a list");
         files.push(json!("parts_part0009.tacozip"));
     }),
@@ -134,12 +134,12 @@ fn an_index_is_held_against_its_parts() {
     }
 }
 
-/// The tools sort the index's columns by name but not its schema, keep the first part's shape, and the older one its extent.
+/// The tools keep the first part's shape, and the older one its extent. That they sort the columns but not the schema is custom.
 #[test]
 fn the_tools_indexes_have_their_known_defects_and_no_other() {
     let golden = fixtures("golden", "TACO_STUDIO_GOLDEN");
     for (set, index, known) in [
-        ("09_split_tacocat", ".tacocat", &["PIT-8", "STAT-1"][..]),
+        ("09_split_tacocat", ".tacocat", &["PIT-8", "STAT-1", "STAT-2"][..]),
         ("27_v018_parts_tacocat", "__TACOCAT__", &["COL-10", "META-9", "PIT-9"]),
     ] {
         let folder = golden.iter().find(|folder| folder.ends_with(set)).unwrap_or_else(|| panic!("no {set}"));

@@ -30,8 +30,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     make_folders(root, &plan)?;
     ctx.stage("Writing", Some(plan.files.len() as u64));
     let sources = Sources::default();
-    for first in (0..plan.files.len()).step_by(BATCH) {
-        let batch = first..plan.files.len().min(first + BATCH);
+    let step = sources.batch(&plan, assembly);
+    for first in (0..plan.files.len()).step_by(step) {
+        let batch = first..plan.files.len().min(first + step);
         sources.bring(&plan, assembly, &batch);
         batch.into_par_iter().try_for_each(|index| {
             ctx.check()?;
@@ -74,9 +75,6 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         indexes: Vec::new(),
     })
 }
-
-/// Files copied side by side before remote ones behind them are asked for.
-const BATCH: usize = 1024;
 
 fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
     let data = root.join("DATA");

@@ -12,7 +12,7 @@ use super::super::{
 use super::majortom::Grid;
 use super::spatial_grouping::{Limits, group_name, groups};
 use super::split_assignment::{Method, Shares, assign};
-use super::{content_hash, geo_enrichment, places_in, columns};
+use super::{columns, content_hash, geo_enrichment, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

@@ -89,6 +89,7 @@ impl ExportSubset {
         let target = intake::path_of(&self.target);
         ExportRequest {
             input: self.input.clone(),
+            open: Default::default(),
             options: BuildOptions {
                 target,
                 format: self.format,

@@ -26,8 +26,8 @@ use crate::container::Built;
 use crate::draft::Plan;
 use crate::error::Error;
 use crate::jobs::JobId;
-use crate::studio::{Verified, Command};
 use crate::remote::Access;
+use crate::studio::{Command, Verified};
 
 use about::About;
 use confirm::Confirm;
@@ -139,7 +139,11 @@ impl Dialogs {
 
     /// True while one of them computes something.
     pub fn is_busy(&self) -> bool {
-        matches!(&self.current, Some(Dialog::About(about)) if about.is_busy())
+        match &self.current {
+            Some(Dialog::About(about)) => about.is_busy(),
+            Some(Dialog::Write(dialog)) => dialog.is_busy(),
+            _ => false,
+        }
     }
 
     /// True while one is open.
@@ -186,11 +190,6 @@ impl Dialogs {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
             dialog.verified(found);
         }
-    }
-
-    /// True while something is computed for a dialog.
-    pub fn is_busy(&self) -> bool {
-        matches!(&self.current, Some(Dialog::Write(dialog)) if dialog.is_busy())
     }
 
     /// A folder was chosen for the write dialog.

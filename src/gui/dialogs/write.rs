@@ -198,7 +198,7 @@ impl WriteDialog {
         let hints: String = error.hints().iter().map(|hint| format!("\n{hint}")).collect();
         match &mut self.stage {
             Stage::Running(running) if *running == job => self.stage = Stage::Failed(format!("{error}{hints}")),
-            Stage::Done(_, proof) if matches!(proof, Proof::Running(Some(running)) if *running == job) => {
+            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => {
                 *proof = Proof::Failed(format!("{error}{hints}"));
             }
             _ => return false,
@@ -210,7 +210,7 @@ impl WriteDialog {
     pub fn cancelled(&mut self, job: JobId) {
         match &mut self.stage {
             Stage::Running(running) if *running == job => self.stage = Stage::Cancelled,
-            Stage::Done(_, proof) if matches!(proof, Proof::Running(Some(running)) if *running == job) => *proof = Proof::None,
+            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => *proof = Proof::None,
             _ => {}
         }
     }
@@ -337,9 +337,10 @@ impl WriteDialog {
             [first, ..] => Some(format!("{} checks block writing. First: {}", blocking.len(), first.reason())),
         };
         let size = cx.session.totals().bytes.map(|bytes| format!(" {}", paint::bytes(bytes))).unwrap_or_default();
+        let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
         let (write, cancel) = foot_ui(ui, |ui| {
             let button = Button::primary(format!("Write{size}")).large().name("Write now").blocked(blocked.clone());
-            let write = ui.add(button).clicked();
+            let write = ui.add(button).clicked() || (keyed && blocked.is_none());
             let cancel = ui.add(Button::ghost("Cancel").large()).clicked();
             if let Some(reason) = &blocked {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {

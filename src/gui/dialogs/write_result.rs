@@ -146,7 +146,8 @@ impl WriteDialog {
         });
         code_ui(ui, &snippet(built, self.duckdb));
         ui.horizontal_wrapped(|ui| {
-            if ui.add(Button::secondary("Open dataset").icon(icons::EYE)).clicked() {
+            let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
+            if ui.add(Button::secondary("Open dataset").icon(icons::EYE)).clicked() || keyed {
                 self.checks.leave = Some(Ask::Run(Command::Open { path: built.path.clone() }));
             }
             if ui.add(Button::ghost("Copy path").icon(icons::COPY)).clicked() {

@@ -18,6 +18,8 @@ use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, To
 use crate::model::{Collection, KNOWN_KEYS, Location, Rule, Severity, TASKS};
 use crate::studio::Command;
 
+/// A field that has not taken the focus within these frames is not there.
+const FOCUS_FRAMES: u8 = 20;
 /// Typing becomes an edit after this pause.
 const PAUSE_S: f64 = 0.25;
 const REQUIRED: [&str; 7] = ["id", "dataset_version", "description", "licenses", "providers", "tasks", "taco_version"];
@@ -34,6 +36,8 @@ struct Typed {
 pub struct FormState {
     typed: HashMap<String, Typed>,
     focus: Option<String>,
+    /// Frames for which the focus was wanted.
+    waited: u8,
     /// Set to bring the panel to the front.
     pub show: bool,
     /// The parts with forms of their own.
@@ -109,7 +113,8 @@ impl Form<'_, '_> {
             });
             self.meter_ui(ui);
             ui.add_space(4.0);
-            let segments: Vec<Segment<'_, Tab>> = Tab::ALL.iter().map(|(tab, word)| Segment::new(*tab, word)).collect();
+            let parts = Tab::ALL;
+            let segments: Vec<Segment<'_, Tab>> = parts.iter().map(|(tab, word)| Segment::new(*tab, word)).collect();
             let before = self.cx.session.form.tabs.tab;
             egui::ScrollArea::horizontal().id_salt("parts").show(ui, |ui| {
                 widgets::segmented(ui, "collection-parts", &mut self.cx.session.form.tabs.tab, &segments);
@@ -118,8 +123,17 @@ impl Form<'_, '_> {
                 self.cx.session.form.typed.clear();
             }
             // A finding leads to its field wherever that is.
-            if self.cx.session.form.focus.is_some() {
-                self.cx.session.form.tabs.tab = Tab::General;
+            let state = &mut self.cx.session.form;
+            if let Some(field) = &state.focus {
+                state.tabs.tab = Tab::of(field);
+                state.waited += 1;
+            }
+            // Nothing shows such a field.
+            if state.waited > FOCUS_FRAMES {
+                state.focus = None;
+            }
+            if state.focus.is_none() {
+                state.waited = 0;
             }
         });
         let rect = ui.min_rect();

@@ -49,6 +49,19 @@ impl Tab {
         (Tab::Rai, "RAI"),
         (Tab::Json, "JSON"),
     ];
+
+    /// The part that holds a field, named as in findings.
+    pub fn of(field: &str) -> Tab {
+        let key = field.split('/').next().unwrap_or_default();
+        match key.split_once(':').map_or(key, |(prefix, _)| prefix) {
+            "labels" => Tab::Labels,
+            "optical" => Tab::Bands,
+            "publications" | "sci" => Tab::Papers,
+            "split" => Tab::Split,
+            "rai" => Tab::Rai,
+            _ => Tab::General,
+        }
+    }
 }
 
 /// Half-typed text of the parts.
@@ -479,6 +492,13 @@ mod tests {
         let (after, missing) = completeness(&collection);
         assert_eq!(after, before + 2);
         assert!(!missing.contains(&"description"));
+    }
+
+    #[test]
+    fn a_field_leads_to_its_part() {
+        assert_eq!(Tab::of("providers/0/email"), Tab::General);
+        assert_eq!(Tab::of("labels:classes/0/color"), Tab::Labels);
+        assert_eq!(Tab::of("publications/1/doi"), Tab::Papers);
     }
 
     #[test]

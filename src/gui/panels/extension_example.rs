@@ -116,10 +116,10 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     Ok(below(&dataset.root, 0, &mut Vec::new(), calls))
 }
 
-fn current(
-    cx: &mut Cx<'_>,
-    document: &Document,
-) -> std::result::Result<(Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>), String> {
+/// The calls, what they would add, and why that is not known.
+type Current = (Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>);
+
+fn current(cx: &mut Cx<'_>, document: &Document) -> std::result::Result<Current, String> {
     let calls = cx.session.extensions.calls()?;
     let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
     let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default());
@@ -178,7 +178,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             Some(level) => format!("Column {} of level {level}: {}", added.name, added.example),
             None => format!("Field {}", added.name),
         };
-        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, name));
+        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
         let painter = ui.painter();
         painter.hline(row.x_range(), row.bottom() - 0.5, Stroke::new(1.0, t.line));
         let part = |from: f32, to: f32| {

@@ -342,7 +342,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 let response = widgets::checkbox(ui, tick, "");
                 let now = *tick;
                 let name = format!("{} for level {} {}", entry.title, group.level, group.title);
-                response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, now, name));
+                response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, now, &name));
             });
         }
     }

@@ -100,6 +100,9 @@ fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &Response, rect: Rect) -> MapVie
         state.view = Some(view);
     }
     if response.has_focus() {
+        // Without this Esc would only take the focus away.
+        let filter = egui::EventFilter { escape: true, ..Default::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
         map::keys(ui, cx);
     }
     view

@@ -88,7 +88,9 @@ impl RowsState {
         self.order.poll();
         self.copied.poll();
         self.found.poll();
-        self.summaries.values_mut().for_each(|slot| drop(slot.poll()));
+        for slot in self.summaries.values_mut() {
+            slot.poll();
+        }
     }
 
     /// True while something is computed over the rows.

@@ -10,6 +10,7 @@ use super::{structure_matrix, structure_strip};
 use crate::draft::{self, Counts, Overview, PatternChoice, PatternNode, Plan, PositionState, Structure};
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
+use crate::gui::dock::Pane;
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::session::{Key, revision};
@@ -238,7 +239,7 @@ fn want_plans(cx: &mut Cx<'_>, document: &Document) {
     let Some((draft, choice)) = document.draft().zip(document.structure().map(|structure| structure.choice().clone())) else {
         return;
     };
-    let dataset = draft.dataset().clone();
+    let (dataset, tray) = (draft.dataset().clone(), draft.content().tray.clone());
     let state = &mut cx.session.structure;
     state.safe.poll();
     if state.lens.roots.faults() == 0 {
@@ -247,7 +248,8 @@ fn want_plans(cx: &mut Cx<'_>, document: &Document) {
     state.safe.want(cx.jobs, (key, choice.clone()), "Look for safe fixes", move |ctx| {
         let structure = structure_of(&dataset, choice);
         ctx.check()?;
-        Ok(draft::safe_plan(&dataset, &structure, |finding| draft::fixes_of(&dataset, &structure, finding, &[])).map(Arc::new))
+        let tray = draft::TrayIndex::of(tray);
+        Ok(draft::safe_plan(&dataset, &structure, |finding| draft::fixes_of(&dataset, &structure, finding, &tray)).map(Arc::new))
     });
 }
 
@@ -338,6 +340,8 @@ pub(super) fn select(cx: &mut Cx<'_>, document: &Document, root: u32, position: 
         document.row_of(&found)
     });
     cx.session.structure.cell = position.map(|position| (root, position));
+    // What is wrong there, and the ways out, are told in the sample's panel.
+    cx.ask(Ask::Show(Pane::Sample));
     cx.ask(Ask::Select(Some(sample.unwrap_or(RowRef { level: 0, row: root }))));
 }
 

@@ -101,7 +101,7 @@ fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position
     let place = places.get(position as usize)?;
     let node = lens.pattern.get(position as usize)?;
     let finding = draft::fault_of(draft.dataset(), root as usize)?;
-    let fixes = cx.studio.fixes(&finding, &[]);
+    let fixes = cx.studio.fixes(&finding);
     let id = document.id(crate::studio::RowRef { level: 0, row: root })?.to_owned();
     let mut path: Vec<String> = lens.path(position).iter().map(|id| (*id).to_owned()).collect();
     path.pop();
@@ -162,7 +162,7 @@ fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position
 
 fn finding_fault(cx: &Cx<'_>, document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
     document.draft()?;
-    let fixes = cx.studio.fixes(finding, &[]);
+    let fixes = cx.studio.fixes(finding);
     let mut path: Vec<String> = place_of(finding)
         .and_then(|at| document.path(at))
         .map(|path| path.0.iter().map(|id| id.to_string()).collect())
@@ -381,13 +381,14 @@ fn ask_plan(cx: &mut Cx<'_>, document: &Document, root: u32, fix: &Fix) {
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
     let wanted: Wanted = (key, choice.clone(), root, draft::verb_of(fix).to_owned(), fix.safe);
-    let (dataset, like) = (draft.dataset().clone(), fix.clone());
+    let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());
     state.plan.want(cx.jobs, wanted, "Look at the roots alike", move |ctx| {
         let structure = structure_of(&dataset, choice);
         ctx.check()?;
-        let fixes = |finding: &Finding| draft::fixes_of(&dataset, &structure, finding, &[]);
+        let tray = draft::TrayIndex::of(tray);
+        let fixes = |finding: &Finding| draft::fixes_of(&dataset, &structure, finding, &tray);
         Ok(draft::alike_plan(&dataset, &structure, root as usize, &like, fixes).map(Arc::new))
     });
 }

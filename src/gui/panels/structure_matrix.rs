@@ -548,7 +548,9 @@ fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
         ["FOLDER", "FILE", "padded", "missing or wrong type", "wrong id or order", "not reachable"].into_iter().enumerate()
     {
         let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));
-        let framed = |fill, line| drop(painter.rect(cell, 3, fill, Stroke::new(1.0, line), StrokeKind::Inside));
+        let framed = |fill, line| {
+            painter.rect(cell, 3, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+        };
         match index {
             0 => drop(painter.rect_filled(cell, 3, t.bg4)),
             1 => drop(painter.rect_filled(cell, 3, t.bg3)),

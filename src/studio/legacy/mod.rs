@@ -216,6 +216,7 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
 fn as_export(request: &CompileRequest) -> ExportRequest {
     ExportRequest {
         input: request.input.clone(),
+        open: Default::default(),
         options: BuildOptions {
             target: request.options.target.clone(),
             format: Format::Zip,

@@ -136,6 +136,10 @@ fn slashes(text: String) -> String {
 /// Writes a project. What stood under the name stays until the new file is complete.
 pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<u64> {
     ctx.stage("Saving the project", None);
+    // Before it is there nobody can tell what lies beside it.
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).io_at("make the folder for the project", folder)?;
+    }
     let base = Base::of(path);
     let tables = tables::write(&project.content, &base, ctx)?;
     let part =

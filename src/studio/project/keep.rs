@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::file::Project;
 use super::journal::{Entry, Journal, Start, forget};
@@ -14,6 +15,8 @@ use crate::jobs::JobContext;
 
 /// Edits with more samples than this are not written as lines: the draft is written anew, which is shorter.
 const WEIGHT_MAX: u64 = 20_000;
+/// How long to wait before looking whether the thread is still there.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where a draft comes from.
 #[derive(Clone, Debug, Default)]
@@ -101,13 +104,11 @@ impl Keep {
 
     /// Waits until everything that was noted is on the disk.
     pub fn settle(&self) {
-        if self.thread.is_none() {
-            return;
-        }
         let (shared, told) = &*self.shared;
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.written < self.sent {
-            state = told.wait(state).unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits for a thread that is gone.
+        while state.written < self.sent && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            state = told.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
