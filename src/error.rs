@@ -33,12 +33,13 @@ pub struct Error {
     place: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
+    level: Option<usize>,
 }
 
 impl Error {
     /// An error with one sentence that says what happened.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new() }
+        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None }
     }
 
     /// [`Kind::Usage`].
@@ -73,10 +74,38 @@ impl Error {
 
     /// An input or output error at `path`; `doing` completes "could not …".
     pub fn io(doing: &str, path: &Path, source: std::io::Error) -> Self {
+        // Reading from another machine gives errors that say all this already.
+        let source = match source.downcast::<Error>() {
+            Ok(own) => return own,
+            Err(other) => other,
+        };
         let hint = io_hint(&source);
         let mut error = Self::new(Kind::Io, format!("could not {doing}")).at_path(path).because(source);
         error.hints.extend(hint.map(str::to_owned));
         error
+    }
+
+    /// The error of the studio in a chain that went through somebody else's hands, as a copy; reasons below it become text.
+    pub fn found_in(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        let mut below = Some(error);
+        while let Some(error) = below {
+            let inner =
+                error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()).and_then(|io| io.downcast_ref::<Error>());
+            if let Some(own) = inner.or_else(|| error.downcast_ref::<Error>()) {
+                let Self { kind, summary, place, hints, source, level } = own;
+                let source = source.as_ref().map(|source| source.to_string().into());
+                return Some(Self {
+                    kind: *kind,
+                    summary: summary.clone(),
+                    place: place.clone(),
+                    source,
+                    hints: hints.clone(),
+                    level: *level,
+                });
+            }
+            below = error.source();
+        }
+        None
     }
 
     /// Names the place: a path, or a sample as `roi_0007 / s2 / t02`.
@@ -97,6 +126,19 @@ impl Error {
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// Tells that it is the table of this level that can't be read.
+    #[must_use]
+    pub fn of_level(mut self, level: usize) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// The level whose table can't be read, if that is what this error or one below it is about.
+    pub fn level(&self) -> Option<usize> {
+        let below = || self.source.as_ref()?.downcast_ref::<Error>()?.level();
+        self.level.or_else(below)
     }
 
     /// Adds a next step.

@@ -10,11 +10,13 @@
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
+//! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache |
 //! | [`raster`] | everything that GDAL does |
 //! | [`container`] | on-disk formats: detect, read, plan, write |
 //! | [`validate`] | checks → reports of findings |
 //! | [`query`] | SQL over levels |
 //! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
+//! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
 //! | [`studio`] | commands, events, the document, the verbs |
 //! | [`cli`] | arguments → commands; text and JSON out |
@@ -28,12 +30,14 @@ pub mod cli;
 pub mod container;
 pub mod draft;
 pub mod error;
+pub mod export;
 pub mod extensions;
 pub mod gui;
 pub mod jobs;
 pub mod model;
 pub mod query;
 pub mod raster;
+pub mod remote;
 pub mod studio;
 pub mod table;
 pub mod validate;

@@ -10,7 +10,7 @@ use taco_studio::gui::theme::Theme;
 use taco_studio::gui::{self, WindowOptions};
 
 fn main() -> ExitCode {
-    match cli::run(Arguments::parse()) {
+    match cli::run(Arguments::parse_from(std::env::args_os().map(cli::admitted))) {
         Invocation::Done(code) => code,
         Invocation::Doctor { json } => {
             let mut checks = taco_studio::studio::doctor::examine();

@@ -106,3 +106,20 @@ fn what_no_reader_would_open_is_refused_and_nothing_is_written() {
         assert!(!out.exists());
     }
 }
+
+#[test]
+fn parts_of_an_index_are_datasets_that_the_official_reader_opens() {
+    let workspace = Workspace::new();
+    let padded = dataset("27_v018_parts_tacocat", "__TACOCAT__");
+    let split = dataset("09_split_tacocat", ".tacocat");
+    for (index, name, arguments, rows) in [
+        (&split, "split.tacozip", &["--ids", "scene_05,scene_02"][..], 6),
+        (&padded, "dropped.tacozip", &["--ids", "scene_05,scene_02"], 6),
+        (&padded, "kept.tacozip", &["--ids", "scene_05,scene_02", "--keep-padding"], 8),
+        (&padded, "labels.tacozip", &["--where", "id = 'label.tif'", "--level", "1"], 6),
+    ] {
+        let part = export(&workspace, index, name, arguments);
+        assert_eq!(column(&workspace, &part, "SELECT id FROM level1").len(), rows, "{name}");
+        super::interop::expect_ok(workspace.python("check_index.py", [part.as_os_str()]));
+    }
+}

@@ -266,3 +266,201 @@ fn a_program_of_ones_own_answers_line_by_line() {
         assert!(ran.stderr.matches(says).count() == 5, "{says}: {ran}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_program_ends_with_all_that_it_started() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 1);
+    create(&workspace, "in.tacozip", "zip");
+    // The shell's child holds the pipe open and would go on for a minute.
+    let marker = workspace.path("alive");
+    let script = format!("(sleep 3; echo alive > '{}') & sleep 60", marker.display());
+    let options =
+        json!({ "command": ["sh", "-c", script], "fields": { "own:n": "int64" }, "batch": 9, "timeout": 0.3 }).to_string();
+    let started = Instant::now();
+    let ran = extend(&workspace, "in.tacozip", "out.tacozip", &["--with", "command", "--options", &options]).expect_code(1);
+    assert!(ran.stderr.contains("still running"), "{ran}");
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(30), "it waited {took:?} for what the program had started");
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(!marker.exists(), "what the program had started went on");
+}
+
+#[test]
+fn columns_come_from_a_table_and_what_does_not_match_is_told() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    create(&workspace, "in.tacozip", "zip");
+    let table =
+        workspace.write("extra.json", r#"{"scene_8/label.tif": {"own:classes": 3}, "scene_77/label.tif": {"own:classes": 9}}"#);
+    let options =
+        json!({ "table": table, "columns": { "own:classes": { "type": "int32", "description": "classes" } } }).to_string();
+    let arguments = ["--with", "columns", "--options", &options, "--level", "1", "--positions", "label.tif", "--json"];
+    let ran = extend(&workspace, "in.tacozip", "out.tacozip", &arguments).expect_code(0);
+    let note = ran.json()["notes"][0].clone();
+    assert_eq!((&note["note"], &note["rows"], &note["samples"]), (&json!("unmatched"), &json!(1), &json!(2)), "{ran}");
+    assert_eq!(note["row_keys"], json!(["scene_77/label.tif"]));
+    let rows = query(&workspace, "out.tacozip", r#"SELECT id, "own:classes" AS n FROM level1 WHERE "own:classes" IS NOT NULL"#);
+    assert_eq!(rows, [json!({ "id": "label.tif", "n": 3 })]);
+    let path = workspace.path("out.tacozip");
+    workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
+}
+
+#[test]
+fn leaks_of_a_split_are_told_as_data() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 6);
+    // The same picture under another name.
+    std::fs::copy(workspace.path("scenes/tile_0.tif"), workspace.path("scenes/tile_9.tif")).expect("copied");
+    create(&workspace, "in.tacozip", "zip");
+    let parts: Vec<String> =
+        [0, 1, 2, 3, 4, 5, 9].iter().map(|n| format!("tile_{n}.tif,{}", if *n == 9 { "test" } else { "train" })).collect();
+    let table = workspace.write("parts.csv", format!("path,split\n{}\n", parts.join("\n")));
+    let options = json!({ "columns": { "table": table }, "stac": { "time_start": "2020-01-01" } }).to_string();
+    let arguments = ["--with", "stac,content_hash,columns", "--options", &options];
+    extend(&workspace, "in.tacozip", "split.tacozip", &arguments).expect_code(0);
+    let path = workspace.path("split.tacozip");
+    let found = workspace.studio(["leakage".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(1).json();
+    // Each tile is 320 m wide, and a kilometre from the next.
+    for kind in ["footprints", "times", "content"] {
+        let leak = &found[kind][0];
+        let pair = (&leak["parts"], &leak["pairs"], &leak["examples"][0]["one"], &leak["examples"][0]["other"]);
+        assert_eq!(pair, (&json!(["test", "train"]), &json!(1), &json!("tile_9.tif"), &json!("tile_0.tif")), "{kind}: {found}");
+    }
+    assert_eq!(found["unknown"], json!([]));
+    let text = workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(1).stdout;
+    assert!(text.contains("1 samples of test and 1 of train have the same bytes"), "{text}");
+    let together = json!({ "method": "together", "column": "content:sha256" }).to_string();
+    let arguments = ["--with", "split_assignment", "--options", &together, "--replace", "--json"];
+    let ran = extend(&workspace, "split.tacozip", "again.tacozip", &arguments).expect_code(0);
+    assert_eq!((&ran.json()["notes"][0]["note"], &ran.json()["notes"][0]["content"]), (&json!("leakage"), &json!([])), "{ran}");
+    let path = workspace.path("again.tacozip");
+    workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(0);
+    let path = workspace.path("in.tacozip");
+    let ran = workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(2);
+    assert!(ran.stderr.contains("no level has column split"), "{ran}");
+}
+
+mod studio_runs {
+    //! Extensions in the studio: one edit that undo takes back, and a stop that leaves the draft as it was.
+
+    use serde_json::json;
+    use taco_studio::extensions::ExtensionCall;
+    use taco_studio::jobs::Jobs;
+    use taco_studio::model::{Dataset, NodePath};
+    use taco_studio::studio::{Command, Event, Outcome, Studio};
+
+    use crate::support::{Workspace, flat_scenes};
+
+    fn drafting(workspace: &Workspace) -> Studio {
+        flat_scenes(workspace, 6);
+        let mut studio = Studio::new(Jobs::quiet());
+        for command in
+            [Command::New, Command::Import { paths: vec![workspace.path("scenes")], into: NodePath::root(), metadata: None }]
+        {
+            studio.run_to_end(command, &mut |_| {}).expect("works");
+        }
+        studio
+    }
+
+    fn dataset(studio: &Studio) -> Dataset {
+        studio.document().and_then(|document| document.draft()).expect("a draft").dataset().clone()
+    }
+
+    /// The level that holds the FILEs: a folder that was added is a FOLDER.
+    fn level(dataset: &Dataset) -> usize {
+        dataset.depth() - 1
+    }
+
+    #[test]
+    fn undo_takes_every_column_back_and_redo_brings_them_again() {
+        let workspace = Workspace::new();
+        let mut studio = drafting(&workspace);
+        let before = dataset(&studio);
+        let call = |name: &str, options| {
+            let target = taco_studio::extensions::Target { level: level(&before), positions: Vec::new() };
+            ExtensionCall { extension: name.into(), options, target, schema_only: false }
+        };
+        let calls =
+            vec![call("stac", json!({ "time_start": "2020-01-01" })), call("stats", json!(null)), call("extent", json!(null))];
+        let event = studio.run_to_end(Command::Extend { calls, replace: false }, &mut |_| {}).expect("extends");
+        assert!(matches!(&event, Event::Extended { failures, .. } if failures.is_empty()), "{event:?}");
+        let after = dataset(&studio);
+        assert_ne!(after.root, before.root);
+        assert_ne!(after.collection, before.collection);
+        studio.run_to_end(Command::Undo, &mut |_| {}).expect("undoes");
+        assert_eq!(dataset(&studio), before);
+        studio.run_to_end(Command::Redo, &mut |_| {}).expect("redoes");
+        assert_eq!(dataset(&studio), after);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_stopped_run_leaves_the_draft_as_it_was() {
+        let workspace = Workspace::new();
+        let mut studio = drafting(&workspace);
+        let before = dataset(&studio);
+        let options = json!({ "command": ["sleep", "30"], "fields": { "own:n": "int64" } });
+        let target = taco_studio::extensions::Target { level: level(&before), positions: Vec::new() };
+        let calls = vec![ExtensionCall { extension: "command".into(), options, target, schema_only: false }];
+        let Outcome::Started(job) = studio.run(Command::Extend { calls, replace: false }).expect("starts") else {
+            panic!("it is no job")
+        };
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let started = std::time::Instant::now();
+        studio.run(Command::Cancel { job }).expect("is told");
+        let error = studio.wait(job, &mut |_| {}).expect_err("was stopped");
+        assert!(error.is_cancelled(), "{error}");
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "it went on for {:?}", started.elapsed());
+        assert_eq!(dataset(&studio), before);
+        assert!(studio.run_to_end(Command::Undo, &mut |_| {}).is_ok(), "the last step is still the import");
+        assert_ne!(dataset(&studio), before);
+    }
+}
+
+/// Little-endian WKB of a polygon.
+fn polygon_wkb(ring: &[[f64; 2]]) -> Vec<u8> {
+    let mut bytes = vec![1, 3, 0, 0, 0, 1, 0, 0, 0];
+    bytes.extend((ring.len() as u32).to_le_bytes());
+    ring.iter().flatten().for_each(|number| bytes.extend(number.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn footprints_come_from_a_column() {
+    use arrow::array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
+    use std::sync::Arc;
+    let workspace = Workspace::new();
+    workspace.write("scenes/a.bin", "no raster");
+    workspace.write("scenes/b.bin", "no raster either");
+    flat_scenes(&workspace, 1);
+    std::fs::remove_file(workspace.path("scenes/tile_0.tif")).expect("removed");
+    workspace.write("metadata.csv", "path,n\na.bin,1\n");
+    create(&workspace, "in.tacozip", "zip");
+    // UTM 33 N: a square of a kilometre around 500 km east, 5000 km north.
+    let square = |east: f64| {
+        let (west, south) = (east - 500.0, 4_999_500.0);
+        polygon_wkb(&[[west, south], [west + 1e3, south], [west + 1e3, south + 1e3], [west, south + 1e3], [west, south]])
+    };
+    let shapes: ArrayRef = Arc::new(BinaryArray::from_iter_values([square(500_000.0), square(510_000.0)]));
+    let ids: ArrayRef = Arc::new(StringArray::from(vec!["a.bin", "b.bin"]));
+    let batch = RecordBatch::try_from_iter([("id", ids), ("footprint", shapes)]).expect("a table");
+    let bytes = taco_studio::table::write_parquet(&batch.schema(), &[batch], &Default::default()).expect("Parquet");
+    let table = workspace.write("shapes.parquet", bytes);
+    let options = json!({
+        "columns": { "table": table },
+        "istac": { "geometry_column": "footprint", "crs": "EPSG:32633", "time_start": "2020-06-01" },
+    });
+    let options = options.to_string();
+    extend(&workspace, "in.tacozip", "out.tacozip", &["--with", "columns,istac", "--options", &options]).expect_code(0);
+    let sql = r#"SELECT id, "istac:crs" AS crs, ST_X("istac:centroid") AS x, ST_Y("istac:centroid") AS y FROM level0 ORDER BY id"#;
+    let rows = query(&workspace, "out.tacozip", sql);
+    assert_eq!(rows.len(), 2);
+    let (x, y) = (rows[0]["x"].as_f64().expect("a number"), rows[0]["y"].as_f64().expect("a number"));
+    // The central meridian of zone 33 is 15 degrees east.
+    assert!((x - 15.0).abs() < 1e-9 && (45.0..45.3).contains(&y), "{rows:?}");
+    assert!(rows[1]["x"].as_f64().is_some_and(|east| east > x + 0.1) && rows[1]["crs"] == "EPSG:32633", "{rows:?}");
+    let path = workspace.path("out.tacozip");
+    workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
+}

@@ -2,6 +2,8 @@
 //! of the source itself. Tests of one function live beside it in `src`.
 
 mod broken;
+mod concat;
+mod describe;
 mod doctor;
 mod drafts;
 mod export;
@@ -10,10 +12,14 @@ mod golden;
 mod grouping;
 mod gui;
 mod interop;
+mod legacy;
 mod mutants;
 mod padding;
 mod parts;
 mod queries;
+mod remote;
+mod remote_faults;
+mod remote_servers;
 mod repair;
 mod replays;
 mod roundtrip;

@@ -112,3 +112,30 @@ fn the_dataset_itself_is_never_the_output() {
     good.workspace.studio(arguments).expect_code(2);
     assert_eq!(sha256_of(&good.zip), before);
 }
+
+#[test]
+fn the_lost_class_comes_back_from_the_pixels() {
+    let folder = crate::support::tests_folder().join("fixtures");
+    let vectors = std::fs::read_to_string(folder.join("vectors/geotiff_stats_exact.json")).expect("vectors");
+    let vectors: Json = serde_json::from_str(&vectors).expect("JSON");
+    let good = Good::new();
+    let mended = good.workspace.path("mended");
+    let said = repair(&good, &folder.join("golden/04_nested2_folder/change"), &mended).expect_code(0).json();
+    assert!(codes(&said["repaired"]).contains(&"STAT-1".to_owned()), "{said}");
+    assert!(!codes(&said["left"]).iter().any(|code| code.starts_with("STAT")), "{said}");
+    let sql = r#"SELECT l0.id AS scene, l1."geotiff:stats" AS stats FROM level1 l1 JOIN level0 l0 ON l1."internal:parent_id" = l0."internal:current_id" WHERE l1.id LIKE 'label%'"#;
+    let ran = good.workspace.studio(["query".as_ref(), mended.as_os_str(), "--sql".as_ref(), sql.as_ref(), "--json".as_ref()]);
+    let mut compared = 0;
+    for line in ran.expect_code(0).stdout.lines() {
+        let row: Json = serde_json::from_str(line).expect("a row");
+        let number: String = row["scene"].as_str().expect("an id").chars().filter(char::is_ascii_digit).collect();
+        let Some(band) = vectors[format!("cd_{}_label.tif", number.trim_start_matches('0'))].get(0) else { continue };
+        for class in 0..3 {
+            let expected = band["class_probabilities"][class.to_string()].as_f64().unwrap_or(0.0);
+            let found = row["stats"][0][class].as_f64().expect("a share");
+            assert!((found - expected).abs() < 1e-7, "{row} {class}: {found} is not {expected}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 3, "only {compared} labels compared");
+}

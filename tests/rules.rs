@@ -5,6 +5,7 @@ mod cases;
 mod damage;
 mod good;
 mod index;
+mod pixels;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -102,7 +103,9 @@ fn the_good_dataset_has_no_finding() {
 
 #[test]
 fn every_rule_has_a_case() {
-    let shown: BTreeSet<Rule> = cases::all().iter().map(|case| case.rule).chain(index::rules()).collect();
+    let cases = cases::all().iter().map(|case| case.rule).collect::<Vec<_>>();
+    let shown: BTreeSet<Rule> =
+        cases.into_iter().chain(index::rules()).chain(pixels::rules()).chain(crate::legacy::rules()).collect();
     let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule)).map(|rule| rule.code()).collect();
     assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");
 }
@@ -274,7 +277,11 @@ fn a_copy_of_a_broken_dataset_is_broken_in_the_same_place() {
     files.write_folder(&broken);
     let mut studio = studio::Studio::new(taco_studio::jobs::Jobs::quiet());
     studio.set_live_check(false);
-    for command in [studio::Command::Open { path: broken }, studio::Command::Fork, studio::Command::Validate { deep: true }] {
+    for command in [
+        studio::Command::Open { path: broken },
+        studio::Command::Fork,
+        studio::Command::Validate { deep: true, profile: Profile::Tools },
+    ] {
         studio.run_to_end(command, &mut |_| {}).expect("works");
     }
     let draft = studio.document().and_then(studio::Document::draft).expect("a draft").dataset();

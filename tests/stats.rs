@@ -101,3 +101,45 @@ fn what_can_not_be_pooled_is_explained() {
     fails("04_nested2_folder/change", &["--where", "nothing > 1"], "nothing");
     fails("04_nested2_folder/change", &[], "has 3 bands and");
 }
+
+#[test]
+fn a_box_and_days_choose_samples_of_the_nearest_level() {
+    let workspace = Workspace::new();
+    let dataset = golden("04_nested2_folder/change");
+    let sql = r#"SELECT id, ST_X("stac:centroid") AS x, ST_Y("stac:centroid") AS y, CAST("stac:time_start" AS DATE) AS day FROM level1 WHERE id = 'before.tif' ORDER BY "internal:parent_id""#;
+    let rows = workspace.studio(["query".as_ref(), dataset.as_os_str(), "--json".as_ref(), "--sql".as_ref(), sql.as_ref()]);
+    let rows: Vec<Json> = rows.expect_code(0).stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (x, y) = (number(&rows[0]["x"]), number(&rows[0]["y"]));
+    let inside = |row: &&Json| (number(&row["x"]) - x).abs() <= 0.001 && (number(&row["y"]) - y).abs() <= 0.001;
+    let here = rows.iter().filter(inside).count();
+    assert!(here > 0 && here < rows.len(), "{rows:?}");
+    let bbox = format!("--bbox={},{},{},{}", x - 0.001, y - 0.001, x + 0.001, y + 0.001);
+    let pooled = stats(&workspace, &dataset, &["--positions", "before.tif", &bbox]);
+    assert_eq!(pooled["samples"], here);
+    let exact = stats(&workspace, &dataset, &["--positions", "before.tif", &bbox, "--exact"]);
+    assert_eq!(exact["samples"], here);
+    let arguments = ["stats".as_ref(), dataset.as_os_str(), "--bbox=0,0,0,0".as_ref()];
+    assert!(workspace.studio(arguments).expect_code(2).stderr.contains("the selection has no sample"));
+}
+
+#[test]
+fn statistics_of_a_draft_are_those_of_the_dataset() {
+    use taco_studio::jobs::Jobs;
+    use taco_studio::studio::{Command, Event, StatsRequest, Studio};
+    let mut studio = Studio::new(Jobs::quiet());
+    let positions = vec!["before.tif".to_owned()];
+    for exact in [false, true] {
+        let request = StatsRequest { positions: positions.clone(), exact, ..StatsRequest::default() };
+        let mut reports = Vec::new();
+        for commands in [vec![Command::Open { path: golden("04_nested2_folder/change") }], vec![Command::Fork]] {
+            for command in commands {
+                studio.run_to_end(command, &mut |_| {}).expect("works");
+            }
+            let event = studio.run_to_end(Command::PoolStatistics { request: request.clone() }, &mut |_| {}).expect("pools");
+            let Event::Pooled(report) = event else { panic!("{event:?}") };
+            reports.push(report);
+        }
+        assert_eq!(reports[0], reports[1]);
+        studio.run_to_end(Command::Close, &mut |_| {}).expect("closes");
+    }
+}

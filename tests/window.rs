@@ -272,25 +272,22 @@ fn fill_in_collection(window: &mut Window) {
 /// Writes a ZIP from the dialog, and opens it by the dialog's offer.
 fn write_and_reopen(window: &mut Window, out: &Path) {
     window.key("ctrl+e");
-    // Close, ZIP, FOLDER, then the destination.
-    window.keys("Tab", 4);
+    // Close, ZIP, ZIP parts, FOLDER, then the destination.
+    window.keys("Tab", 5);
     window.key("ctrl+a");
     window.type_text(&out.display().to_string());
-    // Browse, compression, Write.
-    window.keys("Tab", 3);
-    window.key("Return");
+    window.rest();
+    window.key("ctrl+Return");
     window.wait("the written file", |_| out.exists().then_some(()));
     window.expect_title("window-test – Taco Studio");
     window.rest();
-    // Close, Done, Open dataset.
-    window.keys("Tab", 3);
-    window.key("Return");
+    window.key("ctrl+Return");
     window.wait("the dataset in the recent list", |window| {
         let state: Value = serde_json::from_slice(&fs::read(window.settings.join("window.json")).ok()?).ok()?;
         let first = state.get("recent")?.get(0)?;
         (first.get("path")?.as_str()? == out.to_str()? && first.get("title")? == "window-test").then_some(())
     });
-    window.expect_command("Validate { deep: false }");
+    window.expect_command("Validate { deep: false, profile: Tools }");
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct Arguments {
     /// No progress on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub remote: super::remote::RemoteArguments,
     /// More log on stderr; twice for still more.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -42,6 +44,30 @@ pub enum OutputFormat {
     Zip,
     /// A folder of loose files.
     Folder,
+}
+
+/// The generations that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WrittenGeneration {
+    /// TACO 2.0.
+    #[value(name = "2.0")]
+    Two,
+    /// TORTILLA 0.5.
+    Tortilla,
+    /// TACO 0.2.
+    Taco,
+}
+
+impl WrittenGeneration {
+    /// Told from the output's name.
+    pub fn of_name(path: &std::path::Path) -> Self {
+        let ends = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
+        match (ends("tortilla"), ends("taco")) {
+            (true, _) => WrittenGeneration::Tortilla,
+            (_, true) => WrittenGeneration::Taco,
+            _ => WrittenGeneration::Two,
+        }
+    }
 }
 
 impl OutputFormat {
@@ -58,6 +84,15 @@ impl OutputFormat {
         let zip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
         if zip { OutputFormat::Zip } else { OutputFormat::Folder }
     }
+}
+
+/// What becomes of fields that differ within a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaName {
+    /// They are findings, and nothing is written.
+    Strict,
+    /// Missing ones become nulls, types the one that holds all values.
+    Align,
 }
 
 /// Arguments of `create`.
@@ -80,9 +115,18 @@ pub struct CreateArguments {
     /// Put padding where roots lack what most of them have.
     #[arg(long)]
     pub fill_missing: bool,
+    /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.
+    #[arg(long, value_name = "MODE", default_value = "strict")]
+    pub schema: SchemaName,
     /// The container; told from the output's name when absent.
     #[arg(long)]
     pub format: Option<OutputFormat>,
+    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
+    #[arg(long, value_name = "NAME")]
+    pub generation: Option<WrittenGeneration>,
+    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
+    #[arg(long)]
+    pub stream: bool,
     #[command(flatten)]
     pub parts: super::writing::PartsArguments,
     #[command(flatten)]
@@ -114,6 +158,8 @@ pub enum Verb {
     Inspect {
         /// The dataset.
         path: PathBuf,
+        #[command(flatten)]
+        join: super::opening::JoinArguments,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -124,6 +170,18 @@ pub enum Verb {
     Rules(RulesArguments),
     /// Writes a dataset anew with the faults mended that need no judgement; every byte of data stays as it is.
     Repair(RepairArguments),
+    /// Describes a dataset as STAC, GeoParquet, Croissant, DataCite or data card.
+    Describe(super::describe::DescribeArguments),
+    /// Writes chosen samples as a TORTILLA 0.5 or TACO 0.2 file.
+    Compile(super::compile::CompileArguments),
+    /// Changes footer and collection of a .tortilla or .taco without rewriting its data.
+    Edit(super::edit::EditArguments),
+    /// Turns a .tortilla into a TACO 0.2 by giving it a collection.
+    Tortilla2taco(super::edit::TortillaToTacoArguments),
+    /// Turns a TACO 0.2 into a TORTILLA by taking its collection away.
+    Taco2tortilla(super::edit::TacoToTortillaArguments),
+    /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, TACO 3) to 2.0 and tells what became of each field.
+    Migrate(super::migrate::MigrateArguments),
     /// Shows a FOLDER's children or a FILE's GDAL path, or copies a FILE's bytes.
     Read {
         /// The dataset.
@@ -133,6 +191,8 @@ pub enum Verb {
         /// Copy the bytes into this file; - for stdout.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        #[command(flatten)]
+        open: super::opening::OpenArguments,
     },
     /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.
     Convert(super::convert::ConvertArguments),
@@ -144,10 +204,14 @@ pub enum Verb {
     Query(super::query::QueryArguments),
     /// Writes a filtered part of a dataset as a dataset of its own.
     Export(super::export::ExportArguments),
+    /// Opens several datasets as one; writes them as one, or says what joining them drops and fills.
+    Concat(super::concat::ConcatArguments),
     /// Lists the columns of a level: type, description, nulls, smallest and largest value.
     Fields(super::fields::FieldsArguments),
     /// Pools the statistics of many samples: mean, standard deviation, min and max of each band.
     Stats(super::StatsArguments),
+    /// Looks for what leaks between the parts of a split: ground, time, content; exit code 1 when something does.
+    Leakage(super::leakage::LeakageArguments),
     /// Runs a file of commands and checks what it expects.
     Replay(super::replay::ReplayArguments),
     /// Makes the sample dataset in a folder and prints its path.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Terminal;
 use super::arguments::OutputFormat;
 use super::create::summary;
+use super::opening::{OpenArguments, print_warnings};
 use super::output::print;
 use super::verbs::studio;
 use super::writing::{ParquetArguments, PartsArguments};
@@ -23,6 +24,8 @@ pub struct ConvertArguments {
     #[arg(long)]
     pub format: Option<OutputFormat>,
     #[command(flatten)]
+    pub open: OpenArguments,
+    #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
     pub parquet: ParquetArguments,
@@ -36,12 +39,14 @@ pub struct ConvertArguments {
 
 /// Runs `convert`.
 pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
-    let ConvertArguments { input, output: target, format, parts, parquet, overwrite, json } = arguments;
+    let ConvertArguments { input, output: target, format, open, parts, parquet, overwrite, json } = arguments;
     let format = format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
     let options = BuildOptions { target, format, parquet: parquet.options(), overwrite, parts: parts.parts() };
-    match studio().run_to_end(Command::Convert { input, options }, &mut |progress| terminal.progress(progress))? {
+    let (open, mut studio) = (open.options().into(), studio());
+    match studio.run_to_end(Command::Convert { input, open, options }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
+            print_warnings(&studio);
             print(&summary(&built, json));
             Ok(0)
         }

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Terminal;
-use super::arguments::{CreateArguments, OutputFormat};
+use super::arguments::{CreateArguments, OutputFormat, SchemaName, WrittenGeneration};
 use super::output::print;
-use crate::container::{BuildOptions, Built, parse_collection};
+use crate::container::{BuildOptions, Built, TortillaOptions, parse_collection};
 use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Collection, Dataset, Tortilla};
-use crate::studio::{checked_build, import_folder, join_metadata};
+use crate::studio::{align_schemas, checked_build, import_folder, join_metadata, write_first_generation};
 use crate::table::read_sidecar;
 
 pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
@@ -73,6 +73,12 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     if let Some(table) = &arguments.metadata {
         join_metadata(&mut dataset, &read_sidecar(table, ctx)?, ctx)?;
     }
+    if arguments.schema == SchemaName::Align
+        && let Some((edit, lines)) = align_schemas(&dataset)
+    {
+        edit.apply(&mut dataset)?;
+        lines.into_iter().for_each(|line| ctx.warn(line));
+    }
     if arguments.fill_missing
         && let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset))
     {
@@ -84,6 +90,13 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     {
         edit.apply(&mut dataset)?;
     }
+    let generation = arguments.generation.unwrap_or_else(|| WrittenGeneration::of_name(&arguments.output));
+    if arguments.stream && generation == WrittenGeneration::Two {
+        return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
+    }
+    if generation != WrittenGeneration::Two {
+        return first_generation(&dataset, generation, arguments, ctx);
+    }
     let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
     let options = BuildOptions {
         target: arguments.output.clone(),
@@ -93,4 +106,26 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
         parts: arguments.parts.clone().parts(),
     };
     checked_build(&dataset, &options, ctx)
+}
+
+/// TORTILLA 0.5 or TACO 0.2, as the name of the output has to say.
+fn first_generation(
+    dataset: &Dataset,
+    generation: WrittenGeneration,
+    arguments: &CreateArguments,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let named = WrittenGeneration::of_name(&arguments.output);
+    if named != generation {
+        let ending = if generation == WrittenGeneration::Taco { ".taco" } else { ".tortilla" };
+        return Err(Error::usage(format!("the name of this output has to end in {ending}")).at_path(&arguments.output));
+    }
+    let options = TortillaOptions {
+        target: arguments.output.clone(),
+        collection: None,
+        part_bytes: arguments.parts.split_size,
+        stream: arguments.stream,
+        overwrite: arguments.overwrite,
+    };
+    write_first_generation(dataset, &options, ctx)
 }

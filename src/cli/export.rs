@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Terminal;
 use super::arguments::OutputFormat;
 use super::create::summary;
+use super::opening::{JoinArguments, print_warnings};
 use super::output::print;
 use super::query::FilterArguments;
 use super::verbs::studio;
@@ -18,6 +19,8 @@ use crate::studio::{Command, Event, ExportRequest};
 pub struct ExportArguments {
     /// The dataset.
     pub input: PathBuf,
+    #[command(flatten)]
+    pub join: JoinArguments,
     /// The file or folder to make.
     #[arg(long, short)]
     pub output: PathBuf,
@@ -65,6 +68,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
     };
     let request = ExportRequest {
         input: arguments.input,
+        open: arguments.join.options(),
         options,
         filters: arguments.filter.filters(),
         sql: arguments.sql,
@@ -73,9 +77,11 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         keep_padding: arguments.keep_padding,
         keep_siblings: arguments.keep_siblings,
     };
-    match studio().run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
+    let mut studio = studio();
+    match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
+            print_warnings(&studio);
             print(&summary(&built, arguments.json));
             Ok(0)
         }

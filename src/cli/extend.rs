@@ -11,7 +11,7 @@ use super::verbs::studio;
 use super::writing::ParquetArguments;
 use crate::container::{self, BuildOptions};
 use crate::error::{Error, IoContext, Result};
-use crate::extensions::{ExtensionCall, OptionSpec, Target, builtin};
+use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin};
 use crate::studio::{Command, Event};
 
 /// Arguments of `extend`.
@@ -47,6 +47,8 @@ pub struct ExtendArguments {
     #[arg(long)]
     pub format: Option<OutputFormat>,
     #[command(flatten)]
+    pub open: super::opening::OpenArguments,
+    #[command(flatten)]
     pub parquet: ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
@@ -68,10 +70,11 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let mut studio = studio();
     let mut show = |progress: &_| terminal.progress(progress);
     container::detect(&arguments.path)?;
-    studio.run_to_end(Command::Open { path: arguments.path.clone() }, &mut show)?;
+    let open = Command::OpenWith { path: arguments.path.clone(), options: arguments.open.clone().options().into() };
+    studio.run_to_end(open, &mut show)?;
     studio.run_to_end(Command::Fork, &mut show)?;
     let event = studio.run_to_end(Command::Extend { calls, replace: arguments.replace }, &mut show)?;
-    let Event::Extended { computed, failures, .. } = event else {
+    let Event::Extended { computed, failures, notes, .. } = event else {
         return Err(Error::internal(format!("extending ended with {event:?}")));
     };
     let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
@@ -91,8 +94,14 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
             .map(|failure| json!({ "extension": failure.extension, "sample": failure.path.to_archive(), "error": failure.error }))
             .collect();
         let path = built.path.display().to_string();
-        print(&json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed }).to_string());
+        print(
+            &json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed, "notes": notes })
+                .to_string(),
+        );
     } else {
+        for line in notes.iter().flat_map(Note::lines) {
+            eprintln!("note: {line}");
+        }
         for failure in &failures {
             eprintln!("{} at {}: {}", failure.extension, failure.path, failure.error);
         }

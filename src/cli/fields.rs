@@ -9,12 +9,15 @@ use crate::container;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
+use crate::table::{ParquetOptions, ParquetSlice, TableHead, write_parquet};
 
 /// Arguments of `fields`.
 #[derive(Debug, clap::Args)]
 pub struct FieldsArguments {
     /// The dataset.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: super::opening::JoinArguments,
     /// Only this level.
     #[arg(long)]
     pub level: Option<usize>,
@@ -25,7 +28,7 @@ pub struct FieldsArguments {
 
 /// Runs `fields`.
 pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
-    let reader = container::open(&arguments.path, &JobContext::default())?;
+    let reader = container::open_with(&arguments.path, &arguments.join.clone().options(), &JobContext::default())?;
     let count = reader.levels().count();
     if let Some(level) = arguments.level.filter(|level| *level >= count) {
         return Err(Error::usage(format!("there is no level {level}")).hint(format!("the dataset has {count}, counted from 0")));
@@ -37,8 +40,16 @@ pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
     };
     let mut rows = Vec::new();
     for level in (0..count).filter(|level| arguments.level.is_none_or(|only| only == *level)) {
-        let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
-        for (field, range) in head.schema().fields().iter().zip(head.ranges()?) {
+        // Tables that the reader made have no statistics yet: they get them as every written table does.
+        let made = match reader.levels().head(level) {
+            Some(head) => head.clone(),
+            None => {
+                let table = reader.levels().table(level, &JobContext::default())?;
+                let bytes = write_parquet(table.schema(), table.batches(), &ParquetOptions::local())?;
+                TableHead::read(ParquetSlice::from_bytes(bytes.into()))?
+            }
+        };
+        for (field, range) in made.schema().fields().iter().zip(made.ranges()?) {
             rows.push(json!({
                 "level": level,
                 "name": field.name(),

@@ -5,14 +5,15 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::output::print;
-use crate::container;
+use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
+use crate::validate::classes;
 
-pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
+pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> {
     let ctx = JobContext::default();
-    let reader = container::open(path, &ctx)?;
+    let reader = container::open_with(path, options, &ctx)?;
     let levels = reader.levels();
     let info = reader.info();
     let collection = reader.collection();
@@ -24,6 +25,7 @@ pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
                 json!({ "level": level, "rows": levels.rows(level), "columns": columns })
             })
             .collect();
+        let generation = older_json(reader.as_ref());
         let notes: Vec<Json> = reader.notes().iter().map(finding_json).collect();
         let out = json!({
             "path": info.path.display().to_string(),
@@ -34,6 +36,7 @@ pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
             "levels": levels,
             "collection": collection.fields,
             "notes": notes,
+            "tortilla": generation,
         });
         print(&serde_json::to_string_pretty(&out).unwrap_or_default());
         return Ok(0);
@@ -43,6 +46,14 @@ pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
     text.push_str(&format!("id       {}\n", collection.id()));
     if !title.is_empty() {
         text.push_str(&format!("title    {title}\n"));
+    }
+    if let Json::Object(older) = older_json(reader.as_ref()) {
+        let listed = |key: &str| -> Vec<&str> { older[key].as_array().into_iter().flatten().filter_map(Json::as_str).collect() };
+        for (name, list) in [("classes ", listed("classes")), ("missing ", listed("missing_parts"))] {
+            if !list.is_empty() {
+                text.push_str(&format!("{name} {}\n", list.join(", ")));
+            }
+        }
     }
     for level in 0..levels.count() {
         text.push_str(&format!("\nlevel{level}   {} rows\n", levels.rows(level)));
@@ -57,6 +68,31 @@ pub fn inspect(path: &Path, as_json: bool) -> Result<u8> {
     }
     print(&text);
     Ok(0)
+}
+
+/// What the headers of the older generations say: one entry for each file. Null for other containers.
+fn older_json(reader: &dyn ContainerReader) -> Json {
+    let Physical::Tortilla(tortilla) = reader.physical() else { return Json::Null };
+    let fields = reader.levels().fields(0);
+    let names = fields.iter().map(|field| field.name.as_str()).collect();
+    let files = tortilla.files().iter().zip(tortilla.roots()).map(|(file, root)| {
+        let header = &root.header;
+        json!({
+            "file": file.path().file_name().map(|name| name.to_string_lossy()),
+            "size_bytes": file.size_bytes(),
+            "magic": if header.is_taco() { "WX" } else { "#y" },
+            "footer_offset": header.footer.0,
+            "footer_length": header.footer.1,
+            "partitions": header.partitions,
+            "collection_offset": header.collection.map(|place| place.0),
+            "collection_length": header.collection.map(|place| place.1),
+        })
+    });
+    json!({
+        "files": files.collect::<Vec<_>>(),
+        "missing_parts": tortilla.missing_parts(),
+        "classes": classes(&names),
+    })
 }
 
 pub(super) fn finding_json(finding: &crate::model::Finding) -> Json {

@@ -4,16 +4,24 @@
 mod arguments;
 mod bench;
 mod build;
+mod compile;
+mod concat;
 mod convert;
 mod create;
+mod describe;
 mod doctor;
+mod edit;
 mod export;
 mod extend;
 mod fields;
 mod inspect;
+mod leakage;
+mod migrate;
+mod opening;
 mod output;
 mod query;
 mod read;
+mod remote;
 mod repair;
 mod replay;
 mod reset;
@@ -27,6 +35,7 @@ mod writing;
 pub use arguments::{Arguments, Verb};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
+pub use remote::admitted;
 pub use stats::StatsArguments;
 
 use std::path::PathBuf;
@@ -61,6 +70,7 @@ pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
     let log = if arguments.verb.is_none() { crate::studio::folders::data_dir() } else { None };
     output::set_up_logging(arguments.verbose, log.as_deref());
+    arguments.remote.apply();
     let Some(verb) = arguments.verb else {
         let Arguments { paths, renderer, theme, safe_mode, .. } = arguments;
         return Invocation::Window { paths, renderer, theme, safe_mode };
@@ -69,8 +79,12 @@ pub fn run(arguments: Arguments) -> Invocation {
         return Invocation::Doctor { json };
     }
     let terminal = Terminal::new(arguments.quiet);
+    let report = arguments.remote.traffic;
     let outcome = run_verb(verb, &terminal);
     terminal.clear();
+    if report {
+        remote::print_traffic();
+    }
     Invocation::Done(match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -86,18 +100,26 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Build(arguments) => build::build(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
         Verb::Extensions { json } => extend::list(json),
-        Verb::Inspect { path, json } => inspect::inspect(&path, json),
+        Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
+        Verb::Compile(arguments) => compile::compile(arguments, terminal),
+        Verb::Describe(arguments) => describe::describe(arguments, terminal),
+        Verb::Edit(arguments) => edit::edit(arguments, terminal),
+        Verb::Tortilla2taco(arguments) => edit::tortilla_to_taco(arguments, terminal),
+        Verb::Taco2tortilla(arguments) => edit::taco_to_tortilla(arguments, terminal),
+        Verb::Migrate(arguments) => migrate::migrate(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
-        Verb::Read { path, sample, out } => read::read(&path, sample.as_deref(), out.as_deref()),
+        Verb::Read { path, sample, out, open } => read::read(&path, &open.options(), sample.as_deref(), out.as_deref()),
         Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),
         Verb::Query(arguments) => query::query(arguments, terminal),
         Verb::Export(arguments) => export::export(arguments, terminal),
+        Verb::Concat(arguments) => concat::concat(arguments, terminal),
         Verb::Fields(arguments) => fields::fields(&arguments),
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
+        Verb::Leakage(arguments) => leakage::leakage(arguments, terminal),
         Verb::Replay(arguments) => replay::replay(&arguments, terminal),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Reset => reset::reset(),

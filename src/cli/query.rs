@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use super::Terminal;
 use super::output::print;
 use super::verbs::studio;
+use crate::container::OpenOptions;
 use crate::error::{Error, IoContext, Result};
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Event};
@@ -59,7 +60,8 @@ impl FilterArguments {
     }
 }
 
-fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
+/// Four numbers with commas between them.
+pub(super) fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
     let numbers: Vec<f64> = text
         .split(',')
         .map(|part| part.trim().parse().map_err(|_| format!("{part} is not a number")))
@@ -72,6 +74,8 @@ fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
 pub struct QueryArguments {
     /// The dataset.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: super::opening::JoinArguments,
     /// The statement, over what the filters left; all of data when absent. Several run one after the other: each finds what the
     /// one before it gave in the table data.
     #[arg(long)]
@@ -96,16 +100,23 @@ pub struct QueryArguments {
 }
 
 /// Runs `query`.
-pub fn query(arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
+pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let format = row_format(&arguments);
     if format == RowFormat::Parquet && arguments.output.is_none() {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
     }
     let mut studio = studio();
-    let filters = arguments.filter.filters();
-    let query = Query { filters, limit: arguments.limit, ..Query::chained(arguments.sql) };
-    // The tree is not needed: rows come from the level tables alone.
-    let path = Some(arguments.path);
+    let options = std::mem::take(&mut arguments.join).options();
+    let path = if options == OpenOptions::default() {
+        // The tree is not needed: rows come from the level tables alone.
+        Some(arguments.path)
+    } else {
+        let open = Command::OpenWith { path: arguments.path, options: options.into() };
+        studio.run_to_end(open, &mut |progress| terminal.progress(progress))?;
+        super::opening::print_warnings(&studio);
+        None
+    };
+    let query = Query { filters: arguments.filter.filters(), limit: arguments.limit, ..Query::chained(arguments.sql) };
     let event = studio.run_to_end(Command::Select { query, path }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };

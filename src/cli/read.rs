@@ -4,14 +4,15 @@ use std::io::Write;
 use std::path::Path;
 
 use super::output::print;
-use crate::container::{self, ContainerReader, copy_asset, read_asset};
+use crate::container::{self, ContainerReader, OpenOptions, copy_asset, read_asset};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
+use crate::studio::{read_chunk, save_chunk, split_chunk};
 
-pub fn read(path: &Path, sample: Option<&str>, out: Option<&Path>) -> Result<u8> {
+pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Option<&Path>) -> Result<u8> {
     let ctx = JobContext::default();
-    let reader = container::open(path, &ctx)?;
+    let reader = container::open_with(path, options, &ctx)?;
     let tree = reader.levels().skeleton(&ctx)?;
     let wanted = SamplePath::parse(sample.unwrap_or_default());
     if wanted.0.is_empty() {
@@ -19,7 +20,12 @@ pub fn read(path: &Path, sample: Option<&str>, out: Option<&Path>) -> Result<u8>
         print(&listing(&tree, 0, &rows));
         return Ok(0);
     }
-    let (level, row) = tree.find(&wanted).ok_or_else(|| not_found(&tree, &wanted))?;
+    let Some((level, row)) = tree.find(&wanted) else {
+        return match sample.filter(|text| split_chunk(text).is_some()) {
+            Some(chunk) => read_one_chunk(reader.as_ref(), chunk, out, &ctx),
+            None => Err(not_found(&tree, &wanted)),
+        };
+    };
     match (tree.levels[level].kind(row), out) {
         (SampleKind::Folder, None) => {
             print(&listing(&tree, level + 1, tree.levels[level].children(row)));
@@ -30,6 +36,22 @@ pub fn read(path: &Path, sample: Option<&str>, out: Option<&Path>) -> Result<u8>
         }
         (SampleKind::File, out) => read_file(reader.as_ref(), level, row, out, &ctx),
     }
+}
+
+/// Shape, type and place of a chunk; with `out` its values, as NumPy's file where the name ends in .npy.
+fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: Option<&Path>, ctx: &JobContext) -> Result<u8> {
+    let array = read_chunk(reader, chunk, ctx)?;
+    match out {
+        None => {
+            let list = |numbers: &[String]| numbers.join(", ");
+            let shape = list(&array.shape.map(|n| n.to_string()));
+            let start = list(&array.start.map(|n| n.to_string()));
+            print(&format!("shape ({shape})  from ({start})  {}\n{}", array.dtype, array.place.to_vsi()));
+        }
+        Some(path) if path == Path::new("-") => std::io::stdout().lock().write_all(&array.bytes).io_at("write to stdout", path)?,
+        Some(path) => save_chunk(&array, path)?,
+    }
+    Ok(0)
 }
 
 fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: Option<&Path>, ctx: &JobContext) -> Result<u8> {

@@ -27,6 +27,8 @@ pub struct RepairArguments {
     #[arg(long)]
     pub format: Option<OutputFormat>,
     #[command(flatten)]
+    pub open: super::opening::OpenArguments,
+    #[command(flatten)]
     pub parquet: ParquetArguments,
     /// Replace the output if it exists.
     #[arg(long)]
@@ -38,11 +40,13 @@ pub struct RepairArguments {
 
 /// Repairs; exit code 1 when errors are left.
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
-    let RepairArguments { path, output, format, parquet, overwrite, json } = arguments;
+    let RepairArguments { path, output, format, open, parquet, overwrite, json } = arguments;
     let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
     let options = BuildOptions { target: output, format, parquet: parquet.options(), overwrite, parts: None };
     let mut studio = studio();
-    let event = studio.run_to_end(Command::Repair { input: path, options }, &mut |progress| terminal.progress(progress))?;
+    let event = studio.run_to_end(Command::Repair { input: path, open: open.options().into(), options }, &mut |progress| {
+        terminal.progress(progress)
+    })?;
     terminal.clear();
     let Event::Repaired(repaired) = event else { return Err(Error::internal("a repair ended without a report")) };
     let list = |findings: &[Finding]| findings.iter().map(finding_json).collect::<Json>();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Terminal;
 use super::output::print;
+use super::query::parse_box;
 use super::verbs::studio;
 use crate::error::{Error, Result};
 use crate::extensions::pooled::{Pooled, PooledReport};
@@ -14,6 +15,8 @@ use crate::studio::{Command, Event, StatsRequest};
 pub struct StatsArguments {
     /// The dataset.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: super::opening::JoinArguments,
     /// The level, from 0; without it, the first one with statistics.
     #[arg(long)]
     pub level: Option<usize>,
@@ -23,6 +26,12 @@ pub struct StatsArguments {
     /// Only samples for which this SQL condition holds.
     #[arg(long = "where", value_name = "SQL")]
     pub filter: Option<String>,
+    /// Only samples that touch this box in degrees: west,south,east,north.
+    #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
+    pub bbox: Option<[f64; 4]>,
+    /// Only samples of these days: 2021-01-01/2021-12-31, or one day.
+    #[arg(long, value_name = "FROM/TO")]
+    pub datetime: Option<String>,
     /// Read the pixels instead of the statistics in the metadata.
     #[arg(long)]
     pub exact: bool,
@@ -32,10 +41,10 @@ pub struct StatsArguments {
 }
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
-    let StatsArguments { path, level, positions, filter, exact, json } = arguments;
+    let StatsArguments { path, join, level, positions, filter, bbox, datetime, exact, json } = arguments;
     let mut studio = studio();
-    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
-    let request = StatsRequest { level, positions, filter, exact };
+    studio.run_to_end(Command::OpenWith { path, options: join.options().into() }, &mut |progress| terminal.progress(progress))?;
+    let request = StatsRequest { level, positions, filter, bbox, datetime, exact };
     let event = studio.run_to_end(Command::PoolStatistics { request }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Pooled(report) = event else { return Err(Error::internal(format!("pooling ended with {event:?}"))) };

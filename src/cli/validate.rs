@@ -20,6 +20,8 @@ pub struct ValidateArguments {
     /// The datasets.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub open: super::opening::OpenArguments,
     /// Read every byte: CRC of every member, every value of every __meta__.
     #[arg(long)]
     pub deep: bool,
@@ -65,14 +67,15 @@ pub enum ReportFormat {
 
 /// Checks every dataset; exit code 1 when one breaks a rule, 2 when one can't be checked.
 pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8> {
-    let ValidateArguments { paths, deep, profile, format, json } = arguments;
+    let ValidateArguments { paths, open, deep, profile, format, json } = arguments;
     let format = if json { ReportFormat::Json } else { format };
     let profile = profile.profile();
+    let open = open.options();
     let mut reports: Vec<(&Path, Report)> = Vec::new();
     let mut failed = None;
     for path in &paths {
-        let target = path.clone();
-        let mut job = Jobs::quiet().start("Check", move |ctx| validate::path_as(&target, profile, deep, ctx));
+        let (target, open) = (path.clone(), open.clone());
+        let mut job = Jobs::quiet().start("Check", move |ctx| validate::path_with(&target, &open, profile, deep, ctx));
         let outcome = loop {
             match job.wait_for(Duration::from_millis(100)) {
                 Some(outcome) => break outcome,

@@ -11,7 +11,7 @@ pub struct ParquetArguments {
     /// What the level tables are compressed with.
     #[arg(long, value_name = "CODEC", default_value = "zstd")]
     pub compression: CompressionName,
-    /// Its level: 1 to 22 for zstd (13 when absent), 1 to 9 for gzip (6).
+    /// Its level: 1 to 22 for zstd (13 when absent, 3 in an index), 1 to 9 for gzip (6).
     #[arg(long, value_name = "N", alias = "zstd-level", allow_hyphen_values = true)]
     pub compression_level: Option<i32>,
     /// Rows in a row group of the level tables.

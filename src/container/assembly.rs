@@ -189,6 +189,7 @@ fn meta_columns(
     let all: Vec<usize> = (0..names.len()).collect();
     let mut shared: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
     let mut choices = HashMap::new();
+    reader.bring_meta(depth, &folders.iter().map(|&(_, row)| row).collect::<Vec<_>>())?;
     for &(at, row) in folders {
         ctx.check()?;
         // A FOLDER whose __meta__ is broken gets a whole new one.

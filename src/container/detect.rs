@@ -4,7 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::PartSet;
 use crate::error::{Error, IoContext, Result};
+use crate::model::is_remote;
+
+/// A larger JSON is not looked through.
+const JSON_MAX: u64 = 64 << 20;
+/// The key under which a collection lists datasets.
+const LISTS: &[u8] = b"\"taco:sources\"";
 
 /// Every container of every generation that is known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -20,6 +27,8 @@ pub enum Format {
     TacocatFile,
     /// TACOLLECTION.json (§6.6).
     Tacollection,
+    /// Several datasets opened as one; nothing on disk is that.
+    Joined,
     /// A TORTILLA 0.5 file.
     Tortilla,
     /// A TACO 0.2 file.
@@ -37,6 +46,7 @@ impl Format {
             Format::Tacocat => "tacocat",
             Format::TacocatFile => "tacocat_file",
             Format::Tacollection => "tacollection",
+            Format::Joined => "joined",
             Format::Tortilla => "tortilla",
             Format::Taco => "taco",
             Format::Taco3 => "taco3",
@@ -50,6 +60,7 @@ impl Format {
             Format::Folder => "FOLDER",
             Format::Tacocat | Format::TacocatFile => "TACOCAT",
             Format::Tacollection => "TACOLLECTION",
+            Format::Joined => "JOINED",
             Format::Tortilla => "TORTILLA",
             Format::Taco => "TACO",
             Format::Taco3 => "TACO 3",
@@ -59,7 +70,7 @@ impl Format {
     /// The generation of the specification.
     pub fn generation(self) -> &'static str {
         match self {
-            Format::Zip | Format::Folder | Format::Tacocat | Format::TacocatFile | Format::Tacollection => "2.0",
+            Format::Zip | Format::Folder | Format::Tacocat | Format::TacocatFile | Format::Tacollection | Format::Joined => "2.0",
             Format::Tortilla => "0.5",
             Format::Taco => "0.2",
             Format::Taco3 => "3.0",
@@ -73,17 +84,15 @@ impl Format {
             Format::Tacocat => "a TACOCAT folder",
             Format::TacocatFile => "a __TACOCAT__ file",
             Format::Tacollection => "a TACOLLECTION.json",
+            Format::Joined => "several datasets opened as one",
             Format::Tortilla => "a TORTILLA 0.5 file",
             Format::Taco => "a TACO 0.2 file",
             Format::Taco3 => "a TACO 3 dataset",
         }
     }
 
-    pub(super) fn advice(self) -> &'static str {
-        match self {
-            Format::Tacocat | Format::TacocatFile | Format::Tacollection => "open one of the .tacozip files that it lists",
-            _ => "open a TACO 2.0 ZIP or FOLDER",
-        }
+    pub(super) fn advice() -> &'static str {
+        "open a dataset that this version knows"
     }
 }
 
@@ -98,6 +107,15 @@ pub struct Detected {
 
 /// Looks at magic bytes and folder layout.
 pub fn detect(path: &Path) -> Result<Detected> {
+    // A pattern is no path on the disk, unless it is.
+    if !path.exists()
+        && let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next())
+    {
+        return Ok(Detected { format: detect(&first)?.format, path: path.to_owned() });
+    }
+    if is_remote(path) {
+        return super::detect_remote::detect_remote(path);
+    }
     let meta = std::fs::metadata(path).io_at("open", path)?;
     if meta.is_dir() { detect_folder(path) } else { detect_file(path, meta.len()) }
 }
@@ -124,6 +142,12 @@ fn detect_folder(path: &Path) -> Result<Detected> {
     if has("__TACOCAT__") {
         return found(Format::TacocatFile, &path.join("__TACOCAT__"));
     }
+    if has("TACOLLECTION.json") {
+        return found(Format::Tacollection, &path.join("TACOLLECTION.json"));
+    }
+    if let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next()) {
+        return found(detect(&first)?.format, path);
+    }
     Err(Error::format("this folder is not a TACO dataset: it has no COLLECTION.json with METADATA/ and DATA/")
         .at_path(path)
         .hint("to build a dataset from the files in it, use `taco-studio create`, or drop it into the window"))
@@ -133,6 +157,11 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     let mut head = Vec::with_capacity(256);
     let file = File::open(path).io_at("open", path)?;
     file.take(256).read_to_end(&mut head).io_at("read", path)?;
+    detect_bytes(path, size, &head)
+}
+
+/// What a file is by its first bytes and its name.
+pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8]) -> Result<Detected> {
     let u64_at = |at: usize| head.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
@@ -153,14 +182,15 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
             return found(if head[0] == b'#' { Format::Tortilla } else { Format::Taco }, path);
         }
     }
-    if head.first() == Some(&b'{') && path.file_name().is_some_and(|name| name == "TACOLLECTION.json") {
-        return found(Format::Tacollection, path);
-    }
     if path.file_name().is_some_and(|name| name == "COLLECTION.json")
+        && !is_remote(path)
         && let Some(folder) = path.parent()
-        && folder.join("METADATA").exists()
+        && (folder.join("METADATA").exists() || folder.join("level0.parquet").exists())
     {
         return detect_folder(folder);
+    }
+    if head.first() == Some(&b'{') && is_tacollection(path, size) {
+        return found(Format::Tacollection, path);
     }
     let what = match path.file_name() {
         Some(name) if name == "__TACOCAT__" => "this file is named __TACOCAT__, but does not begin with TACOCAT",
@@ -170,6 +200,15 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     Err(Error::format(what)
         .at_path(path)
         .hint("a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/"))
+}
+
+/// By custom it is called TACOLLECTION.json; of another name, it is the JSON that lists datasets.
+fn is_tacollection(path: &Path, size: u64) -> bool {
+    if path.file_name().is_some_and(|name| name == "TACOLLECTION.json") {
+        return true;
+    }
+    let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) && size <= JSON_MAX;
+    json && std::fs::read(path).is_ok_and(|text| text.windows(LISTS.len()).any(|part| part == LISTS))
 }
 
 #[cfg(test)]

@@ -20,10 +20,18 @@ pub struct LevelSet {
 }
 
 struct Level {
-    head: TableHead,
+    rows: Rows,
     table: OnceLock<Arc<LevelTable>>,
     positions: OnceLock<Arc<Positions>>,
     sources: OnceLock<Arc<RowParts>>,
+}
+
+/// Where the rows of a level come from.
+enum Rows {
+    /// A Parquet file of the container.
+    File(TableHead),
+    /// Made while opening, for containers without a table of the whole level.
+    Made(Arc<LevelTable>),
 }
 
 /// `internal:source_file` of a level: which part each row comes from.
@@ -91,8 +99,17 @@ impl Positions {
 impl LevelSet {
     /// Levels of which the footers were read.
     pub fn new(heads: Vec<TableHead>) -> Self {
-        let level = |head| Level { head, table: OnceLock::new(), positions: OnceLock::new(), sources: OnceLock::new() };
-        Self { levels: heads.into_iter().map(level).collect(), skeleton: OnceLock::new(), by_part: false }
+        Self::of_rows(heads.into_iter().map(Rows::File))
+    }
+
+    /// Levels that the reader made, with the columns that every level has: `id`, `type`, `internal:parent_id`.
+    pub fn of_tables(tables: Vec<LevelTable>) -> Self {
+        Self::of_rows(tables.into_iter().map(|table| Rows::Made(Arc::new(table))))
+    }
+
+    fn of_rows(rows: impl Iterator<Item = Rows>) -> Self {
+        let level = |rows| Level { rows, table: OnceLock::new(), positions: OnceLock::new(), sources: OnceLock::new() };
+        Self { levels: rows.map(level).collect(), skeleton: OnceLock::new(), by_part: false }
     }
 
     /// Levels that join those of several parts: `internal:parent_id` is the number of a row within its `internal:source_file`.
@@ -112,21 +129,38 @@ impl LevelSet {
 
     /// Number of rows of `level`; 0 where there is no such level.
     pub fn rows(&self, level: usize) -> usize {
-        self.levels.get(level).map_or(0, |level| level.head.rows())
+        self.levels.get(level).map_or(0, |level| match &level.rows {
+            Rows::File(head) => head.rows(),
+            Rows::Made(table) => table.rows(),
+        })
     }
 
     /// The columns of `level`, `internal:*` included; no page is read.
     pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
         let fields = |level: &Level| {
-            let schema = level.head.schema();
+            let schema = match &level.rows {
+                Rows::File(head) => head.schema(),
+                Rows::Made(table) => table.schema(),
+            };
             schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
         };
         self.levels.get(level).map_or(Vec::new(), fields)
     }
 
-    /// The footer of `level`.
+    /// The footer of `level`, where it is a Parquet file.
     pub fn head(&self, level: usize) -> Option<&TableHead> {
-        self.levels.get(level).map(|level| &level.head)
+        match &self.levels.get(level)?.rows {
+            Rows::File(head) => Some(head),
+            Rows::Made(_) => None,
+        }
+    }
+
+    /// The table of `level`, where the reader made it and no Parquet file holds it.
+    pub fn made(&self, level: usize) -> Option<Arc<LevelTable>> {
+        match &self.levels.get(level)?.rows {
+            Rows::File(_) => None,
+            Rows::Made(table) => Some(table.clone()),
+        }
     }
 
     /// The whole table of `level`.
@@ -135,18 +169,28 @@ impl LevelSet {
         if let Some(table) = slot.table.get() {
             return Ok(table.clone());
         }
-        let table = Arc::new(slot.head.decode(ctx).map_err(|error| unreadable(level, error))?);
+        let table = match &slot.rows {
+            Rows::File(head) => Arc::new(head.decode(ctx).map_err(|error| self.unreadable(level, error))?),
+            Rows::Made(table) => table.clone(),
+        };
         Ok(slot.table.get_or_init(|| table).clone())
     }
 
     /// The table of `level`, if it was decoded before: never blocks.
     pub fn decoded(&self, level: usize) -> Option<&Arc<LevelTable>> {
-        self.levels.get(level)?.table.get()
+        let level = self.levels.get(level)?;
+        match &level.rows {
+            Rows::Made(table) => Some(table),
+            Rows::File(_) => level.table.get(),
+        }
     }
 
     /// The named columns of `level`, in file order; names that it lacks are left out.
     pub fn columns(&self, level: usize, names: &[&str], ctx: &JobContext) -> Result<LevelTable> {
-        self.level(level)?.head.decode_columns(Some(names), ctx).map_err(|error| unreadable(level, error))
+        match &self.level(level)?.rows {
+            Rows::File(head) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
+            Rows::Made(table) => table.project(names),
+        }
     }
 
     /// The position columns of `level`.
@@ -160,7 +204,7 @@ impl LevelSet {
         let read = || {
             Ok(Positions { offsets: table.integers(names[0])?, sizes: table.integers(names[1])?, paths: table.strings(names[2])? })
         };
-        let positions = read().map_err(|error| unreadable(level, error))?;
+        let positions = read().map_err(|error| self.unreadable(level, error))?;
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
@@ -171,7 +215,7 @@ impl LevelSet {
             return Ok(sources.clone());
         }
         let name = "internal:source_file";
-        let column = self.columns(level, &[name], ctx)?.strings(name).map_err(|error| unreadable(level, error))?;
+        let column = self.columns(level, &[name], ctx)?.strings(name).map_err(|error| self.unreadable(level, error))?;
         let column = column.ok_or_else(|| Error::format(format!("level{level} has no column {name}")))?;
         let sources = Arc::new(RowParts::from_column(&column));
         Ok(slot.sources.get_or_init(|| sources).clone())
@@ -214,18 +258,19 @@ impl LevelSet {
         Ok(self.skeleton.get_or_init(|| skeleton).clone())
     }
 
+    /// An error about the pages of a level, with the file's name in it.
+    fn unreadable(&self, level: usize, error: Error) -> Error {
+        if error.is_cancelled() {
+            return error;
+        }
+        let folder = if self.by_part { "" } else { "METADATA/" };
+        Error::format(format!("{folder}level{level}.parquet can't be read")).because(error).of_level(level)
+    }
+
     fn level(&self, level: usize) -> Result<&Level> {
         let count = self.levels.len();
         self.levels.get(level).ok_or_else(|| Error::usage(format!("there is no level {level}; the dataset has {count}")))
     }
-}
-
-/// An error about the pages of a level, with the file's name in it.
-fn unreadable(level: usize, error: Error) -> Error {
-    if error.is_cancelled() {
-        return error;
-    }
-    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error)
 }
 
 fn without_nulls(ids: StringArray) -> StringArray {

@@ -211,7 +211,10 @@ fn joined_box(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
         reach = reach.max(east);
     }
     let wrap = first + 360.0 - reach;
-    let (west, east) = if widest.0 > wrap && widest.0 > 0.0 {
+    // Readers of today take a box as it stands, with west below east: one across the antimeridian is only made where a part has
+    // one, or where the plain box would be the whole way round instead of a few degrees.
+    let crosses = boxes.iter().any(|b| b[0] > b[2]) || (360.0 - widest.0) * 4.0 < reach - first;
+    let (west, east) = if crosses && widest.0 > wrap && widest.0 > 0.0 {
         (widest.1, if widest.2 > 180.0 { widest.2 - 360.0 } else { widest.2 })
     } else if wrap <= 0.0 {
         (-180.0, 180.0)
@@ -233,6 +236,8 @@ mod tests {
         assert_eq!(joined(&[[175.0, 0.0, -175.0, 1.0], [-179.0, 0.0, -160.0, 2.0]]), [175.0, 0.0, -160.0, 2.0]);
         assert_eq!(joined(&[[-180.0, -90.0, 180.0, 90.0], [1.0, 1.0, 2.0, 2.0]]), [-180.0, -90.0, 180.0, 90.0]);
         assert_eq!(joined(&[[5.0, 5.0, 6.0, 6.0]]), [5.0, 5.0, 6.0, 6.0]);
+        let apart = [[-86.0, 0.0, -80.0, 1.0], [-40.0, 0.0, -12.0, 1.0], [178.0, 0.0, 179.0, 1.0]];
+        assert_eq!(joined(&apart), [-86.0, 0.0, 179.0, 1.0], "as the tools' minimum and maximum");
     }
 
     #[test]

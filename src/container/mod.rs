@@ -4,10 +4,14 @@
 mod assembly;
 mod collection_file;
 mod consolidate;
+mod cozip;
 mod detect;
+mod detect_remote;
 mod extent;
 mod folder;
+mod joined;
 mod levels;
+mod made;
 mod merge;
 mod open;
 mod output;
@@ -16,24 +20,33 @@ mod parts;
 mod plan;
 mod source;
 mod subset;
+mod table_files;
 mod tacocat;
+mod tiling;
+mod tortilla;
 mod transfer;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use collection_file::{field_schema_of, parse_collection, write_collection};
 pub use consolidate::{ConsolidateOptions, consolidate};
+pub use cozip::Taco3Reader;
 pub use detect::{Detected, Format, detect};
 pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
+pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
-pub use output::PartialFile;
+pub use output::{PartialFile, free_bytes, write_document};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
-pub use source::{LocalFile, copy_asset, read_asset};
+pub use source::{ByteSource, LocalFile, asset_size, copy_asset, read_asset};
 pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
+pub use tortilla::{
+    Chunk, ChunkLayout, HEADER_SIZE, Item, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader, TortillaOptions,
+    TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, lone_chunk, part_name, with_places, write_tortilla,
+};
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 
 use std::path::PathBuf;
@@ -64,6 +77,11 @@ pub trait ContainerReader: Send + Sync {
     fn levels(&self) -> &LevelSet;
     /// The `__meta__` of the FOLDER in `row` of `level`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable>;
+    /// Has the `__meta__` of these FOLDERs at hand for [`ContainerReader::local_meta`], where reading each by itself would be a
+    /// request each.
+    fn bring_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
+        Ok(())
+    }
     /// The bytes of the sample in `row` of `level`: the data of a FILE, the `__meta__` of a FOLDER. Always the sample's own
     /// bytes, also where the level table points elsewhere.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
@@ -82,6 +100,12 @@ pub enum Physical<'a> {
     Folder(&'a FolderReader),
     /// §6.5, in both forms.
     Tacocat(&'a TacocatReader),
+    /// §6.6, and datasets that were opened together.
+    Joined(&'a JoinedReader),
+    /// TORTILLA 0.5 and TACO 0.2.
+    Tortilla(&'a TortillaReader),
+    /// TACO 3, archive or folder.
+    Taco3(&'a Taco3Reader),
 }
 
 /// Lays out and writes a dataset, by the options' format, or its parts. What is written appears complete or not at all.

@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{ContainerReader, FolderReader, Format, TacocatReader, ZipReader, detect};
+use super::{
+    ContainerReader, FolderReader, Format, JoinMode, JoinedReader, PartSet, Taco3Reader, TacocatReader, TortillaReader, ZipReader,
+    detect,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::model::is_remote;
 
 /// How to open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -13,6 +17,12 @@ use crate::jobs::JobContext;
 pub struct OpenOptions {
     /// Where the archives that an index lists lie; beside the index when absent.
     pub base_path: Option<PathBuf>,
+    /// More datasets, to be opened with the first as one.
+    pub with: Vec<PathBuf>,
+    /// What becomes of columns that not all of them have.
+    pub mode: JoinMode,
+    /// Requests to one remote place at a time, at the most; the default of remote reading when absent.
+    pub concurrency: Option<usize>,
 }
 
 /// Opens the dataset at `path`, whatever it is. Errors say what the path is when it can't be opened.
@@ -22,10 +32,15 @@ pub fn open(path: &Path, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
 
 /// [`open`] with options.
 pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
+    if !options.with.is_empty() {
+        let paths: Vec<PathBuf> = std::iter::once(path.to_owned()).chain(options.with.iter().cloned()).collect();
+        return Ok(Arc::new(JoinedReader::open(&paths, options.mode, options, ctx)?));
+    }
     ctx.stage("Opening", None);
     let detected = detect(path)?;
     let base = options.base_path.as_deref();
     if let Some(base) = base
+        && !is_remote(base)
         && !base.is_dir()
     {
         return Err(Error::usage("the folder of the parts is not a folder").at_path(base));
@@ -35,8 +50,14 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         Format::Folder => Ok(Arc::new(FolderReader::open(&detected.path)?)),
         Format::Tacocat => Ok(Arc::new(TacocatReader::open_folder(&detected.path, base)?)),
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),
+        Format::Tacollection => Ok(Arc::new(JoinedReader::open_collection(&detected.path, options, ctx)?)),
+        Format::Tortilla | Format::Taco => match PartSet::of(&detected.path) {
+            Some(set) => Ok(Arc::new(TortillaReader::open_set(&detected.path, &set, ctx)?)),
+            None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
+        },
+        Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, ctx)?)),
         other => Err(Error::unsupported(format!("this is {}, which this version recognises but can't open", other.described()))
             .at_path(path)
-            .hint(other.advice())),
+            .hint(Format::advice())),
     }
 }

@@ -1,6 +1,7 @@
 //! Files and folders that appear under their name complete or not at all: temporary name beside the target, fsync, rename.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempDir};
@@ -59,6 +60,11 @@ impl PartialFile {
     /// The open file.
     pub fn file(&self) -> &File {
         self.temporary.as_file()
+    }
+
+    /// Where it lies until it has its name.
+    pub fn path(&self) -> &Path {
+        self.temporary.path()
     }
 
     /// Brings the bytes to the disk and gives the file its name.
@@ -189,6 +195,13 @@ impl Staging {
     }
 }
 
+/// Writes a small file, complete or not at all.
+pub fn write_document(target: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
+    let output = PartialFile::new(target, overwrite)?;
+    output.file().write_all(bytes).io_at("write the output", target)?;
+    output.finish()
+}
+
 fn sync_folder(target: &Path) -> Result<()> {
     #[cfg(unix)]
     {
@@ -217,6 +230,21 @@ fn sync_tree(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Bytes free on the disk that will hold `target`, as far as the system tells. Makes nothing.
+pub fn free_bytes(target: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let there = target.ancestors().find(|path| path.is_dir())?;
+        let disk = rustix::fs::statvfs(there).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = target;
+        None
+    }
 }
 
 /// An error when the disk that will hold `target` has less than `bytes` free, as far as the system tells.

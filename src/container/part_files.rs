@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ZipReader;
 use crate::error::{Error, Kind, Result};
-use crate::model::safe_relative;
+use crate::model::{is_remote, place_below, safe_relative};
 
 /// Archives kept open. Each keeps a file handle, its footers and its directory.
 const OPEN_MAX: usize = 16;
@@ -34,7 +34,7 @@ impl PartFiles {
         if !safe_relative(name) {
             return Err(Error::format("the name of this part leads outside the folder of the parts").at(name.escape_default()));
         }
-        Ok(self.folder.join(name))
+        Ok(place_below(&self.folder, name))
     }
 
     /// The part called `name`. A part that is not there is an error that says where it was looked for.
@@ -60,7 +60,7 @@ impl PartFiles {
 }
 
 fn open_part(name: &str, path: &Path) -> Result<ZipReader> {
-    if !path.exists() {
+    if !is_remote(path) && !path.exists() {
         return Err(Error::new(Kind::Io, format!("the part {name} is missing"))
             .at_path(path)
             .hint("put it there, or name the folder that holds the parts with --base-path"));

@@ -1,4 +1,5 @@
-//! Bytes of files on this machine: ranges at any place, from several threads at once.
+//! Bytes of files on this machine and of others: ranges at any place, from several threads at once. The one seam through which
+//! containers read.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,39 +8,102 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::RowSource;
 use super::output::PartialFile;
 use super::transfer::Sources;
-
+use super::{HeaderEntry, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
+use crate::model::{AssetPath, is_remote};
+use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
 use crate::table::ParquetSlice;
 
-/// An open file that is read by ranges. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct LocalFile {
+/// An open file, here or on another machine, that is read by ranges. Cheap to clone.
+#[derive(Clone)]
+pub struct ByteSource {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+/// The name from before files could lie elsewhere.
+pub type LocalFile = ByteSource;
+
 struct Inner {
-    file: File,
+    bytes: Origin,
     path: PathBuf,
     size: u64,
 }
 
-impl LocalFile {
-    /// Opens `path` for reading.
+/// Metadata up to this size is fetched in one go when a remote dataset is opened: most of it is looked at anyway.
+const METADATA_WHOLE: u64 = 32 << 20;
+/// Bytes at the end of a larger table that hold its footer.
+const FOOTER: u64 = 128 << 10;
+
+enum Origin {
+    Local(File),
+    Remote(Arc<RemoteFile>),
+}
+
+impl ByteSource {
+    /// Opens `path` for reading. A remote file is asked whether it is still the one that was open before.
     pub fn open(path: &Path) -> Result<Self> {
+        match is_remote(path) {
+            true => Ok(Self::of_remote(RemoteFile::open(path, FIRST_OF_DATASET)?, path)),
+            false => Self::open_local(path),
+        }
+    }
+
+    /// Opens the file that holds an asset: a remote one as it was when its dataset was opened.
+    pub fn open_for(asset: &AssetPath) -> Result<Self> {
+        match asset {
+            AssetPath::File(path) if is_remote(path) => Ok(Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path)),
+            AssetPath::Range { container, offset, size } if is_remote(container) => {
+                Ok(Self::of_remote(RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?, container))
+            }
+            AssetPath::File(path) | AssetPath::Range { container: path, .. } => Self::open_local(path),
+            AssetPath::Vsi(text) => Err(Error::unsupported("the bytes behind this path are GDAL's alone").at(text)),
+        }
+    }
+
+    /// A remote file that is open.
+    pub fn of_remote(file: Arc<RemoteFile>, path: &Path) -> Self {
+        let size = file.size_bytes();
+        Self { inner: Arc::new(Inner { bytes: Origin::Remote(file), path: path.to_owned(), size }) }
+    }
+
+    fn open_local(path: &Path) -> Result<Self> {
         let file = File::open(path).io_at("open", path)?;
         let size = file.metadata().io_at("read", path)?.len();
-        Ok(Self { inner: Arc::new(Inner { file, path: path.to_owned(), size }) })
+        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.to_owned(), size }) })
     }
 
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    /// True when reading means asking another machine.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.inner.bytes, Origin::Remote(_))
+    }
+
+    /// The file itself, when it lies on this machine.
+    pub fn local(&self) -> Option<&File> {
+        match &self.inner.bytes {
+            Origin::Local(file) => Some(file),
+            Origin::Remote(_) => None,
+        }
+    }
+
+    /// Which version of the file is being read: length, time of the last change, the server's mark.
+    pub fn identity(&self) -> Identity {
+        match &self.inner.bytes {
+            Origin::Remote(file) => file.identity().clone(),
+            Origin::Local(file) => {
+                let modified = file.metadata().and_then(|meta| meta.modified()).ok();
+                let since = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+                let modified_ms = since.map_or(0, |since| since.as_millis() as i64);
+                Identity { etag: None, modified_ms, size: self.inner.size }
+            }
+        }
     }
 
     /// Length in bytes when it was opened.
@@ -54,21 +118,13 @@ impl LocalFile {
 
     /// Fills `buffer` from `offset`.
     pub fn read_into(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::FileExt::read_exact_at(&self.inner.file, buffer, offset)
-        }
-        #[cfg(windows)]
-        {
-            let mut done = 0;
-            while done < buffer.len() {
-                let read = std::os::windows::fs::FileExt::seek_read(&self.inner.file, &mut buffer[done..], offset + done as u64)?;
-                if read == 0 {
-                    return Err(std::io::ErrorKind::UnexpectedEof.into());
-                }
-                done += read;
+        match &self.inner.bytes {
+            Origin::Local(file) => read_exact_at(file, offset, buffer),
+            Origin::Remote(file) => {
+                let bytes = file.read(offset, buffer.len() as u64).map_err(std::io::Error::other)?;
+                buffer.copy_from_slice(&bytes);
+                Ok(())
             }
-            Ok(())
         }
     }
 
@@ -82,9 +138,54 @@ impl LocalFile {
             .at_path(&self.inner.path)
             .hint("the file may be cut short: compare its size with the original"));
         }
-        let mut buffer = vec![0; size as usize];
-        self.read_into(offset, &mut buffer).io_at("read", &self.inner.path)?;
-        Ok(buffer.into())
+        match &self.inner.bytes {
+            Origin::Remote(file) => file.read(offset, size),
+            Origin::Local(file) => {
+                let mut buffer = vec![0; size as usize];
+                read_exact_at(file, offset, &mut buffer).io_at("read", &self.inner.path)?;
+                Ok(buffer.into())
+            }
+        }
+    }
+
+    /// The bytes of several ranges, offset and length each, in their order. Of a remote file near ones come together.
+    pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
+        match &self.inner.bytes {
+            Origin::Remote(file) => file.read_ranges(ranges),
+            Origin::Local(_) => ranges.iter().map(|&(offset, size)| self.read(offset, size)).collect(),
+        }
+    }
+
+    /// Has these ranges of a remote file at hand for the reads that follow; ranges outside the file are left to those reads.
+    pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
+        if let Origin::Remote(file) = &self.inner.bytes {
+            let inside: Vec<(u64, u64)> = ranges.iter().copied().filter(|&(offset, size)| self.contains(offset, size)).collect();
+            file.read_ranges(&inside)?;
+        }
+        Ok(())
+    }
+
+    /// Has what opening a remote container needs at hand: small tables whole and up to the end of the file, of large ones the footers.
+    pub fn prefetch_tables(&self, tables: &[HeaderEntry]) -> Result<()> {
+        let inside = tables.iter().filter(|table| table.size > 0 && self.contains(table.offset, table.size));
+        let (mut start, mut end, mut footers) = (u64::MAX, 0, Vec::new());
+        for table in inside {
+            (start, end) = (start.min(table.offset), end.max(table.offset + table.size));
+            let footer = table.size.min(FOOTER);
+            footers.push((table.offset + table.size - footer, footer));
+        }
+        if start >= end {
+            return Ok(());
+        }
+        // The directory stands behind the tables: a small one comes along.
+        let rest = self.size_bytes() - end;
+        if rest <= FOOTER {
+            end = self.size_bytes();
+        }
+        match end - start <= METADATA_WHOLE {
+            true => self.prefetch(&[(start, end - start)]),
+            false => self.prefetch(&footers),
+        }
     }
 
     /// A Parquet file that is a range of this one.
@@ -95,30 +196,66 @@ impl LocalFile {
             );
         }
         let file = self.clone();
-        Ok(ParquetSlice::new(size, move |start, length| {
-            let mut buffer = vec![0; length];
-            file.read_into(offset + start, &mut buffer)?;
-            Ok(buffer.into())
+        let slice = ParquetSlice::new(size, move |start, length| match &file.inner.bytes {
+            Origin::Remote(remote) => remote.read(offset + start, length as u64).map_err(std::io::Error::other),
+            Origin::Local(local) => {
+                let mut buffer = vec![0; length];
+                read_exact_at(local, offset + start, &mut buffer)?;
+                Ok(buffer.into())
+            }
+        });
+        if !self.is_remote() {
+            return Ok(slice);
+        }
+        let file = self.clone();
+        Ok(slice.with_prefetch(move |ranges| {
+            let ranges: Vec<(u64, u64)> = ranges.iter().map(|&(start, length)| (offset + start, length)).collect();
+            file.prefetch(&ranges).map_err(std::io::Error::other)
         }))
     }
 }
 
-/// All bytes of an asset on this machine.
+fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+    }
+    #[cfg(windows)]
+    {
+        let mut done = 0;
+        while done < buffer.len() {
+            let read = std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset + done as u64)?;
+            if read == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            done += read;
+        }
+        Ok(())
+    }
+}
+
+/// All bytes of an asset.
 pub fn read_asset(asset: &AssetPath) -> Result<Bytes> {
     match asset {
-        AssetPath::File(path) => Ok(std::fs::read(path).io_at("read the sample", &**path)?.into()),
-        AssetPath::Range { container, offset, size } => LocalFile::open(container)?.read(*offset, *size),
-        AssetPath::Vsi(text) => Err(Error::unsupported("only files on this machine can be read here").at(text)),
+        AssetPath::Range { offset, size, .. } => ByteSource::open_for(asset)?.read(*offset, *size),
+        _ => {
+            let source = ByteSource::open_for(asset)?;
+            source.read(0, source.size_bytes())
+        }
+    }
+}
+
+/// Bytes of an asset, without reading it.
+pub fn asset_size(asset: &AssetPath) -> Result<u64> {
+    match asset {
+        AssetPath::Range { size, .. } => Ok(*size),
+        _ => Ok(ByteSource::open_for(asset)?.size_bytes()),
     }
 }
 
 /// Copies an asset into a new file, which appears complete or not at all.
 pub fn copy_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<u64> {
-    let size = match asset {
-        AssetPath::File(path) => std::fs::metadata(path).io_at("read the sample", &**path)?.len(),
-        AssetPath::Range { size, .. } => *size,
-        AssetPath::Vsi(text) => return Err(Error::unsupported("only files on this machine can be copied").at(text)),
-    };
+    let size = asset_size(asset)?;
     let source = RowSource::Asset { path: asset.clone(), size };
     let output = PartialFile::new(target, true)?;
     let mut file = output.file();

@@ -10,7 +10,7 @@ use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value
 use crate::table::value_text;
 
 /// Gives all tortillas of a level the same fields: the first tortilla's and then those that only others have, filled with
-/// nulls; types that differ are cast to the first one, or to text where a value would be lost. `None` when they are the same.
+/// nulls; types that differ are cast to the first one, where a value would be lost to int64 or double, else to text. `None` when they are the same.
 pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     let mut tortillas = Vec::new();
     collect(&dataset.root, level, &mut NodePath::root(), &mut tortillas);
@@ -25,8 +25,14 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         }
     }
     for field in &mut fields {
-        if tortillas.iter().any(|(_, tortilla)| loses(tortilla, field)) {
-            field.dtype = DataType::Utf8;
+        let lost = |dtype: &DataType| {
+            let field = FieldSpec { dtype: dtype.clone(), ..field.clone() };
+            tortillas.iter().any(|(_, tortilla)| loses(tortilla, &field))
+        };
+        if lost(&field.dtype) {
+            let number = |dtype: &DataType| dtype.is_integer() || dtype.is_floating();
+            let wider = [DataType::Int64, DataType::Float64].into_iter().filter(|_| number(&field.dtype));
+            field.dtype = wider.into_iter().find(|dtype| !lost(dtype)).unwrap_or(DataType::Utf8);
         }
     }
     let schema: Schema = fields.into();
@@ -156,6 +162,18 @@ mod tests {
         assert_eq!(below(1).samples[0].value(0), &Value::Float(3.0));
         assert_eq!(below(2).samples[0].values.to_vec(), [Value::Null, Value::text("train")]);
         assert_eq!(one_schema(&dataset, 1), None);
+    }
+
+    #[test]
+    fn whole_numbers_beside_others_become_doubles() {
+        let roots = vec![
+            Sample::folder("a", tortilla("cloud", DataType::Int64, Value::Int(3))),
+            Sample::folder("b", tortilla("cloud", DataType::Float64, Value::Float(1.5))),
+        ];
+        let mut dataset = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
+        one_schema(&dataset, 1).expect("is needed").edit.apply(&mut dataset).expect("applies");
+        let below = |index: usize| dataset.root.samples[index].children().expect("is a FOLDER");
+        assert_eq!((below(0).schema[0].dtype.clone(), below(0).samples[0].value(0)), (DataType::Float64, &Value::Float(3.0)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod edit;
 mod fields;
 mod fix;
 mod history;
+mod lens;
 mod pattern;
 mod place;
 mod primitives;
@@ -22,6 +23,7 @@ pub use edit::{Content, Edit};
 pub use fields::{cast, one_schema};
 pub use fix::{Fix, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
+pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan, verb_of};
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
 };

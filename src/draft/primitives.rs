@@ -48,12 +48,12 @@ pub(super) fn relocate(dataset: &mut Dataset, sample: NodePath, to: NodePath, at
         return Err(Error::usage("a FOLDER can't be moved into itself"));
     }
     let target = dataset.tortilla(&to).ok_or_else(|| no_tortilla(&to))?;
+    let source = dataset.tortilla(&parent).ok_or_else(|| no_tortilla(&parent))?;
+    let moved = source.samples.get(position as usize).ok_or_else(|| no_sample(&sample))?;
     let length = target.samples.len() - usize::from(to == parent);
     if at as usize > length {
         return Err(Error::usage(format!("there is no position {at}; the tortilla has {length} other samples")));
     }
-    let source = dataset.tortilla(&parent).ok_or_else(|| no_tortilla(&parent))?;
-    let moved = source.samples.get(position as usize).ok_or_else(|| no_sample(&sample))?;
     // Values stand in the order of the tortilla's fields: in another tortilla they are put in the order there.
     let same_fields = Arc::ptr_eq(&source.schema, &target.schema) || source.schema == target.schema;
     let fitted = if same_fields { None } else { Some((moved.values.clone(), values_for(moved, source, target))) };

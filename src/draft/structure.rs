@@ -360,12 +360,12 @@ impl Structure {
         self.rows.get(shape as usize)?.as_ref()
     }
 
-    fn by_shape(&self) -> HashMap<ShapeId, u64> {
-        let mut counts = HashMap::new();
+    fn by_shape(&self) -> impl Iterator<Item = (ShapeId, u64)> {
+        let mut counts = vec![0; self.rows.len()];
         for root in self.shapes.roots() {
-            *counts.entry(root.shape).or_default() += 1;
+            counts[root.shape as usize] += 1;
         }
-        counts
+        (0..).zip(counts).filter(|(_, count)| *count > 0)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Statistics of pixels themselves, when those in the metadata are not trusted or not there. Reads every pixel once, in strips of
-//! bounded size, samples in parallel.
+//! Statistics of pixels themselves, when those in the metadata are not trusted or not there. Reads every pixel once, samples in
+//! parallel; how a raster is read in bounded memory is the raster's own matter.
 
 use rayon::prelude::*;
 
@@ -7,10 +7,7 @@ use super::pooled::{Moments, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
-use crate::raster::{self, BandPixels, ReadRequest, Resampling, Window};
-
-/// Pixels of one strip, over all its bands.
-const STRIP_PIXELS: usize = 8 << 20;
+use crate::raster;
 
 /// Mean, standard deviation, smallest and largest value of each band over all valid pixels of the named rasters. A raster that can't
 /// be read is a warning and counts as one without statistics; different numbers of bands are an error that names two samples.
@@ -65,47 +62,10 @@ fn both(a: Option<Moments>, b: Option<Moments>) -> Option<Moments> {
 }
 
 fn moments_of(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<Option<Moments>>> {
-    let info = raster::describe(asset)?;
-    let bands: Vec<_> = info.bands.iter().map(|band| band.index).collect();
-    if bands.is_empty() {
-        return Err(Error::unsupported("this file has no bands").at(asset));
-    }
-    if bands.len() < info.band_count {
-        return Err(Error::unsupported(format!("the raster has {} bands; {} are the most", info.band_count, bands.len())).at(asset));
-    }
-    let rows = (STRIP_PIXELS / (info.width.max(1) * bands.len())).max(1);
-    // Whole blocks, so that none is decoded twice.
-    let block = info.bands.first().map_or(1, |band| band.block.1.max(1));
-    let rows = if rows > block { rows / block * block } else { rows };
-    let mut sums = vec![None; bands.len()];
-    for top in (0..info.height).step_by(rows) {
-        ctx.check()?;
-        let height = rows.min(info.height - top);
-        let window = Window { x: 0, y: top, width: info.width, height };
-        let request = ReadRequest { window, out: (info.width, height), bands: bands.clone(), resampling: Resampling::Nearest };
-        let pixels = raster::read_window(asset, &request, ctx)?;
-        for (sum, band) in sums.iter_mut().zip(&pixels.bands) {
-            *sum = both(*sum, strip(band));
-        }
-    }
-    Ok(sums)
-}
-
-/// The mean first, then the squares about it: one pass would lose the digits of values far from 0.
-fn strip(band: &BandPixels) -> Option<Moments> {
-    let values =
-        || (0..band.samples.len()).filter(|&at| band.is_valid(at)).map(|at| band.samples.get(at)).filter(|v| v.is_finite());
-    let (mut count, mut sum, mut min, mut max) = (0u64, 0.0, f64::INFINITY, f64::NEG_INFINITY);
-    for value in values() {
-        count += 1;
-        sum += value;
-        min = value.min(min);
-        max = value.max(max);
-    }
-    if count == 0 {
-        return None;
-    }
-    let mean = sum / count as f64;
-    let squares: f64 = values().map(|value| (value - mean) * (value - mean)).sum();
-    Some(Moments { min, max, mean, std: (squares / count as f64).sqrt(), count: count as f64 })
+    let tally = raster::tally(asset, ctx)?;
+    let band = |position: usize| {
+        let summary = tally.summary(position, &[], ctx)?;
+        Ok(summary.map(|band| Moments { min: band.min, max: band.max, mean: band.mean, std: band.std, count: band.count as f64 }))
+    };
+    (0..tally.band_count()).map(band).collect()
 }

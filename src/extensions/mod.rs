@@ -13,7 +13,10 @@
 //!   Sample extensions that follow each other on one level run together, so that one reading of the pixels serves all.
 
 pub mod collection;
+mod declared;
 pub mod exact;
+mod leakage;
+mod notes;
 mod options;
 pub mod pooled;
 mod registry;
@@ -22,6 +25,8 @@ pub mod sample;
 pub mod tortilla;
 mod view;
 
+pub use leakage::{Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, Part, leakage};
+pub use notes::Note;
 pub use options::{OptionKind, OptionSpec, parse_options};
 pub use registry::{Registry, builtin};
 pub use runner::{Column, Failure, Run, clashes, run};

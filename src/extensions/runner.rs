@@ -2,12 +2,12 @@
 //! root. One sample's failure is a null and a [`Failure`]; only cancel and wrong calls end a run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde_json::Value as Json;
 
-use super::{ExtensionCall, Made, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
+use super::{ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, TortillaExtension, TortillaView};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value};
@@ -45,6 +45,8 @@ pub struct Run {
     pub failures: Vec<Failure>,
     /// Samples that were computed, counted once for each call.
     pub computed: u64,
+    /// Remarks of the extensions.
+    pub notes: Vec<Note>,
 }
 
 /// One row of a level.
@@ -234,6 +236,9 @@ fn run_samples(
                 }
                 cells.push(Some(computed));
             }
+            if cells.iter().any(Option::is_some) {
+                ctx.bytes(row.sample.size_bytes());
+            }
             ctx.step(1);
             Ok(cells)
         })
@@ -322,8 +327,9 @@ fn run_tortilla(
             let row = &rows[index];
             SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier)
         };
-        let view = TortillaView { level, samples: picked.iter().map(view).collect() };
+        let view = TortillaView { level, samples: picked.iter().map(view).collect(), notes: Mutex::default() };
         made = guarded(&call.extension, || extension.compute(&view, ctx)).map_err(|error| named(error, &call.extension))?;
+        run.notes.extend(view.notes.into_inner().unwrap_or_else(PoisonError::into_inner));
         if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
             return Err(Error::internal(format!("{} made columns of another shape than it declares", call.extension)));
         }

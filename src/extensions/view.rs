@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tempfile::TempPath;
 
+use super::Note;
 use super::runner::Column;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -151,9 +152,15 @@ pub struct TortillaView<'a> {
     pub level: usize,
     /// The samples.
     pub samples: Vec<SampleView<'a>>,
+    pub(super) notes: Mutex<Vec<Note>>,
 }
 
 impl TortillaView<'_> {
+    /// Adds a remark to the run.
+    pub fn note(&self, note: Note) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
     /// How many samples.
     pub fn len(&self) -> usize {
         self.samples.len()

@@ -65,14 +65,34 @@ pub enum Action {
     ToggleBottom,
     /// Show the level table.
     ShowTable,
+    /// Show the map.
+    ShowMap,
     /// Show the preview.
     ShowPreview,
+    /// Show the gallery.
+    ShowGallery,
     /// Show the query.
     ShowQuery,
+    /// Show the columns.
+    ShowColumns,
+    /// Show the statistics.
+    ShowStatistics,
+    /// Show the bytes.
+    ShowBytes,
+    /// Show all rows again.
+    ClearFilter,
+    /// Show the structure lens.
+    ShowStructure,
+    /// Show the extension runner.
+    ShowExtensions,
+    /// Show what the checks found.
+    ShowProblems,
     /// Show the jobs.
     ShowJobs,
     /// Show the log.
     ShowLog,
+    /// Show where the dataset comes from.
+    ShowSource,
     /// Stop the running jobs.
     CancelJobs,
     /// Dark or light.
@@ -171,10 +191,20 @@ impl Action {
         Action::ToggleRight,
         Action::ToggleBottom,
         Action::ShowTable,
+        Action::ShowMap,
         Action::ShowPreview,
+        Action::ShowGallery,
         Action::ShowQuery,
+        Action::ShowColumns,
+        Action::ShowStatistics,
+        Action::ShowBytes,
+        Action::ClearFilter,
+        Action::ShowStructure,
+        Action::ShowExtensions,
+        Action::ShowProblems,
         Action::ShowJobs,
         Action::ShowLog,
+        Action::ShowSource,
         Action::CancelJobs,
         Action::ToggleTheme,
         Action::ResetLayout,
@@ -197,7 +227,13 @@ impl Action {
                 "Open folder…",
                 "Open a dataset folder, or build from a folder of files",
             ),
-            Action::OpenPath => (File, icons::LINK, keys(CTRL_SHIFT, Key::O), "Open path…", "Type or paste a path"),
+            Action::OpenPath => (
+                File,
+                icons::LINK,
+                keys(CTRL_SHIFT, Key::O),
+                "Open path or address…",
+                "Type or paste a path, or an address: https://, s3://, gs://, az://",
+            ),
             Action::OpenRecent => {
                 (File, icons::CLOCK_COUNTER_CLOCKWISE, keys(CTRL, Key::P), "Open recent", "Go to the list of recent datasets")
             }
@@ -247,10 +283,26 @@ impl Action {
                 (View, icons::TERMINAL_WINDOW, keys(CTRL, Key::J), "Bottom panels", "Show or hide problems, jobs, log")
             }
             Action::ShowTable => (View, icons::TABLE, keys(CTRL, Key::Num1), "Table", "Show the level table"),
+            Action::ShowMap => (View, icons::MAP_TRIFOLD, keys(CTRL, Key::Num2), "Map", "Show where the samples lie"),
             Action::ShowPreview => (View, icons::IMAGE, keys(CTRL, Key::Num3), "Preview", "Show the selected raster"),
+            Action::ShowGallery => {
+                (View, icons::SQUARES_FOUR, keys(CTRL, Key::Num4), "Gallery", "Show a small picture of every sample")
+            }
             Action::ShowQuery => (View, icons::DATABASE, keys(CTRL, Key::Num5), "Query", "Select rows with SQL"),
+            Action::ShowColumns => (View, icons::COLUMNS, None, "Columns", "Show every column and what it holds"),
+            Action::ShowStatistics => (View, icons::CHART_BAR, None, "Statistics", "Show pooled statistics, classes and splits"),
+            Action::ShowBytes => (View, icons::MEMORY, None, "Bytes", "Show what the bytes of the container hold"),
+            Action::ClearFilter => (View, icons::FUNNEL, None, "Clear filter", "Show all rows again"),
+            Action::ShowStructure => {
+                (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), "Structure", "Show every root beside the pattern")
+            }
+            Action::ShowExtensions => {
+                (View, icons::PUZZLE_PIECE, keys(CTRL, Key::Num7), "Extensions", "Compute columns from the samples")
+            }
+            Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, "Problems", "Show what the checks found"),
             Action::ShowJobs => (View, icons::QUEUE, None, "Jobs", "Show what is running"),
             Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, "Log", "Show what happened"),
+            Action::ShowSource => (View, icons::CLOUD, None, "Source", "Show requests to other machines and the cache"),
             Action::CancelJobs => (View, icons::STOP, None, "Cancel running jobs", "Stop what is running"),
             Action::ToggleTheme => (View, icons::MOON, None, "Dark or light theme", "Switch between dark and light"),
             Action::ResetLayout => (View, icons::SQUARES_FOUR, None, "Reset layout", "Put every panel back to its place"),

@@ -16,6 +16,7 @@ use super::run::{Renderer, WindowOptions};
 use super::session::Session;
 use super::theme;
 use super::view_state::ViewState;
+use super::watch::Slow;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::jobs::{Job, Jobs};
 use crate::studio::{Command, RowRef, Studio};
@@ -49,7 +50,9 @@ impl App {
         let waker = ctx.clone();
         let jobs = Jobs::new(move || waker.request_repaint());
         let studio = Studio::new(jobs.clone());
-        Self { persistent: true, ..Self::build(ctx, studio, jobs, view) }
+        let mut app = Self { persistent: true, ..Self::build(ctx, studio, jobs, view) };
+        app.session.cache_dir = crate::studio::folders::cache_dir();
+        app
     }
 
     /// The application on a given studio, that remembers nothing: what tests drive.
@@ -130,6 +133,16 @@ impl App {
     /// Brings a panel to the front.
     pub fn show_pane(&mut self, pane: Pane) {
         self.view.dock.show(pane);
+    }
+
+    /// Looks out for steps on the interface thread that take longer than `limit`.
+    pub fn watch(&mut self, limit: Duration) {
+        self.session.watch.start(limit);
+    }
+
+    /// The steps that took longer.
+    pub fn slow_steps(&self) -> &[Slow] {
+        self.session.watch.slow()
     }
 
     /// True while anything is still being computed or read.
@@ -245,12 +258,16 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.first_frame(ctx);
+        let began = self.session.watch.begin();
         for event in self.studio.poll() {
             self.on_event(event);
         }
         self.poll_helpers();
+        self.session.watch.end(began, || "events".to_owned());
+        let began = self.session.watch.begin();
         self.session.jobs.refresh(self.studio.jobs());
         self.session.refresh(&self.studio, &self.jobs);
+        self.session.watch.end(began, || "refresh".to_owned());
         // Wishes from before the first frame, and from helpers.
         self.fulfil(ctx);
         if self.is_busy() || self.picker.is_some() {
@@ -291,17 +308,9 @@ struct Panels<'a, 'b> {
 
 impl Contents for Panels<'_, '_> {
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        match pane {
-            Pane::Hierarchy => panels::tree::ui(ui, self.cx),
-            Pane::Table => panels::table::ui(ui, self.cx),
-            Pane::Preview => panels::preview::ui(ui, self.cx),
-            Pane::Query => panels::query::ui(ui, self.cx),
-            Pane::Sample => panels::inspector::ui(ui, self.cx),
-            Pane::Collection => panels::collection::ui(ui, self.cx),
-            Pane::Problems => panels::problems::ui(ui, self.cx),
-            Pane::Jobs => panels::jobs::ui(ui, self.cx),
-            Pane::Log => panels::log::ui(ui, self.cx),
-        }
+        let began = self.cx.session.watch.begin();
+        self.panel_ui(ui, pane);
+        self.cx.session.watch.end(began, || format!("panel {}", pane.title()));
     }
 
     fn count(&self, pane: Pane) -> Option<(u64, Tone)> {
@@ -314,8 +323,34 @@ impl Contents for Panels<'_, '_> {
     }
 
     fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        if pane == Pane::Problems {
-            panels::problems::bar_ui(ui, self.cx);
+        match pane {
+            Pane::Problems => panels::problems::bar_ui(ui, self.cx),
+            Pane::Jobs => panels::jobs::bar_ui(ui, self.cx),
+            _ => {}
+        }
+    }
+}
+
+impl Panels<'_, '_> {
+    fn panel_ui(&mut self, ui: &mut Ui, pane: Pane) {
+        match pane {
+            Pane::Hierarchy => panels::tree::ui(ui, self.cx),
+            Pane::Table => panels::table::ui(ui, self.cx),
+            Pane::Preview => panels::preview::ui(ui, self.cx),
+            Pane::Query => panels::query::ui(ui, self.cx),
+            Pane::Map => panels::map::ui(ui, self.cx),
+            Pane::Gallery => panels::gallery::ui(ui, self.cx),
+            Pane::Statistics => panels::statistics::ui(ui, self.cx),
+            Pane::Bytes => panels::bytes::ui(ui, self.cx),
+            Pane::Columns => panels::columns::ui(ui, self.cx),
+            Pane::Structure => panels::structure::ui(ui, self.cx),
+            Pane::Extensions => panels::extensions::ui(ui, self.cx),
+            Pane::Sample => panels::inspector::ui(ui, self.cx),
+            Pane::Collection => panels::collection::ui(ui, self.cx),
+            Pane::Problems => panels::problems::ui(ui, self.cx),
+            Pane::Jobs => panels::jobs::ui(ui, self.cx),
+            Pane::Log => panels::log::ui(ui, self.cx),
+            Pane::Source => panels::source::ui(ui, self.cx),
         }
     }
 }

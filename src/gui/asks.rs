@@ -19,7 +19,9 @@ use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::draft::Edit;
 use crate::error::Error;
-use crate::model::{NodePath, SampleKind};
+use crate::jobs::JobId;
+use crate::model::{NodePath, Profile, SampleKind, is_remote};
+use crate::remote::admit;
 use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
 
 impl App {
@@ -33,11 +35,18 @@ impl App {
     }
 
     fn fulfil_one(&mut self, ctx: &Context, ask: Ask) {
+        let began = self.session.watch.begin();
+        self.grant(ctx, ask);
+        self.session.watch.end(began, || "a wish".to_owned());
+    }
+
+    fn grant(&mut self, ctx: &Context, ask: Ask) {
         match ask {
             Ask::Run(command) => self.run_command(command),
             Ask::Do(action) => self.perform(ctx, action),
             Ask::Pick(wish) => self.pick(ctx, wish),
             Ask::Select(at) => self.select_now(at),
+            Ask::Show(pane) => self.show_pane(pane),
             Ask::Take(paths) => self.take(paths),
             Ask::Copy(text) => {
                 ctx.copy_text(text);
@@ -47,6 +56,14 @@ impl App {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
             }
+            Ask::Queries(book) => self.remember_queries(book),
+            Ask::SaveRows(query) => self.save_rows(ctx, query),
+            Ask::ExportSubset(sql) => self.export_subset(sql),
+            Ask::Plan(plan) => {
+                if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
+                    self.dialogs.open(Dialog::plan(plan, draft.revision()));
+                }
+            }
             Ask::SampleDataset => self.make_sample(),
             Ask::Anyway(ask) => self.anyway(ctx, *ask),
         }
@@ -54,7 +71,8 @@ impl App {
 
     /// Runs a command, unless it would throw unsaved changes away: then it asks first.
     fn run_command(&mut self, command: Command) {
-        if matches!(command, Command::New | Command::Open { .. } | Command::Close) && self.has_changes() {
+        if matches!(command, Command::New | Command::Open { .. } | Command::OpenWith { .. } | Command::Close) && self.has_changes()
+        {
             self.dialogs.open(Dialog::discard(Ask::Run(command)));
             return;
         }
@@ -81,7 +99,8 @@ impl App {
     fn run_now(&mut self, command: Command) {
         let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
         let preview = matches!(command, Command::Preview { .. });
-        let writing = matches!(command, Command::Write { .. });
+        let writing = matches!(command, Command::Write { .. } | Command::Verify { .. });
+        let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {
             Ok(Outcome::Done(event)) => self.on_event(event),
             Ok(Outcome::Started(job)) => {
@@ -90,6 +109,9 @@ impl App {
                 }
                 if writing {
                     self.dialogs.writing(job);
+                }
+                if let Some(calls) = calls {
+                    self.session.jobs.extending(job, calls);
                 }
                 if preview
                     && let Some(old) = self.session.preview.started(job)
@@ -101,7 +123,10 @@ impl App {
             }
             Err(error) => {
                 self.session.query.fail(&error);
-                self.tell_error(&error);
+                // A job that never began has no number.
+                if !(writing && self.dialogs.failed(JobId(u64::MAX), &error)) {
+                    self.tell_error(&error);
+                }
             }
         }
     }
@@ -115,7 +140,16 @@ impl App {
     /// Reacts to what happened in the studio.
     pub(super) fn on_event(&mut self, event: Event) {
         match event {
-            Event::None | Event::LevelReady(_) | Event::PatternFound(_) | Event::FixesFound { .. } => {}
+            Event::None
+            | Event::LevelReady(_)
+            | Event::PatternFound(_)
+            | Event::FixesFound { .. }
+            | Event::Filtered
+            | Event::Summarized(_)
+            | Event::Footprints(_)
+            | Event::Thumbnail(_)
+            | Event::Bytes(_)
+            | Event::Pooled(_) => {}
             Event::ProjectSaved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::DocumentChanged => self.document_changed(),
             Event::Edited { label, .. } => {
@@ -138,13 +172,16 @@ impl App {
             }
             Event::Extended { label, failures, .. } => {
                 let failed =
-                    if failures.is_empty() { String::new() } else { format!("; {} samples failed, see Log", failures.len()) };
+                    if failures.is_empty() { String::new() } else { format!("; {} samples failed, see Jobs", failures.len()) };
                 for failure in &failures {
                     self.studio.log(true, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
                 }
-                self.toast = Some(Toast::new(failures.is_empty(), format!("{label}{failed}")).action("Undo", "Ctrl Z"));
+                let sound = failures.is_empty();
+                self.session.jobs.extended(failures);
+                self.toast = Some(Toast::new(sound, format!("{label}{failed}")).action("Undo", "Ctrl Z"));
             }
             Event::Validated => self.session.checked = true,
+            Event::RemoteCache(state) => self.session.source.set_cache(state),
             Event::Queried(result) => self.session.query.take(result),
             Event::Previewed(answer) => self.session.preview.take(answer),
             Event::Written(built) => {
@@ -152,13 +189,21 @@ impl App {
                 self.dialogs.written(built);
                 self.save();
             }
+            Event::Verified(found) => self.dialogs.verified(found),
             Event::Repaired(repaired) => {
                 let (mended, left) = (repaired.mended.len(), repaired.left.len());
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
-            // A panel for it comes with the window's part; until then the log says that it ran.
-            Event::Pooled(_) => {}
+            Event::Migrated(migrated) => {
+                let text = match &migrated.built {
+                    Some(built) => format!("Moved to 2.0: {}", intake::shown(&built.path)),
+                    None => format!("2.0 can't hold this dataset yet: {} findings", migrated.findings.len()),
+                };
+                self.toast = Some(Toast::new(migrated.built.is_some(), text));
+            }
+            // Panels for these are still to come; the command line shows them.
+            Event::Leakage(_) | Event::ChunkRead(_) => {}
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());
@@ -199,21 +244,24 @@ impl App {
         self.view.remember(recent);
         self.save();
         // Checked at once, so that the first thing seen is whether the dataset is sound.
-        self.asks.push(Ask::Run(Command::Validate { deep: false }));
+        self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools }));
     }
 
     /// Looks at paths off the interface thread, and then runs the command that they mean.
     fn take(&mut self, mut paths: Vec<PathBuf>) {
         // A draft that was never touched is the same as none.
         for path in &mut paths {
-            if let Ok(whole) = std::path::absolute(&*path) {
+            if is_remote(path) {
+                // From here on a signed link is without what makes it one.
+                *path = PathBuf::from(admit(&path.to_string_lossy()));
+            } else if let Ok(whole) = std::path::absolute(&*path) {
                 *path = whole;
             }
         }
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
         self.sorting = Some(self.jobs.start("Look at the paths", move |_| {
-            if let Some(missing) = paths.iter().find(|path| !path.exists()) {
+            if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 return Err(Error::usage("there is nothing here")
                     .at_path(missing)
                     .hint("check the path, or whether the disk is attached"));
@@ -304,6 +352,7 @@ impl App {
                     self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
                 }
             }
+            Wish::SaveRows => self.rows_target(paths.into_iter().next()),
             Wish::Target => {
                 if let Some(folder) = paths.into_iter().next() {
                     self.dialogs.target_picked(folder);
@@ -312,9 +361,10 @@ impl App {
         }
     }
 
-    fn pick(&mut self, ctx: &Context, wish: Wish) {
+    pub(super) fn pick(&mut self, ctx: &Context, wish: Wish) {
         let name = match (wish, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
             (Wish::SaveSample, Some(id)) => id.to_owned(),
+            (Wish::SaveRows, _) => "rows.csv".to_owned(),
             _ => String::new(),
         };
         let waker = ctx.clone();
@@ -327,6 +377,7 @@ impl App {
         let (Some(document), Some(at)) = (self.studio.document(), at) else { return };
         self.session.tree.show(document, at);
         self.session.table.show(at);
+        self.session.structure.show(document, at);
     }
 
     /// Does what a menu entry says.
@@ -358,8 +409,8 @@ impl App {
             Action::MoveDown => self.shift(1),
             Action::EditCopy => self.asks.push(Ask::Run(Command::Fork)),
             Action::SaveSample => self.pick(ctx, Wish::SaveSample),
-            Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false })),
-            Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true })),
+            Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools })),
+            Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true, profile: Profile::Tools })),
             Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
             Action::Palette => self.palette.open(),
             Action::GoToRow => {
@@ -374,10 +425,20 @@ impl App {
             Action::ToggleRight => self.view.dock.toggle(Side::Right),
             Action::ToggleBottom => self.view.dock.toggle(Side::Bottom),
             Action::ShowTable => self.view.dock.show(Pane::Table),
+            Action::ShowStatistics => self.view.dock.show(Pane::Statistics),
+            Action::ShowBytes => self.view.dock.show(Pane::Bytes),
+            Action::ShowGallery => self.view.dock.show(Pane::Gallery),
+            Action::ShowMap => self.view.dock.show(Pane::Map),
             Action::ShowPreview => self.view.dock.show(Pane::Preview),
             Action::ShowQuery => self.view.dock.show(Pane::Query),
+            Action::ShowColumns => self.view.dock.show(Pane::Columns),
+            Action::ClearFilter => self.asks.push(Ask::Run(Command::Filter { filters: Vec::new() })),
+            Action::ShowStructure => self.view.dock.show(Pane::Structure),
+            Action::ShowExtensions => self.view.dock.show(Pane::Extensions),
+            Action::ShowProblems => self.view.dock.show(Pane::Problems),
             Action::ShowJobs => self.view.dock.show(Pane::Jobs),
             Action::ShowLog => self.view.dock.show(Pane::Log),
+            Action::ShowSource => self.view.dock.show(Pane::Source),
             Action::CancelJobs => {
                 let running = self.studio.jobs();
                 self.asks.extend(running.into_iter().map(|job| Ask::Run(Command::Cancel { job: job.id })));

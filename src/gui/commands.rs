@@ -37,6 +37,7 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
             (!file).then_some("A FOLDER has no bytes of its own")
         }),
         Action::NextProblem | Action::PreviousProblem => cx.studio.report().findings.is_empty().then_some("There are no problems"),
+        Action::ClearFilter => open().or(cx.studio.filters().is_empty().then_some("No filter is set")),
         Action::CancelJobs => cx.studio.jobs().is_empty().then_some("Nothing is running"),
         _ => None,
     };

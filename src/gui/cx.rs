@@ -1,13 +1,15 @@
 //! What panels get: the studio to read, the window's own state to change, and a list to put their wishes in. Panels change nothing else.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::Color32;
 
 use super::action::Action;
 use super::picker::Wish;
 use super::session::Session;
-use super::view_state::ViewState;
+use super::view_state::{QueryBook, ViewState};
+use crate::draft::Plan;
 use crate::jobs::Jobs;
 use crate::studio::{Command, Document, RowRef, Studio};
 
@@ -27,6 +29,16 @@ pub enum Ask {
     Copy(String),
     /// Take a path off the recent list.
     Forget(PathBuf),
+    /// Remember these queries.
+    Queries(QueryBook),
+    /// Choose a file for the rows of a query, then save them.
+    SaveRows(crate::query::Query),
+    /// Ask where to export what the filter and the statement leave.
+    ExportSubset(Option<String>),
+    /// Bring a panel to the front.
+    Show(super::dock::Pane),
+    /// Show what a fix of many roots changes.
+    Plan(Arc<Plan>),
     /// Make and open the sample dataset.
     SampleDataset,
     /// Do this even though unsaved changes are lost.
@@ -52,12 +64,14 @@ pub struct Cx<'a> {
 pub struct Remembered {
     /// Recent datasets.
     pub recent: Vec<super::view_state::Recent>,
+    /// Queries.
+    pub queries: QueryBook,
 }
 
 impl Remembered {
     /// The part of `state` that panels read.
     pub fn of(state: &ViewState) -> Self {
-        Self { recent: state.recent.clone() }
+        Self { recent: state.recent.clone(), queries: state.queries.clone() }
     }
 }
 

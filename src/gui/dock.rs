@@ -14,10 +14,24 @@ pub enum Pane {
     Hierarchy,
     /// One level as a table.
     Table,
+    /// Where the samples lie.
+    Map,
     /// The selected raster.
     Preview,
+    /// Small pictures of every sample.
+    Gallery,
     /// Rows by SQL.
     Query,
+    /// Every column, and what it holds.
+    Columns,
+    /// Pooled numbers, classes, splits.
+    Statistics,
+    /// The container's bytes.
+    Bytes,
+    /// Roots beside the pattern.
+    Structure,
+    /// Columns computed from the samples.
+    Extensions,
     /// The selected sample's fields.
     Sample,
     /// COLLECTION.json.
@@ -28,20 +42,30 @@ pub enum Pane {
     Jobs,
     /// What happened.
     Log,
+    /// Where the dataset comes from, and what was asked of other machines.
+    Source,
 }
 
 impl Pane {
     /// Every panel.
-    pub const ALL: [Pane; 9] = [
+    pub const ALL: [Pane; 17] = [
         Pane::Hierarchy,
         Pane::Table,
+        Pane::Map,
         Pane::Preview,
+        Pane::Gallery,
         Pane::Query,
+        Pane::Columns,
+        Pane::Statistics,
+        Pane::Bytes,
+        Pane::Structure,
+        Pane::Extensions,
         Pane::Sample,
         Pane::Collection,
         Pane::Problems,
         Pane::Jobs,
         Pane::Log,
+        Pane::Source,
     ];
 
     /// The tab's word.
@@ -49,13 +73,21 @@ impl Pane {
         match self {
             Pane::Hierarchy => "Hierarchy",
             Pane::Table => "Table",
+            Pane::Map => "Map",
             Pane::Preview => "Preview",
+            Pane::Gallery => "Gallery",
             Pane::Query => "Query",
+            Pane::Columns => "Columns",
+            Pane::Statistics => "Statistics",
+            Pane::Bytes => "Bytes",
+            Pane::Structure => "Structure",
+            Pane::Extensions => "Extensions",
             Pane::Sample => "Sample",
             Pane::Collection => "Collection",
             Pane::Problems => "Problems",
             Pane::Jobs => "Jobs",
             Pane::Log => "Log",
+            Pane::Source => "Source",
         }
     }
 
@@ -63,12 +95,20 @@ impl Pane {
         match self {
             Pane::Hierarchy => Some(icons::TREE_STRUCTURE),
             Pane::Table => Some(icons::TABLE),
+            Pane::Map => Some(icons::MAP_TRIFOLD),
             Pane::Preview => Some(icons::IMAGE),
+            Pane::Gallery => Some(icons::SQUARES_FOUR),
             Pane::Query => Some(icons::DATABASE),
+            Pane::Columns => Some(icons::COLUMNS),
+            Pane::Statistics => Some(icons::CHART_BAR),
+            Pane::Bytes => Some(icons::MEMORY),
+            Pane::Structure => Some(icons::TREE_STRUCTURE),
+            Pane::Extensions => Some(icons::PUZZLE_PIECE),
             Pane::Sample | Pane::Collection => None,
             Pane::Problems => Some(icons::WARNING_OCTAGON),
             Pane::Jobs => Some(icons::QUEUE),
             Pane::Log => Some(icons::TERMINAL_WINDOW),
+            Pane::Source => Some(icons::CLOUD),
         }
     }
 }
@@ -97,10 +137,10 @@ impl Default for Dock {
             let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
             tiles.insert_tab_tile(children)
         };
-        let left = tabs(&[Pane::Hierarchy]);
-        let center = tabs(&[Pane::Table, Pane::Preview, Pane::Query]);
+        let left = tabs(&[Pane::Hierarchy, Pane::Columns]);
+        let center = tabs(&[Pane::Table, Pane::Map, Pane::Preview, Pane::Gallery, Pane::Query, Pane::Structure, Pane::Extensions]);
         let right = tabs(&[Pane::Sample, Pane::Collection]);
-        let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log]);
+        let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
         // As drawn for 1440 × 836 points between the bars: left 296, right 336, bottom 275.
         let mut upper = Linear::new(LinearDir::Horizontal, vec![center, right]);
         upper.shares.set_share(center, 808.0);

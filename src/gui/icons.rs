@@ -174,6 +174,10 @@ pub const ARROW_SQUARE_OUT: &str = "\u{E5DE}";
 pub const SELECTION_PLUS: &str = "\u{E69C}";
 /// `question`.
 pub const QUESTION: &str = "\u{E3E8}";
+/// `hash`.
+pub const HASH: &str = "\u{E2A2}";
+/// `chart-bar`.
+pub const CHART_BAR: &str = "\u{E150}";
 /// `monitor`.
 pub const MONITOR: &str = "\u{E32E}";
 
@@ -267,4 +271,6 @@ pub const ALL: &[&str] = &[
     SELECTION_PLUS,
     QUESTION,
     MONITOR,
+    HASH,
+    CHART_BAR,
 ];

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::model::{Address, is_remote};
+
 /// The paths in pasted or typed text: a `text/uri-list`, or one path a line, or several `file://` addresses. Lines that name nothing on
 /// this machine are left out when `existing` is asked for, so that pasting ordinary text does nothing.
 pub fn paths_of(text: &str, existing: bool) -> Vec<PathBuf> {
@@ -11,7 +13,7 @@ pub fn paths_of(text: &str, existing: bool) -> Vec<PathBuf> {
         // GNOME's file manager puts "copy" or "cut" on the first line.
         .filter(|line| !matches!(*line, "copy" | "cut" | "x-special/nautilus-clipboard"))
         .map(path_of)
-        .filter(|path| !existing || (path.is_absolute() && path.exists()))
+        .filter(|path| !existing || is_remote(path) || (path.is_absolute() && path.exists()))
         .collect()
 }
 
@@ -19,6 +21,9 @@ pub fn paths_of(text: &str, existing: bool) -> Vec<PathBuf> {
 pub fn path_of(text: &str) -> PathBuf {
     let text = text.trim();
     let text = strip(text, '"').or_else(|| strip(text, '\'')).unwrap_or(text);
+    if let Some(address) = Address::parse(text) {
+        return PathBuf::from(address.to_string());
+    }
     if let Some(address) = text.strip_prefix("file://") {
         let path = address.find('/').map_or(address, |slash| &address[slash..]);
         return PathBuf::from(percent_decoded(path));
@@ -80,6 +85,7 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_no_path() {
+        assert_eq!(paths_of("/vsis3/b/a.tacozip", true), [PathBuf::from("s3://b/a.tacozip")]);
         assert!(paths_of("a sentence\nsrc\n/no/such/file", true).is_empty());
         assert_eq!(paths_of("/\n", true), [PathBuf::from("/")]);
     }

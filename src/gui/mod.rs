@@ -12,9 +12,12 @@ mod commands;
 mod cx;
 mod dialogs;
 mod dock;
+mod explore;
+mod filters;
 mod graphics;
 pub mod icons;
 mod intake;
+mod map;
 mod marks;
 mod outline;
 mod panels;
@@ -22,9 +25,11 @@ mod picker;
 mod run;
 mod session;
 mod slot;
+mod sql;
 mod textures;
 pub mod theme;
 mod view_state;
+mod watch;
 pub mod widgets;
 
 pub use app::App;
@@ -32,6 +37,7 @@ pub use dock::Pane;
 pub use graphics::graphics;
 pub use run::{Renderer, WindowOptions, run};
 pub use view_state::{Recent, ViewState};
+pub use watch::Slow;
 
 /// The reverse-DNS id of the program, in the window and in the desktop file.
 pub const APP_ID: &str = "io.github.taco_studio.TacoStudio";

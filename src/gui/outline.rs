@@ -114,7 +114,12 @@ impl Outline {
     /// The row in which a sample shows, if it does.
     pub fn find(&self, tree: &Skeleton, at: RowRef) -> Option<u64> {
         if let Some(kept) = &self.filtered {
-            return kept.iter().position(|&other| other == at).map(|position| position as u64 + 1);
+            // In tree order the roots ascend, and what belongs to one stands together.
+            let root = |at: RowRef| ancestors(tree, at).first().map_or(at.row, |root| root.row);
+            let own = root(at);
+            let from = kept.partition_point(|&other| root(other) < own);
+            let place = kept[from..].iter().take_while(|&&other| root(other) == own).position(|&other| other == at);
+            return place.map(|place| (from + place) as u64 + 1);
         }
         let (parent, position) = match at.level {
             0 => (None, at.row),
@@ -173,6 +178,27 @@ pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Ve
         rows.push(at);
         let children = tree.levels[at.level].children(at.row);
         stack.extend(children.iter().rev().map(|&row| RowRef { level: at.level + 1, row }));
+    }
+    rows
+}
+
+/// The samples that a filter keeps and that no folded folder hides, in tree order.
+pub fn keep_open(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, kept: impl Fn(RowRef) -> bool) -> Vec<RowRef> {
+    let mut rows = Vec::new();
+    let top = tree.levels.first().filter(|_| root_open).map_or(0, |level| level.len());
+    let mut stack: Vec<RowRef> = Vec::new();
+    for row in 0..top as u32 {
+        stack.push(RowRef { level: 0, row });
+        while let Some(at) = stack.pop() {
+            if !kept(at) {
+                continue;
+            }
+            rows.push(at);
+            if open.contains(&at) {
+                let children = tree.levels[at.level].children(at.row);
+                stack.extend(children.iter().rev().map(|&row| RowRef { level: at.level + 1, row }));
+            }
+        }
     }
     rows
 }

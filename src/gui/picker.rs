@@ -24,6 +24,8 @@ pub enum Wish {
     AddFolder,
     /// Where to copy a sample to.
     SaveSample,
+    /// Where to save the rows of a query.
+    SaveRows,
     /// The folder to write the dataset into.
     Target,
 }
@@ -96,6 +98,14 @@ fn ask(wish: Wish, name: &str) -> Option<Vec<PathBuf>> {
         Wish::AddFiles => dialog.set_title("Add files").pick_files(),
         Wish::AddFolder => dialog.set_title("Add a folder").pick_folders(),
         Wish::SaveSample => dialog.set_title("Save sample").set_file_name(name).save_file().map(|path| vec![path]),
+        Wish::SaveRows => dialog
+            .set_title("Save rows")
+            .add_filter("CSV", &["csv"])
+            .add_filter("JSON lines", &["json"])
+            .add_filter("Parquet", &["parquet"])
+            .set_file_name(name)
+            .save_file()
+            .map(|path| vec![path]),
         Wish::Target => dialog.set_title("Write the dataset into").pick_folder().map(|path| vec![path]),
     }
 }

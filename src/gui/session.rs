@@ -6,8 +6,12 @@ use std::sync::Arc;
 
 use super::marks::Marks;
 use super::outline;
-use super::panels::{FormState, JobsState, PreviewState, ProblemsState, QueryState, SampleState, TablePanelState, TreePanelState};
+use super::panels::{
+    BytesState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState,
+    QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TreePanelState,
+};
 use super::slot::Slot;
+use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
 use crate::model::Sample;
 use crate::studio::{Document, RowRef, Studio};
@@ -61,6 +65,28 @@ pub struct Session {
     pub preview: PreviewState,
     /// Query.
     pub query: QueryState,
+    /// Map.
+    pub map: MapState,
+    /// Gallery.
+    pub gallery: GalleryState,
+    /// Where small pictures are kept; none in tests.
+    pub cache_dir: Option<PathBuf>,
+    /// Statistics.
+    pub statistics: StatisticsState,
+    /// Bytes.
+    pub bytes: BytesState,
+    /// Looks out for slow steps.
+    pub watch: Watch,
+    /// Columns.
+    pub columns: ColumnsState,
+    /// The query whose rows wait for the name of a file.
+    pub rows_to_save: Option<crate::query::Query>,
+    /// Structure.
+    pub structure: StructureState,
+    /// Extensions.
+    pub extensions: ExtensionsState,
+    /// Source.
+    pub source: SourceState,
 }
 
 impl Session {
@@ -69,7 +95,11 @@ impl Session {
         *self = Self {
             serial: self.serial + 1,
             drops_blocked: self.drops_blocked,
+            cache_dir: self.cache_dir.take(),
+            watch: std::mem::take(&mut self.watch),
             jobs: std::mem::take(&mut self.jobs),
+            extensions: self.extensions.for_next_document(),
+            source: std::mem::take(&mut self.source),
             ..Self::default()
         };
     }
@@ -78,6 +108,13 @@ impl Session {
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
         // Also when the welcome screen, which asks, is not drawn any more.
         self.recent_there.poll();
+        self.map.poll();
+        self.gallery.poll();
+        self.columns.poll();
+        self.statistics.poll();
+        self.bytes.poll();
+        self.query.rows.poll();
+        self.preview.poll();
         let Some(document) = studio.document() else {
             self.marks = Arc::default();
             return;
@@ -115,6 +152,14 @@ impl Session {
             || self.tree.is_busy()
             || self.preview.is_busy()
             || self.sample.is_busy()
+            || self.query.is_busy()
+            || self.columns.is_busy()
+            || self.map.is_busy()
+            || self.gallery.is_busy()
+            || self.statistics.is_busy()
+            || self.bytes.is_busy()
+            || self.structure.is_busy()
+            || self.extensions.is_busy()
     }
 
     /// True for a job whose failure its own panel shows.

@@ -7,7 +7,7 @@ use crate::jobs::{Job, JobContext, Jobs};
 
 /// Short work is waited for this long, so that small things appear in the frame that asks for them.
 const PATIENCE: Duration = Duration::from_millis(1);
-const TRIES: u32 = 3;
+const TRIES: u32 = 1;
 
 /// The value for the newest key. While a new one is made, the old one stays.
 pub struct Slot<K, T> {

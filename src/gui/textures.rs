@@ -4,6 +4,18 @@ use egui::{ColorImage, Context, TextureFilter, TextureHandle, TextureOptions};
 
 use crate::raster::Rgba;
 
+/// Puts another image into a texture.
+pub fn replace(texture: &mut TextureHandle, image: &Rgba) {
+    let size = [image.width, image.height];
+    if image.data.len() == image.width * image.height * 4 {
+        texture.set(ColorImage::from_rgba_unmultiplied(size, &image.data), sampling());
+    }
+}
+
+fn sampling() -> TextureOptions {
+    TextureOptions { magnification: TextureFilter::Nearest, minification: TextureFilter::Linear, ..TextureOptions::LINEAR }
+}
+
 /// Uploads an image. Pixels stay sharp when enlarged and are averaged when shrunk.
 pub fn upload(ctx: &Context, name: &str, image: &Rgba) -> TextureHandle {
     let most = ctx.input(|input| input.max_texture_side);
@@ -12,9 +24,7 @@ pub fn upload(ctx: &Context, name: &str, image: &Rgba) -> TextureHandle {
         true => ColorImage::from_rgba_unmultiplied(size, &image.data),
         false => shrunk(image, most),
     };
-    let options =
-        TextureOptions { magnification: TextureFilter::Nearest, minification: TextureFilter::Linear, ..TextureOptions::LINEAR };
-    ctx.load_texture(name, pixels, options)
+    ctx.load_texture(name, pixels, sampling())
 }
 
 /// Every n-th pixel: only for machines whose textures are smaller than what was asked for.

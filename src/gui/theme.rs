@@ -87,6 +87,8 @@ pub struct Tokens {
     pub mapline: Color32,
     /// Graticule.
     pub grid: Color32,
+    /// Words of SQL's grammar.
+    pub keyword: Color32,
 }
 
 const fn hex(rgb: u32) -> Color32 {
@@ -133,6 +135,7 @@ pub const DARK: Tokens = Tokens {
     mapsea: hex(0x15171A),
     mapline: hex(0x44484F),
     grid: hex(0x202226),
+    keyword: hex(0xC792EA),
 };
 
 /// The light theme.
@@ -175,6 +178,7 @@ pub const LIGHT: Tokens = Tokens {
     mapsea: hex(0xDCE5EB),
     mapline: hex(0xB3B2AA),
     grid: hex(0xCBD6DE),
+    keyword: hex(0x7A2FA0),
 };
 
 /// The colours in use where `ui` draws.
@@ -430,6 +434,7 @@ mod tests {
             {
                 check(name, color, &[bg0, bg1, bg2, input, ground], 4.5);
             }
+            check("keyword", t.keyword, &[bg1, input], 4.5);
             check("err", t.err, &[sel], 4.5);
             check("warn", t.warn, &[sel], 4.5);
             check("ok", t.ok, &[sel], 4.5);

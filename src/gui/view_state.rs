@@ -11,6 +11,8 @@ use crate::studio::folders::config_dir;
 
 /// More recent datasets than this are forgotten.
 const RECENT: usize = 12;
+/// More queries than these are forgotten.
+const HISTORY: usize = 50;
 
 /// One dataset or draft that was open before.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -27,6 +29,41 @@ pub struct Recent {
     pub size_bytes: Option<u64>,
     /// When, in seconds since 1970.
     pub opened_s: u64,
+}
+
+/// A query that was given a name.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SavedQuery {
+    /// Its name.
+    pub name: String,
+    /// The statement.
+    pub sql: String,
+}
+
+/// Queries that were run or saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct QueryBook {
+    /// Newest first.
+    pub history: Vec<String>,
+    /// By name.
+    pub saved: Vec<SavedQuery>,
+}
+
+impl QueryBook {
+    /// Puts a statement that was run on top.
+    pub fn ran(&mut self, sql: &str) {
+        self.history.retain(|other| other != sql);
+        self.history.insert(0, sql.to_owned());
+        self.history.truncate(HISTORY);
+    }
+
+    /// Keeps a statement under a name, in the place of one of the same name.
+    pub fn save(&mut self, name: &str, sql: &str) {
+        self.saved.retain(|other| other.name != name);
+        self.saved.push(SavedQuery { name: name.to_owned(), sql: sql.to_owned() });
+        self.saved.sort_by(|a, b| a.name.cmp(&b.name));
+    }
 }
 
 /// Everything that is remembered.
@@ -47,6 +84,8 @@ pub struct ViewState {
     pub window: Option<[f32; 2]>,
     /// The folder of the last dataset that was written.
     pub target: Option<PathBuf>,
+    /// Queries of every dataset.
+    pub queries: QueryBook,
 }
 
 impl ViewState {
@@ -108,6 +147,17 @@ mod tests {
         assert_eq!(state.recent.len(), RECENT);
         assert_eq!(state.recent[0].opened_s, 99);
         assert_eq!(state.recent.iter().filter(|recent| recent.path == Path::new("/25")).count(), 1);
+    }
+
+    #[test]
+    fn queries_are_kept_once() {
+        let mut book = QueryBook::default();
+        for sql in ["a", "b", "a"] {
+            book.ran(sql);
+            book.save("one", sql);
+        }
+        assert_eq!(book.history, ["a", "b"]);
+        assert_eq!(book.saved, [SavedQuery { name: "one".into(), sql: "a".into() }]);
     }
 
     #[test]

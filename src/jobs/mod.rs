@@ -1,7 +1,9 @@
 //! Work off the interface thread: jobs with progress, stages, warnings and cancel. Knows no domain and names no window type.
 
+mod current;
 mod progress;
 
+pub use current::{Current, adopt, current};
 pub use progress::{JobContext, Progress, Stage};
 
 use std::fmt;
@@ -55,6 +57,7 @@ impl Jobs {
         let wake = self.wake.clone();
         let name = label.clone();
         let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
+            current::begin(Current { id, label: name.as_str().into(), context: inner.clone() });
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
                 .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
             // Nobody listens any more when the job was dropped: its result is not wanted.
@@ -103,6 +106,11 @@ impl<T> Job<T> {
     /// Asks the job to stop at its next check. Its result will be [`crate::error::Kind::Cancelled`], or done if it was too late.
     pub fn cancel(&self) {
         self.context.cancel();
+    }
+
+    /// Makes the job wait at its next check, or go on.
+    pub fn pause(&self, on: bool) {
+        self.context.pause(on);
     }
 
     /// How far it is.
@@ -213,6 +221,37 @@ mod tests {
         job.cancel();
         let error = job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled");
         assert_eq!(error.kind(), Kind::Cancelled);
+    }
+
+    #[test]
+    fn a_paused_job_waits_and_goes_on_or_ends() {
+        let endless = |ctx: &JobContext| -> Result<()> {
+            ctx.allow_pause();
+            loop {
+                ctx.check()?;
+                ctx.step(1);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let mut job = Jobs::quiet().start("endless", endless);
+        let wait_until = |holds: &dyn Fn() -> bool| {
+            let end = Instant::now() + PATIENCE;
+            while !holds() {
+                assert!(Instant::now() < end);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait_until(&|| job.progress().pausable && job.progress().done > 0);
+        job.pause(true);
+        std::thread::sleep(Duration::from_millis(100));
+        let done = job.progress().done;
+        std::thread::sleep(Duration::from_millis(60));
+        assert_eq!((job.progress().done, job.progress().paused), (done, true));
+        job.pause(false);
+        wait_until(&|| job.progress().done > done);
+        job.pause(true);
+        job.cancel();
+        assert_eq!(job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled").kind(), Kind::Cancelled);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -27,6 +28,10 @@ pub struct Progress {
     pub warnings: Vec<String>,
     /// True once cancel was asked for.
     pub cancelling: bool,
+    /// The job can wait and go on: [`JobContext::allow_pause`].
+    pub pausable: bool,
+    /// It waits.
+    pub paused: bool,
 }
 
 impl Progress {
@@ -46,6 +51,8 @@ pub struct JobContext {
 #[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
+    pausable: AtomicBool,
+    paused: AtomicBool,
     done: AtomicU64,
     /// `u64::MAX` marks an unknown total; 0 until the first stage.
     total: AtomicU64,
@@ -59,12 +66,18 @@ struct Text {
     warnings: Vec<String>,
 }
 
+/// How often a paused job looks whether it may go on.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// More warnings than this are counted by the caller's report, not kept here.
 const WARNINGS_KEPT: usize = 1000;
 
 impl JobContext {
-    /// An error once cancel was asked for, so that `?` ends the work.
+    /// An error once cancel was asked for, so that `?` ends the work. Waits while the job is paused.
     pub fn check(&self) -> Result<()> {
+        while self.shared.paused.load(Ordering::Relaxed) && !self.is_cancelled() {
+            std::thread::sleep(PAUSE);
+        }
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
@@ -76,6 +89,16 @@ impl JobContext {
     /// Asks the work to stop.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets people pause the job. Only for work on threads of its own: whoever waits keeps its thread.
+    pub fn allow_pause(&self) {
+        self.shared.pausable.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes the work wait at its next check, or go on. Without effect where nobody allowed it.
+    pub fn pause(&self, on: bool) {
+        self.shared.paused.store(on && self.shared.pausable.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Begins a stage of `total` steps.
@@ -114,6 +137,8 @@ impl JobContext {
             bytes: self.shared.bytes.load(Ordering::Relaxed),
             warnings: text.warnings.clone(),
             cancelling: self.is_cancelled(),
+            pausable: self.shared.pausable.load(Ordering::Relaxed),
+            paused: self.shared.paused.load(Ordering::Relaxed),
         }
     }
 

@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::address::{Address, is_remote};
 use crate::error::{Error, Result};
 
 /// A file, or a range of bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum AssetPath {
-    /// A whole file on this machine.
+    /// A whole file, on this machine or at an address ([`Address`]).
     File(Arc<Path>),
     /// `size` bytes from `offset` of the container.
     Range {
@@ -43,10 +44,16 @@ impl AssetPath {
             });
             let (offset, size, path) = range
                 .ok_or_else(|| Error::usage("this is not a byte range").at(text).hint("write /vsisubfile/OFFSET_SIZE,PATH"))?;
+            if let Some(address) = Address::parse(path) {
+                return Ok(AssetPath::Range { container: Arc::from(PathBuf::from(address.to_string())), offset, size });
+            }
             if path.starts_with("/vsi") {
                 return Ok(AssetPath::Vsi(Arc::from(text)));
             }
             return Ok(AssetPath::Range { container: Arc::from(Path::new(path)), offset, size });
+        }
+        if let Some(address) = Address::parse(text) {
+            return Ok(AssetPath::file(address.to_string()));
         }
         if text.starts_with("/vsi") {
             return Ok(AssetPath::Vsi(Arc::from(text)));
@@ -57,19 +64,32 @@ impl AssetPath {
     /// The path as GDAL wants it.
     pub fn to_vsi(&self) -> String {
         match self {
-            AssetPath::File(path) => path.display().to_string(),
-            AssetPath::Range { container, offset, size } => format!("/vsisubfile/{offset}_{size},{}", container.display()),
+            AssetPath::File(path) => vsi_of(path),
+            AssetPath::Range { container, offset, size } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
             AssetPath::Vsi(text) => text.to_string(),
         }
     }
 
     /// The file on this machine that holds the bytes.
     pub fn local_file(&self) -> Option<&Path> {
+        self.holder().filter(|path| !is_remote(path))
+    }
+
+    /// The file at an address of another machine that holds the bytes.
+    pub fn remote_file(&self) -> Option<&Path> {
+        self.holder().filter(|path| is_remote(path))
+    }
+
+    fn holder(&self) -> Option<&Path> {
         match self {
             AssetPath::File(path) | AssetPath::Range { container: path, .. } => Some(path),
             AssetPath::Vsi(_) => None,
         }
     }
+}
+
+fn vsi_of(path: &Path) -> String {
+    Address::of(path).map_or_else(|| path.display().to_string(), |address| address.to_vsi())
 }
 
 impl fmt::Display for AssetPath {
@@ -92,5 +112,10 @@ mod tests {
         );
         assert_eq!(asset.to_vsi(), text);
         assert!(AssetPath::parse("/vsisubfile/210,/a").is_err());
+        let remote = "/vsisubfile/1_2,/vsis3/bucket/a.tacozip";
+        let asset = AssetPath::parse(remote).expect("parses");
+        assert_eq!((asset.remote_file(), asset.local_file()), (Some(Path::new("s3://bucket/a.tacozip")), None));
+        assert_eq!(asset.to_vsi(), remote);
+        assert_eq!(AssetPath::parse("https://h/a.tif").expect("parses").to_vsi(), "/vsicurl/https://h/a.tif");
     }
 }

@@ -1,6 +1,7 @@
 //! The data model as plain data (specification part I): ids, values, samples, tortillas, the collection, the tree's skeleton.
 //! No input or output, no threads, no format details.
 
+mod address;
 mod asset;
 mod collection;
 mod finding;
@@ -13,6 +14,7 @@ mod skeleton;
 mod splice;
 mod value;
 
+pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{Collection, KNOWN_KEYS, TASKS};
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};

@@ -213,7 +213,13 @@ rules! {
         "Cast the column to float or to decimal128.";
     StatisticsClass "STAT-1" Warning Both "7.2"
         "Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others."
-        "Compute the statistics again from the pixels.";
+        "Run `repair`, which computes the shares from the pixels.";
+    StatisticsValues "STAT-2" Warning Both "7.2"
+        "Statistics in geotiff:stats are those of the pixels: some tools look at some blocks only. Found by a deep check."
+        "Run `repair`, which computes them from the pixels.";
+    PlaceValues "STAC-1" Warning Both "7.1.1"
+        "stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check."
+        "Run the stac extension again, which reads them from the raster.";
     ZipStructure "ZIP-1" Error Both "6.3"
         "The archive has a central directory that fits its members."
         "Take the archive from another copy.";
@@ -265,11 +271,53 @@ rules! {
     PartList "CAT-3" Warning Both "6.6"
         "The index's collection lists the parts that its rows name."
         "Make the index again with `tacocat`.";
+    PartFacts "CAT-4" Warning Both "6.6"
+        "taco:sources says of each part the id and the extent that the part says itself, and counts them."
+        "Make the collection again with `tacollection`, or the index with `tacocat`.";
     SourceMissing "SRC-1" Error Both "7.1.1"
         "The file behind a sample of a draft can be read."
         "Put the file back, or point the sample at another one.";
     Unreadable "FMT-1" Error Both "6"
         "The container can be opened."
+        "Take the dataset from another copy.";
+    TortillaHeader "TOR-1" Warning Both "TORTILLA 0.5"
+        "The header of a TORTILLA counts its parts, and its reserved bytes are zero."
+        "Write the file again with `edit`.";
+    TortillaRange "TOR-2" Error Both "TORTILLA 0.5"
+        "tortilla:offset and tortilla:length lie between the header and the footer."
+        "Take the file from another copy.";
+    TortillaOverlap "TOR-3" Error Both "TORTILLA 0.5"
+        "The samples of a tortilla have bytes of their own."
+        "Take the file from another copy.";
+    TortillaNested "TOR-4" Error Both "TORTILLA 0.5"
+        "A sample whose format is TORTILLA is a tortilla that can be read."
+        "Take the file from another copy, or drop the sample with `compile`.";
+    TortillaParts "TOR-5" Error Both "TORTILLA 0.5"
+        "All parts that the header counts are there."
+        "Put the missing part beside the others.";
+    TortillaSplit "TOR-6" Warning Both "TORTILLA 0.5"
+        "tortilla:data_split is train, test or validation."
+        "Write one of the three words with `edit`, or leave the cell empty.";
+    TortillaClass "TOR-7" Warning Both "TORTILLA 0.5"
+        "A stac-tortilla or rai-tortilla has all columns of its class."
+        "Add the columns that are missing with `edit`.";
+    TortillaTypes "TOR-8" Warning Both "TORTILLA 0.5"
+        "The tortillas of one level hold each column with one type."
+        "Write them again with one type.";
+    TortillaFormat "TOR-9" Warning Both "TORTILLA 0.5"
+        "tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL."
+        "Write the driver's name as GDAL does, like GTiff, with `edit`.";
+    TortillaCollection "TOR-10" Warning Both "TACO 0.2"
+        "COLLECTION of a TACO 0.2 file has every core field."
+        "Fill the field with `edit`.";
+    TortillaChain "TOR-11" Error Both "TACO 0.2"
+        "The footer of a streamable dataset is a chain of tables that ends with the chunks."
+        "Write the file again with `compile --stream`.";
+    Taco3Files "NEXT-1" Error Both "TACO 3"
+        "The files of a TACO 3 dataset are those that its levels name, where the levels say."
+        "Take the dataset from another copy.";
+    Taco3Contract "NEXT-2" Error Both "TACO 3"
+        "Every sample of a TACO 3 dataset has the files that taco:structure lists."
         "Take the dataset from another copy.";
     PathQuote "FMT-2" Warning Tools "6"
         "The path has no apostrophe: the Python reader does not load such a dataset."

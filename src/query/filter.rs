@@ -82,13 +82,19 @@ impl Filter {
     fn in_box(&self, bbox: [f64; 4], columns: &[FieldSpec]) -> Result<Expr> {
         check_box(bbox)?;
         let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
-        if !matches!(field.dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView) {
+        // Older generations write points as text.
+        let text = is_text(&field.dtype);
+        if !text && !matches!(field.dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView) {
             let summary = format!("column {} is {}, not WKB geometries", field.name, dtype_name(&field.dtype));
             return Err(Error::usage(summary).hint("name a column as stac:centroid"));
         }
         let boxes = Boxes::new(bbox);
         let touches = move |column: Column| -> PolarsResult<Column> {
-            let mask: BooleanChunked = column.binary()?.iter().map(|wkb| wkb.is_some_and(|wkb| boxes.touch(wkb))).collect();
+            let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
+            let mask: BooleanChunked = match text {
+                true => column.str()?.iter().map(|text| touch(text.map(str::as_bytes))).collect(),
+                false => column.binary()?.iter().map(touch).collect(),
+            };
             Ok(mask.with_name(column.name().clone()).into_column())
         };
         let output = |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
@@ -104,7 +110,11 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Microsecond, _) => 86_400_000_000,
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 86_400_000_000_000,
             ArrowType::Date32 => 1,
-            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => return Ok(texts_in_range(&field.name, first, last)),
+            text if is_text(text) => return Ok(texts_in_range(&field.name, first, last)),
+            // Older generations count seconds since 1970, in columns whose names say that they hold a time.
+            ArrowType::Float64 | ArrowType::Float32 | ArrowType::Int64 | ArrowType::Int32 if names_a_time(&field.name) => {
+                return Ok(seconds_in_range(&field.name, first, last));
+            }
             other => {
                 let summary = format!("column {} is {}, not a time", field.name, dtype_name(other));
                 return Err(Error::usage(summary).hint("name a column of timestamps, dates or ISO 8601 text"));
@@ -122,6 +132,17 @@ impl Filter {
         let to = last.map(|day| col(field.name.as_str()).lt(bound(day.saturating_add(1))));
         Ok([from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(field.name.as_str()).is_not_null()))
     }
+}
+
+fn is_text(dtype: &ArrowType) -> bool {
+    matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+}
+
+fn seconds_in_range(name: &str, first: Option<i32>, last: Option<i32>) -> Expr {
+    let bound = |day: i32| lit(i64::from(day) * 86_400);
+    let from = first.map(|day| col(name).gt_eq(bound(day)));
+    let to = last.map(|day| col(name).lt(bound(day.saturating_add(1))));
+    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
 }
 
 fn texts_in_range(name: &str, first: Option<i32>, last: Option<i32>) -> Expr {
@@ -222,6 +243,12 @@ fn parse_time(text: &str) -> Option<NaiveDateTime> {
 fn days(day: NaiveDate) -> i32 {
     use chrono::Datelike;
     day.num_days_from_ce() - EPOCH_DAYS
+}
+
+/// `stac:time_start`, `datetime`, `date`: a number in another column is no time.
+fn names_a_time(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("time") || name.contains("date")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use geo::{
 const NESTING: u8 = 8;
 
 /// A WKB or EWKB geometry as `geo` has it, heights and measures left out. `None` for damaged bytes, and for an empty point.
-pub(super) fn parse(wkb: &[u8]) -> Option<Geometry> {
+pub fn parse(wkb: &[u8]) -> Option<Geometry> {
     let mut reader = Reader { rest: wkb };
     let geometry = reader.geometry(NESTING)?;
     reader.rest.is_empty().then_some(geometry)
@@ -133,7 +133,7 @@ impl Boxes {
 }
 
 /// Little-endian WKB.
-pub(super) fn write(geometry: &Geometry) -> Vec<u8> {
+pub fn write(geometry: &Geometry) -> Vec<u8> {
     let mut out = Vec::new();
     put(geometry, &mut out);
     out

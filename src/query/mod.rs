@@ -13,6 +13,7 @@ mod functions;
 mod geometry;
 mod grouping;
 mod naming;
+mod outline;
 mod output;
 mod place;
 mod run;
@@ -25,6 +26,8 @@ mod tables;
 mod tests;
 
 pub use filter::Filter;
+pub use geometry::{parse as parse_wkb, write as write_wkb};
+pub use outline::outline;
 pub use output::QueryResult;
 pub use place::Place;
 pub use run::{Query, kept_rows, run, run_sql};

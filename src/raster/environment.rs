@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use gdal::spatial_ref::SpatialRef;
 use gdal::{DriverManager, Metadata};
 
-use super::messages;
+use super::{messages, mount};
 
 /// Drivers that Earth-observation data comes in.
 const WANTED: &[&str] = &[
@@ -119,6 +119,7 @@ pub fn init() {
             set_default("CURL_CA_BUNDLE", bundle);
         }
         DriverManager::register_all();
+        mount::install();
         // Listing the folder of a remote file costs a request or hundreds; beside a local file it finds overviews and world files.
         for prefix in ["/vsicurl/", "/vsis3/", "/vsigs/", "/vsiaz/", "/vsiadls/", "/vsioss/", "/vsiswift/"] {
             set_for_paths(prefix, "GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR");

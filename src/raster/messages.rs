@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 
+use super::mount;
 use crate::error::Error;
 
 /// How many messages one listener keeps: a damaged file can give thousands.
@@ -34,7 +35,15 @@ pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
 }
 
 /// GDAL's reason as the source of an [`Error`]: the failures, or else the warnings, that it gave.
+/// Where reading from another machine failed, that is the reason, and all else follows from it.
 pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal::errors::GdalError>) -> Error {
+    if let Some(fault) = mount::take_fault() {
+        if fault.is_cancelled() {
+            return fault;
+        }
+        let hints = fault.hints().to_vec();
+        return hints.into_iter().fold(error.because(fault), Error::hint);
+    }
     let failures = messages.iter().any(|message| message.failure);
     let mut reasons: Vec<&str> = Vec::new();
     for message in messages.iter().filter(|message| message.failure == failures) {

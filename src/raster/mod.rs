@@ -5,13 +5,17 @@
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
+mod adjust;
 mod colour;
+mod counts;
 mod environment;
 mod info;
 mod messages;
+mod mount;
 mod pixels;
 mod places;
 mod pool;
+mod presets;
 mod preview;
 mod probe;
 mod render;
@@ -22,20 +26,24 @@ mod statistics;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod write;
 
+pub use adjust::{Prepared, difference};
 pub use colour::ColourMap;
 pub use environment::{DriverInfo, Environment, environment, init};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset, describe};
 pub use pixels::{BandPixels, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{Sampling, attribute_at, raster_at};
 pub use pool::close_idle;
+pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
 pub use render::{BandChoice, RenderOptions, Rgba, render};
 pub use reproject::to_lonlat_from;
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
+pub use tiles::{TileLayout, tile_layout};
 pub use write::{NewRaster, write_geotiff, write_raster};
 
 /// A band's number. GDAL counts from 1, and so does this type; there is no band 0.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pixels::{self, ReadRequest, Resampling};
 use super::stretch::{self, Histogram, Limits};
-use super::{BandChoice, BandIndex, RasterInfo, RenderOptions, Rgba, Window, pool, render};
+use super::{BandChoice, BandIndex, Pixels, RasterInfo, RenderOptions, Rgba, Window, pool, render};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -43,8 +43,10 @@ impl PreviewRequest {
 pub struct PreviewImage {
     /// The raster's headers.
     pub info: Arc<RasterInfo>,
-    /// The pixels.
+    /// The picture.
     pub rgba: Rgba,
+    /// The values that it was made of.
+    pub pixels: Arc<Pixels>,
     /// The part that they show, clipped to the raster.
     pub window: Window,
     /// The choice that was made; never [`BandChoice::Auto`].
@@ -81,5 +83,5 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
     let (rgba, limits) = render::render(&pixels, &options);
     ctx.check()?;
     let histograms = stretch::histogram(&pixels, BINS);
-    Ok(PreviewImage { info, rgba, window, band_indices: bands.bands(), bands, limits, histograms })
+    Ok(PreviewImage { info, rgba, pixels: Arc::new(pixels), window, band_indices: bands.bands(), bands, limits, histograms })
 }

@@ -145,10 +145,9 @@ fn rgb(bands: [&BandPixels; 3], options: &RenderOptions, data: &mut [u8]) -> Vec
 }
 
 fn by_table(band: &BandPixels, table: &[[u8; 4]], data: &mut [u8]) -> Option<Limits> {
+    let table = ByTable(table);
     each_type!(&band.samples, values => for (pixel, value) in data.chunks_exact_mut(4).zip(values) {
-        // A class beyond the table shows as mid grey, so that it is seen.
-        let entry = table.get(f64::from(*value) as usize).copied().unwrap_or([128, 128, 128, 255]);
-        pixel.copy_from_slice(&entry);
+        pixel.copy_from_slice(&table.colour(f64::from(*value)));
     });
     None
 }
@@ -176,15 +175,25 @@ fn set_alpha(bands: &[&BandPixels], transparent: bool, has_alpha: bool, data: &m
     }
 }
 
+/// Classes to colours.
+pub(super) struct ByTable<'a>(pub &'a [[u8; 4]]);
+
+impl ByTable<'_> {
+    /// A class beyond the table shows as mid grey, so that it is seen.
+    pub fn colour(&self, value: f64) -> [u8; 4] {
+        self.0.get(value as usize).copied().unwrap_or([128, 128, 128, 255])
+    }
+}
+
 /// Values to bytes by limits and gamma.
-struct Ramp {
+pub(super) struct Ramp {
     low: f64,
     per_value: f64,
     bytes: Vec<u8>,
 }
 
 impl Ramp {
-    fn new(limits: Option<Limits>, gamma: f32) -> Self {
+    pub fn new(limits: Option<Limits>, gamma: f32) -> Self {
         let Limits { low, high } = limits.unwrap_or(Limits { low: 0.0, high: 0.0 });
         let gamma = if gamma.is_finite() { gamma.clamp(0.05, 20.0) } else { 1.0 };
         let last = (STEPS - 1) as f64;
@@ -196,7 +205,7 @@ impl Ramp {
         Self { low, per_value: last / (high - low), bytes }
     }
 
-    fn byte(&self, value: f64) -> u8 {
+    pub fn byte(&self, value: f64) -> u8 {
         // A cast clamps, and takes NaN to 0.
         let step = ((value - self.low) * self.per_value).round() as usize;
         self.bytes[step.min(STEPS - 1)]

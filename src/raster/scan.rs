@@ -1,6 +1,7 @@
 //! Every pixel of some bands, window by window: whole blocks, all bands of one type in one call, so that no block is decoded
 //! twice and memory stays bounded. What the pixels are for is the caller's.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 use gdal::raster::GdalType;
@@ -117,6 +118,39 @@ pub(super) fn scan(
     Ok(())
 }
 
+/// Room for the pixels of a window that stays with its thread: fresh room for every file would cost as much as counting.
+struct Scratch(Vec<u64>);
+
+thread_local! {
+    static KEPT: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+}
+
+impl Scratch {
+    fn borrow() -> Self {
+        Self(KEPT.take())
+    }
+
+    /// Room for `count` numbers; what they are is left from earlier.
+    fn of<T: GdalType + Copy>(&mut self, count: usize) -> &mut [T] {
+        debug_assert!(align_of::<T>() <= align_of::<u64>());
+        let words = (count * size_of::<T>()).div_ceil(size_of::<u64>());
+        if self.0.len() < words {
+            self.0.resize(words, 0);
+        }
+        // Safety: as many bytes are there, initialised and aligned; every pattern of bits is a number of GDAL's types.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<T>(), count) }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // One block can be far larger than a window should be; that much is not kept.
+        if self.0.len() * size_of::<u64>() <= CHUNK_BYTES as usize {
+            KEPT.set(std::mem::take(&mut self.0));
+        }
+    }
+}
+
 struct Scan<'a> {
     opened: &'a Opened,
     asset: &'a AssetPath,
@@ -132,21 +166,20 @@ enum Missing {
 }
 
 impl Scan<'_> {
-    fn run<T: GdalType + Copy + Default>(
-        &self,
-        wrap: impl Fn(&[T]) -> Values<'_>,
-        with: &mut dyn FnMut(usize, &Chunk),
-    ) -> Result<()> {
+    fn run<T: GdalType + Copy>(&self, wrap: impl Fn(&[T]) -> Values<'_>, with: &mut dyn FnMut(usize, &Chunk)) -> Result<()> {
         let info = &self.opened.info;
         let bands: Vec<c_int> = self.group.iter().map(|&position| position as c_int + 1).collect();
         let missing = self.group.iter().map(|&position| self.missing(position)).collect::<Result<Vec<_>>>()?;
         let block = self.group.first().and_then(|&position| info.bands.get(position)).map_or((1, 1), |band| band.block);
-        let (mut buffer, mut mask) = (Vec::<T>::new(), Vec::<u8>::new());
-        for window in windows(info.width, info.height, block, bands.len() as u64 * size_of::<T>() as u64) {
+        let mut scratch = Scratch::borrow();
+        let mut mask = Vec::<u8>::new();
+        let windows = windows(info.width, info.height, block, bands.len() as u64 * size_of::<T>() as u64);
+        let several = windows.len() > 1;
+        for window in windows {
             self.ctx.check()?;
             let count = window.width * window.height;
-            buffer.resize(count * bands.len(), T::default());
-            self.read(window, &bands, &mut buffer)?;
+            let buffer = scratch.of::<T>(count * bands.len());
+            self.read(window, &bands, buffer)?;
             for ((&position, missing), values) in self.group.iter().zip(&missing).zip(buffer.chunks_exact(count)) {
                 let mut chunk = Chunk { values: wrap(values), mask: None, nodata: None };
                 match missing {
@@ -159,6 +192,11 @@ impl Scan<'_> {
                     }
                 }
                 with(position, &chunk);
+            }
+            if several {
+                // Whole blocks are never asked for again; GDAL would keep them until its cache is full.
+                // Safety: the dataset is open and this thread's alone.
+                unsafe { gdal_sys::GDALFlushCache(self.opened.dataset.c_dataset()) };
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::mount;
 use crate::model::AssetPath;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -20,19 +21,31 @@ pub type Turn = MutexGuard<'static, ()>;
 
 /// Waits for the turn where `asset` is such a file, told by its first bytes; what can't be looked at counts as one.
 pub fn turn_for(asset: &AssetPath) -> Option<Turn> {
+    if asset.remote_file().is_some() {
+        // What can't be had from the server is told by the reading that follows.
+        let Ok(Some(place)) = mount::place_of(asset) else { return None };
+        let begins_with = |at: u64, magic: &[u8]| {
+            let length = magic.len() as u64;
+            at + length <= place.size && place.file.read(place.start + at, length).is_ok_and(|bytes| *bytes == *magic)
+        };
+        return is_scientific(begins_with).then(turn);
+    }
     let (path, start) = match asset {
         AssetPath::File(path) => (path, 0),
         AssetPath::Range { container, offset, .. } => (container, *offset),
         AssetPath::Vsi(_) => return Some(turn()),
     };
     let Ok(mut file) = File::open(path) else { return Some(turn()) };
-    let mut begins_with = |at: u64, magic: &[u8]| {
+    let begins_with = |at: u64, magic: &[u8]| {
         let mut bytes = vec![0; magic.len()];
         let read = file.seek(SeekFrom::Start(start.saturating_add(at))).and_then(|_| file.read_exact(&mut bytes));
         read.is_ok() && bytes == magic
     };
-    let scientific = begins_with(0, b"CDF") || SUPERBLOCKS.iter().any(|&at| begins_with(at, HDF5));
-    scientific.then(turn)
+    is_scientific(begins_with).then(turn)
+}
+
+fn is_scientific(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
+    begins_with(0, b"CDF") || SUPERBLOCKS.iter().any(|&at| begins_with(at, HDF5))
 }
 
 /// Waits for the turn where a GDAL driver of this name writes such files.

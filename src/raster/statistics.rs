@@ -4,6 +4,9 @@
 //! Integers of 8 and 16 bits are counted value by value. Others are kept where they fit in 256 MiB; of larger rasters only the
 //! moments are, and percentiles come from reading the file again, sixteen bits of rank at a time.
 
+use std::collections::BTreeMap;
+
+use super::counts::{Counts, Sums};
 use super::pool::{self, Opened};
 use super::scan::{Chunk, Stored, Values, scan};
 use super::{BandInfo, RasterInfo};
@@ -28,8 +31,8 @@ struct BandTally {
 }
 
 enum Data {
-    /// How often each value occurs, from `low` on.
-    Counts { low: i64, counts: Vec<u64> },
+    /// How often each value occurs.
+    Counts(Counts),
     /// Every value with data.
     Single(Vec<f32>),
     /// Every value with data.
@@ -50,7 +53,9 @@ pub struct BandSummary {
     pub mean: f64,
     /// Standard deviation.
     pub std: f64,
-    /// Pixels with data, 0 to 100.
+    /// Pixels with data.
+    pub count: u64,
+    /// The same in percent of all pixels, 0 to 100.
     pub valid_percent: f64,
     /// In the order asked for.
     pub percentiles: Vec<f64>,
@@ -69,9 +74,9 @@ pub fn tally(asset: &AssetPath, ctx: &JobContext) -> Result<Tally> {
         .iter()
         .map(|band| {
             let data = match Stored::of(band) {
-                Stored::U8 => Data::Counts { low: 0, counts: vec![0; 1 << 8] },
-                Stored::U16 => Data::Counts { low: 0, counts: vec![0; 1 << 16] },
-                Stored::I16 => Data::Counts { low: -(1 << 15), counts: vec![0; 1 << 16] },
+                Stored::U8 => Data::Counts(Counts::of::<u8>()),
+                Stored::U16 => Data::Counts(Counts::of::<u16>()),
+                Stored::I16 => Data::Counts(Counts::of::<i16>()),
                 _ if large => Data::Large(Moments::default()),
                 Stored::F32 => Data::Single(Vec::with_capacity(pixels as usize)),
                 Stored::F64 => Data::Double(Vec::with_capacity(pixels as usize)),
@@ -83,12 +88,11 @@ pub fn tally(asset: &AssetPath, ctx: &JobContext) -> Result<Tally> {
     scan(&lease, asset, &every, ctx, &mut |position, chunk| bands[position].add(chunk))?;
     for (band, info) in bands.iter_mut().zip(&info.bands) {
         // Cheaper than to look at every pixel.
-        if let (Data::Counts { low, counts }, Some(nodata)) = (&mut band.data, info.nodata)
+        if let (Data::Counts(counts), Some(nodata)) = (&mut band.data, info.nodata)
             && by_value(&lease, info)
             && nodata.fract() == 0.0
-            && let Some(count) = usize::try_from((nodata as i64).saturating_sub(*low)).ok().and_then(|place| counts.get_mut(place))
         {
-            *count = 0;
+            counts.forget(nodata as i64);
         }
     }
     Ok(Tally { asset: asset.clone(), bands })
@@ -130,6 +134,7 @@ impl Tally {
             min: moments.min,
             max: moments.max,
             mean: moments.mean,
+            count: moments.count,
             std: (moments.squares / moments.count as f64).max(0.0).sqrt(),
             valid_percent: 100.0 * moments.count as f64 / band.total.max(1) as f64,
             percentiles: places.iter().map(percentile).collect(),
@@ -162,6 +167,24 @@ impl Tally {
         Ok(counts)
     }
 
+    /// Every whole number that occurs in the band at `position` and how often; `None` when there are others, or more than `most`.
+    pub fn distinct(&self, position: usize, most: usize, ctx: &JobContext) -> Result<Option<BTreeMap<i64, u64>>> {
+        let mut counts = BTreeMap::new();
+        let mut fits = true;
+        self.visit(position, ctx, |value, count| {
+            if !fits {
+                return;
+            }
+            if value.fract() != 0.0 || value.abs() > 9e15 {
+                fits = false;
+            } else {
+                *counts.entry(value as i64).or_insert(0) += count;
+                fits = counts.len() <= most;
+            }
+        })?;
+        Ok(fits.then_some(counts))
+    }
+
     fn band(&self, position: usize) -> Result<&BandTally> {
         let count = self.bands.len();
         self.bands.get(position).ok_or_else(|| Error::usage(format!("there is no band {}; the raster has {count}", position + 1)))
@@ -170,10 +193,7 @@ impl Tally {
     /// Calls `with` for the values with data and how often each occurs.
     fn visit(&self, position: usize, ctx: &JobContext, mut with: impl FnMut(f64, u64)) -> Result<()> {
         match &self.band(position)?.data {
-            Data::Counts { low, counts } => {
-                let some = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-                some.for_each(|(place, count)| with((low + place as i64) as f64, *count));
-            }
+            Data::Counts(counts) => counts.iter().for_each(|(value, count)| with(value as f64, count)),
             Data::Single(values) => values.iter().for_each(|value| with(f64::from(*value), 1)),
             Data::Double(values) => values.iter().for_each(|value| with(*value, 1)),
             Data::Large(_) => {
@@ -187,17 +207,8 @@ impl Tally {
     /// The values at these ranks (from 0, ascending) of the sorted values.
     fn at_ranks(&self, position: usize, ranks: &[u64], ctx: &JobContext) -> Result<Vec<f64>> {
         match &self.band(position)?.data {
-            Data::Counts { low, counts } => {
-                let mut found = Vec::with_capacity(ranks.len());
-                let mut seen = 0;
-                for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                    seen += count;
-                    while ranks.get(found.len()).is_some_and(|rank| *rank < seen) {
-                        found.push((low + place as i64) as f64);
-                    }
-                }
-                Ok(found)
-            }
+            _ if ranks.is_empty() => Ok(Vec::new()),
+            Data::Counts(counts) => Ok(counts.at_ranks(ranks)),
             Data::Single(values) => Ok(select(values.clone(), ranks, f32::total_cmp).into_iter().map(f64::from).collect()),
             Data::Double(values) => Ok(select(values.clone(), ranks, f64::total_cmp)),
             Data::Large(_) => self.select_by_reading(position, ranks, ctx),
@@ -318,19 +329,13 @@ impl Moments {
 impl BandTally {
     fn add(&mut self, chunk: &Chunk) {
         match (&mut self.data, chunk.values) {
-            (Data::Counts { low, counts }, Values::U8(values)) => {
-                count(counts, values, chunk.mask, |v| (i64::from(v) - *low) as usize)
-            }
-            (Data::Counts { low, counts }, Values::U16(values)) => {
-                count(counts, values, chunk.mask, |v| (i64::from(v) - *low) as usize)
-            }
-            (Data::Counts { low, counts }, Values::I16(values)) => {
-                count(counts, values, chunk.mask, |v| (i64::from(v) - *low) as usize)
-            }
+            (Data::Counts(counts), Values::U8(values)) => counts.add(values, chunk.mask),
+            (Data::Counts(counts), Values::U16(values)) => counts.add(values, chunk.mask),
+            (Data::Counts(counts), Values::I16(values)) => counts.add(values, chunk.mask),
             (Data::Single(kept), _) => chunk.each(&mut |value| kept.push(value as f32)),
             (Data::Double(kept), _) => chunk.each(&mut |value| kept.push(value)),
             (Data::Large(moments), _) => moments.join(Moments::of(|with| chunk.each(with))),
-            (Data::Counts { .. }, _) => {}
+            (Data::Counts(_), _) => {}
         }
     }
 
@@ -339,34 +344,10 @@ impl BandTally {
             Data::Large(moments) => *moments,
             Data::Single(values) => Moments::of(|with| values.iter().for_each(|value| with(f64::from(*value)))),
             Data::Double(values) => Moments::of(|with| values.iter().for_each(|value| with(*value))),
-            Data::Counts { low, counts } => {
-                let some = || counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(place, n)| (low + place as i64, *n));
-                let (mut all, mut sum, mut squares) = (Moments::default(), 0i128, 0i128);
-                for (value, count) in some() {
-                    all.count += count;
-                    all.min = all.min.min(value as f64);
-                    all.max = all.max.max(value as f64);
-                    sum += i128::from(value) * i128::from(count);
-                    squares += i128::from(value) * i128::from(value) * i128::from(count);
-                }
-                if all.count > 0 {
-                    let count = i128::from(all.count);
-                    all.mean = sum as f64 / all.count as f64;
-                    // In whole numbers nothing is lost.
-                    all.squares = (count * squares - sum * sum) as f64 / all.count as f64;
-                }
-                all
+            Data::Counts(counts) => {
+                let Sums { count, min, max, mean, squares } = counts.sums();
+                Moments { count, min, max, mean, squares }
             }
-        }
-    }
-}
-
-fn count<T: Copy>(counts: &mut [u64], values: &[T], mask: Option<&[u8]>, place: impl Fn(T) -> usize) {
-    match mask {
-        None => values.iter().for_each(|value| counts[place(*value)] += 1),
-        Some(mask) => {
-            let valid = values.iter().zip(mask).filter(|(_, mask)| **mask != 0);
-            valid.for_each(|(value, _)| counts[place(*value)] += 1);
         }
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::StatsRequest;
-use crate::container::{BuildOptions, Built, ConsolidateOptions};
+use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, Example, Fix, PatternChoice, PatternReport, Slot};
 use crate::error::Error;
 use crate::extensions::pooled::PooledReport;
-use crate::extensions::{ExtensionCall, Failure};
+use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};
 use crate::jobs::JobId;
-use crate::model::NodePath;
-use crate::query::{Query, QueryResult};
+use crate::model::{NodePath, Profile};
+use crate::query::{Filter, Query, QueryResult};
 use crate::raster::{PreviewImage, PreviewRequest};
 
 use super::Repaired;
@@ -28,6 +28,24 @@ pub enum Command {
     Open {
         /// File or folder.
         path: PathBuf,
+    },
+    /// Opens a dataset with options, or several as one.
+    OpenWith {
+        /// File or folder; the first, when the options name more.
+        path: PathBuf,
+        /// Where parts lie, what is opened along, and how columns are joined.
+        #[serde(default)]
+        options: Box<OpenOptions>,
+    },
+    /// Says how to reach other machines from now on. A token in it is used, and never logged or written.
+    Connect {
+        /// How.
+        access: crate::remote::Access,
+    },
+    /// Looks what lies in the cache of remote files, or empties it.
+    RemoteCache {
+        /// Remove what is in it.
+        clear: bool,
     },
     /// Closes what is open.
     Close,
@@ -150,6 +168,8 @@ pub enum Command {
         /// The root.
         root: usize,
     },
+    /// Gives all tortillas of each level the same fields: nulls where one is missing, the type that holds all values.
+    AlignSchema,
     /// Pads what roots lack that the pattern has.
     FillMissing,
     /// Appends padding up to a number of roots that `multiple` divides.
@@ -176,6 +196,9 @@ pub enum Command {
         /// Read every member and compare its CRC.
         #[serde(default)]
         deep: bool,
+        /// Whose demands count where the text and the tools differ; those of the tools when absent.
+        #[serde(default)]
+        profile: Profile,
     },
     /// Runs SQL over the opened dataset.
     Query {
@@ -194,10 +217,50 @@ pub enum Command {
         #[serde(default)]
         path: Option<PathBuf>,
     },
+    /// Sets the filter that every view of the opened dataset shows; an empty list shows all of it.
+    Filter {
+        /// Steps; each works on what the one before it left.
+        filters: Vec<Filter>,
+    },
+    /// Looks at what a column of a level holds, under the filter.
+    Summarize {
+        /// Which.
+        request: super::SummaryRequest,
+    },
+    /// Looks where the samples of a level lie.
+    Footprints {
+        /// Which level, by which column.
+        request: super::FootprintRequest,
+    },
+    /// Makes a small picture of a raster.
+    Thumbnail {
+        /// Of which file, how small.
+        request: super::ThumbnailRequest,
+    },
+    /// Tells how the bytes of the opened archive are laid out.
+    Bytes {
+        /// Which part of a TACOCAT; the first one when absent.
+        #[serde(default)]
+        part: Option<String>,
+    },
+    /// Runs a query over the opened dataset and saves all of its rows.
+    SaveRows {
+        /// Filters and statement.
+        #[serde(flatten)]
+        query: Query,
+        /// The file; its name ends with csv, json or parquet.
+        target: PathBuf,
+    },
     /// Pools the statistics of a selection of the opened dataset.
     PoolStatistics {
         /// Which samples, and how.
         request: StatsRequest,
+    },
+    /// Looks for what leaks between the parts of the document's split.
+    Leakage {
+        /// Which column, and what counts.
+        #[serde(default)]
+        request: LeakageRequest,
     },
     /// Renders a raster.
     Preview {
@@ -209,17 +272,66 @@ pub enum Command {
         /// Where and how.
         options: BuildOptions,
     },
+    /// Opens what was written of the draft and compares it with the draft.
+    Verify {
+        /// The datasets that together are the draft: [`super::written_paths`].
+        paths: Vec<PathBuf>,
+        /// How much is compared.
+        #[serde(default)]
+        depth: super::Depth,
+    },
     /// Writes the dataset at `input` in another container.
     Convert {
         /// What to read.
         input: PathBuf,
+        /// How to open it.
+        #[serde(default)]
+        open: Box<OpenOptions>,
         /// Where and how.
         options: BuildOptions,
+    },
+    /// Checks nothing and writes the draft as TORTILLA 0.5, or as TACO 0.2 when the target is called so.
+    WriteTortilla {
+        /// Where and how.
+        options: TortillaOptions,
+    },
+    /// Writes chosen samples of a dataset as TORTILLA 0.5 or TACO 0.2.
+    Compile {
+        /// Which of what, and where to.
+        #[serde(flatten)]
+        request: Box<super::CompileRequest>,
+    },
+    /// Changes footer and collection of a TORTILLA or TACO without touching its samples.
+    EditTortilla {
+        /// What and how.
+        #[serde(flatten)]
+        request: Box<super::EditRequest>,
+    },
+    /// Decodes one chunk of a streamable dataset.
+    ReadChunk {
+        /// Which.
+        #[serde(flatten)]
+        request: super::ChunkRequest,
+    },
+    /// Writes a dataset's description in the form of a catalogue.
+    Describe {
+        /// What, and in which form.
+        #[serde(flatten)]
+        request: Box<super::DescribeRequest>,
+    },
+    /// Moves a dataset of another generation to 2.0, or tells what that would do.
+    Migrate {
+        /// What, where to, and names.
+        #[serde(flatten)]
+        request: Box<super::MigrateRequest>,
     },
     /// Writes the dataset at `input` anew without the faults that need no judgement.
     Repair {
         /// What to read.
         input: PathBuf,
+        /// How to open it.
+        #[serde(default)]
+        open: Box<OpenOptions>,
         /// Where and how.
         options: BuildOptions,
     },
@@ -242,6 +354,13 @@ pub enum Command {
         row: u32,
         /// The file to make.
         target: PathBuf,
+    },
+    /// Makes a job wait, or go on.
+    Pause {
+        /// Which.
+        job: JobId,
+        /// False to go on.
+        on: bool,
     },
     /// Stops a job.
     Cancel {
@@ -296,6 +415,8 @@ pub enum Event {
         computed: u64,
         /// Samples whose values are null because they failed.
         failures: Vec<Failure>,
+        /// What else there is to say: leaks of a new split, rows that match nothing.
+        notes: Vec<Note>,
     },
     /// Files were added to the draft.
     Imported(Imported),
@@ -312,18 +433,38 @@ pub enum Event {
     ProjectSaved(PathBuf),
     /// A level's table can be read without waiting.
     LevelReady(usize),
+    /// What lies in the cache of remote files.
+    RemoteCache(crate::remote::CacheState),
     /// There are new findings: [`super::Studio::report`].
     Validated,
     /// A query's rows.
     Queried(Arc<QueryResult>),
+    /// The filter of the opened dataset is another one: [`super::Studio::kept`].
+    Filtered,
+    /// What a column holds.
+    Summarized(Arc<super::ColumnSummary>),
+    /// Where the samples of a level lie.
+    Footprints(Arc<super::Footprints>),
+    /// A small picture.
+    Thumbnail(Arc<super::Thumbnail>),
+    /// How the bytes of an archive are laid out.
+    Bytes(Arc<super::ByteLayout>),
     /// Statistics over a selection.
     Pooled(Arc<PooledReport>),
+    /// What leaks between the parts of a split.
+    Leakage(Arc<Leakage>),
     /// A picture, with the request that it answers.
     Previewed(Arc<(PreviewRequest, PreviewImage)>),
     /// A dataset was written.
     Written(Built),
+    /// What was written was held against the draft.
+    Verified(Arc<super::Verified>),
     /// A dataset was repaired.
     Repaired(Box<Repaired>),
+    /// A chunk's values.
+    ChunkRead(Box<super::ChunkArray>),
+    /// A dataset was moved to 2.0, or could be.
+    Migrated(Box<super::Migrated>),
     /// A sample was copied to a file.
     Saved(PathBuf),
     /// A job failed.

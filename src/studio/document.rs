@@ -242,6 +242,14 @@ impl Document {
         }
     }
 
+    /// The structure lens of a draft, up to date. Held no longer than needed: it is one for all.
+    pub fn structure(&self) -> Option<LensGuard<'_>> {
+        match self {
+            Document::Draft(document) => Some(document.structure()),
+            Document::Opened(_) => None,
+        }
+    }
+
     /// The opened dataset, when it is one.
     pub fn opened(&self) -> Option<&OpenDataset> {
         match self {

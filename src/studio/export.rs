@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::migrate::assembly_of;
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, extent_of_samples, tree_order};
+use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Report, Severity, Skeleton, is_padding};
@@ -24,6 +25,9 @@ const STALE: [&str; 2] = ["taco:sources", "_tacocat"];
 pub struct ExportRequest {
     /// The dataset.
     pub input: PathBuf,
+    /// How to open it, and what to open along with it.
+    #[serde(default)]
+    pub open: OpenOptions,
     /// Where and how to write.
     pub options: BuildOptions,
     /// Steps; each works on what the one before it left.
@@ -58,13 +62,13 @@ impl Studio {
 /// Writes the part that was asked for. A part without samples, or one that breaks the position-invariant tree, is an error
 /// that says what to do; then nothing is written.
 pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
-    let reader = container::open(&request.input, ctx)?;
+    let reader = container::open_with(&request.input, &request.open, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage("Choosing the samples", None);
     let keep = chosen(request, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
-    let mut part = Assembly::of_reader(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
+    let mut part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
     if part.tree.total() == 0 {
         return Err(Error::usage("no sample is left to export").hint("try the same filters with `taco-studio query`"));
     }
@@ -74,7 +78,7 @@ pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
 }
 
 /// For every level which rows stay, in the order of the tables.
-fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, ctx: &JobContext) -> Result<Vec<Vec<bool>>> {
+pub(super) fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, ctx: &JobContext) -> Result<Vec<Vec<bool>>> {
     let Some(top) = tree.levels.first() else { return Ok(Vec::new()) };
     let left = query::kept_rows(tables, &request.filters, ctx)?;
     let mut roots: Vec<bool> = (0..top.len() as u32).map(|row| !is_padding(top.id(row))).collect();

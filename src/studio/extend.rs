@@ -4,7 +4,7 @@
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
-use crate::extensions::{self, ExtensionCall, builtin};
+use crate::extensions::{self, ExtensionCall, Note, builtin};
 use crate::model::NodePath;
 
 impl Studio {
@@ -28,7 +28,11 @@ impl Studio {
                     return Err(error.hint("replace them (--replace), or remove them first"));
                 }
             }
-            let run = extensions::run(&dataset, &calls, &registry, ctx)?;
+            // Threads of their own, so that a paused run holds nobody else up.
+            ctx.allow_pause();
+            let pool = rayon::ThreadPoolBuilder::new().build();
+            let pool = pool.map_err(|error| Error::internal("could not start threads for the extensions").because(error))?;
+            let run = pool.install(|| extensions::run(&dataset, &calls, &registry, ctx))?;
             let mut edits = Vec::new();
             if run.columns.iter().any(|columns| !columns.is_empty()) {
                 edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: run.apply(&dataset, replace)? });
@@ -36,7 +40,8 @@ impl Studio {
             let fields = run.collection.into_iter();
             edits.extend(fields.map(|(key, value)| Edit::SetCollection { key, value: Some(value) }));
             ctx.check()?;
-            let (failures, computed) = (run.failures, run.computed);
+            let (failures, computed, notes) = (run.failures, run.computed, run.notes);
+            notes.iter().flat_map(Note::lines).for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
                 if studio.need_draft()?.revision() != revision {
                     let error = Error::usage("the draft was changed meanwhile, so the new columns would not fit it");
@@ -45,7 +50,9 @@ impl Studio {
                 let edit = Edit::Batch { label: label.clone(), edits };
                 let outcome = studio.run(Command::Edit { edit })?;
                 match outcome {
-                    Outcome::Done(Event::Edited { label, revision }) => Ok(Event::Extended { label, revision, computed, failures }),
+                    Outcome::Done(Event::Edited { label, revision }) => {
+                        Ok(Event::Extended { label, revision, computed, failures, notes })
+                    }
                     _ => Err(Error::internal("the edit did not end at once")),
                 }
             }) as Finish)

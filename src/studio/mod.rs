@@ -1,46 +1,77 @@
 //! The headless application: commands in, events out. The window, the command line and the tests all drive this, and nothing
 //! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
 
+mod align;
+mod chunk;
 mod command;
 mod consolidate;
 pub mod crash;
+mod describe;
 pub mod doctor;
 mod document;
 mod edit;
 mod export;
 mod extend;
+mod filtered;
 mod fix;
 pub mod folders;
+mod footprints;
 mod import;
+mod layout;
+mod leakage;
+mod legacy;
+mod migrate;
 mod project;
+mod remote;
 mod repair;
 mod replay;
+mod rows;
 mod sample_data;
 mod script;
 mod select;
 mod stats;
+mod summaries;
 mod tables;
+mod thumbnails;
 mod tray;
 mod verbs;
+mod verify;
 
+pub use align::{SchemaMode, align_schemas};
+pub use chunk::{ChunkArray, ChunkRequest, read_chunk, save_chunk, split_chunk};
 pub use command::{Command, Event, Imported, Outcome};
+pub use describe::{DescribeRequest, describe_dataset, describe_to};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use export::{ExportRequest, export};
+pub use filtered::{Kept, kept};
+pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
 pub use import::{import_folder, import_paths, join_metadata};
+pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
+pub use leakage::{leakage_of_container, leakage_of_draft};
+pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
+pub use migrate::{
+    Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
+    migrate,
+};
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};
 pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
+pub use rows::json_lines;
 pub use sample_data::make_sample_dataset;
 pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
-pub use stats::{StatsRequest, pooled_statistics};
+pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
+pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::{lazy_tables, tables_of};
+pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use verbs::{checked_build, command_for, convert, export_asset};
+pub use verify::{Depth, Verified, verify, written_paths};
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::jobs::{Job, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
@@ -90,6 +121,7 @@ pub struct Studio {
     autosave: Option<PathBuf>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
+    filter: filtered::FilterState,
 }
 
 impl Studio {
@@ -106,6 +138,7 @@ impl Studio {
             autosave: None,
             log: VecDeque::new(),
             pending: Vec::new(),
+            filter: filtered::FilterState::default(),
         }
     }
 
@@ -123,7 +156,10 @@ impl Studio {
     fn dispatch(&mut self, command: Command) -> Result<Outcome> {
         match command {
             Command::New => self.new_draft(),
-            Command::Open { path } => self.open(path),
+            Command::Open { path } => self.open(path, OpenOptions::default()),
+            Command::OpenWith { path, options } => self.open(path, *options),
+            Command::Connect { access } => self.connect(access),
+            Command::RemoteCache { clear } => self.remote_cache(clear),
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
@@ -145,6 +181,7 @@ impl Studio {
             Command::SetRecipe { recipe } => self.set_recipe(recipe),
             Command::FixSafe => self.fix_safe(),
             Command::FixAlike { root } => self.fix_alike(root),
+            Command::AlignSchema => self.align_schema(),
             Command::FillMissing => self.fill_missing(),
             Command::PadTo { multiple } => self.pad_to(multiple),
             Command::ChoosePattern { choice } => self.choose_pattern(choice),
@@ -152,17 +189,32 @@ impl Studio {
             Command::Redo => self.redo(),
             Command::Extend { calls, replace } => self.extend(calls, replace),
             Command::LoadLevel { level } => self.load_level(level),
-            Command::Validate { deep } => self.validate(deep),
+            Command::Validate { deep, profile } => self.validate(deep, profile),
             Command::Query { sql, limit } => self.query(sql, limit),
             Command::Select { query, path } => self.select(query, path),
+            Command::Filter { filters } => self.filter(filters),
+            Command::Summarize { request } => self.summarize(request),
+            Command::Footprints { request } => self.footprints(request),
+            Command::Thumbnail { request } => self.make_thumbnail(request),
+            Command::Bytes { part } => self.byte_layout(part),
+            Command::SaveRows { query, target } => self.save_rows(query, target),
             Command::PoolStatistics { request } => self.pool_statistics(request),
+            Command::Leakage { request } => self.leakage(request),
             Command::Preview { request } => self.preview(request),
             Command::Write { options } => self.write(options),
+            Command::Verify { paths, depth } => self.verify(paths, depth),
             Command::Export { request } => self.export(*request),
-            Command::Convert { input, options } => self.convert_job(input, options),
-            Command::Repair { input, options } => self.repair(input, options),
+            Command::Convert { input, open, options } => self.convert_job(input, *open, options),
+            Command::WriteTortilla { options } => self.write_tortilla(options),
+            Command::Compile { request } => self.compile(*request),
+            Command::EditTortilla { request } => self.edit_tortilla(*request),
+            Command::ReadChunk { request } => self.read_chunk(request),
+            Command::Describe { request } => self.describe(*request),
+            Command::Migrate { request } => self.migrate(*request),
+            Command::Repair { input, open, options } => self.repair(input, *open, options),
             Command::Consolidate { options } => self.consolidate(options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
+            Command::Pause { job, on } => self.pause(job, on),
             Command::Cancel { job } => self.cancel(job),
         }
     }
@@ -254,6 +306,12 @@ impl Studio {
         let id = job.id();
         self.running.push(job);
         Outcome::Started(id)
+    }
+
+    fn pause(&mut self, id: JobId, on: bool) -> Result<Outcome> {
+        let job = self.running.iter().find(|job| job.id() == id).ok_or_else(|| Error::usage(format!("there is no {id}")))?;
+        job.pause(on);
+        Ok(Outcome::Done(Event::None))
     }
 
     fn cancel(&mut self, id: JobId) -> Result<Outcome> {

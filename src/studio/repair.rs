@@ -1,14 +1,19 @@
 //! `repair`: writes a finished dataset anew without the faults that need no judgement. Every byte of data stays as it is; must
 //! never write over what it reads, nor give damaged bytes a new checksum.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use arrow::array::{Array, RecordBatch};
+
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, extent_of};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, extent_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Report, Rule, Severity};
+use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};
+use crate::table::{array_of, value_at};
 use crate::validate;
+use crate::validate::pixels::{STATS, Verdict, audit};
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,22 +34,27 @@ impl Repaired {
 }
 
 impl Studio {
-    pub(super) fn repair(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
+    pub(super) fn repair(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
         Ok(self.start(&format!("Repair {}", input.display()), move |ctx| {
-            let repaired = repair(&input, &options, ctx)?;
+            let repaired = repair(&input, &open, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Repaired(Box::new(repaired)))) as Finish)
         }))
     }
 }
 
 /// Repairs the dataset at `input` into `options.target`. Levels, `__meta__`, positions, `taco:pit_schema` and
-/// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some. A dataset whose data
+/// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some; `geotiff:stats` from the pixels where
+/// it is not theirs. A dataset whose data
 /// is damaged, or whose tree can't be laid out, is an error and nothing is written.
-pub fn repair(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
+pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
-    let reader = container::open(input, ctx)?;
+    let reader = container::open_with(input, open, ctx)?;
     let before = validate::container(reader.as_ref(), true, ctx)?;
     refuse_damaged(&before)?;
+    if super::is_other_generation(reader.as_ref()) {
+        let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);
+        return Err(error.hint("`migrate` makes one of them"));
+    }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     if before.has(Rule::ExtentCovers) || before.has(Rule::ExtentHemisphere) {
         let batches: Vec<_> = assembly.levels.iter().map(|level| &level.batch).collect();
@@ -55,11 +65,61 @@ pub fn repair(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<
             extent.insert("spatial".into(), spatial);
         }
     }
+    if before.has(Rule::StatisticsClass) || before.has(Rule::StatisticsValues) {
+        for level in 0..assembly.levels.len() {
+            mend_statistics(reader.as_ref(), &mut assembly, level, ctx)?;
+        }
+    }
     let built = container::write(&assembly, options, ctx)?;
     let written = container::open(&built.path, ctx)?;
     let after = validate::container(written.as_ref(), true, ctx)?;
     let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
     Ok(Repaired { built, mended, left: after.findings })
+}
+
+/// Puts the statistics of the pixels where the stored ones are not those. The column keeps its type.
+fn mend_statistics(reader: &dyn ContainerReader, assembly: &mut Assembly, level: usize, ctx: &JobContext) -> Result<()> {
+    let audit = audit(reader, level, usize::MAX, ctx)?;
+    let mended: HashMap<u32, Vec<Vec<f64>>> = audit
+        .rows
+        .into_iter()
+        .filter_map(|(row, verdict)| match verdict {
+            Verdict::ClassLost(bands) | Verdict::Wrong(bands) => Some((row, bands)),
+            Verdict::Right | Verdict::Unknown => None,
+        })
+        .collect();
+    let Some(laid_out) = assembly.levels.get_mut(level).filter(|_| !mended.is_empty()) else { return Ok(()) };
+    let schema = laid_out.batch.schema();
+    let Ok(index) = schema.index_of(STATS) else { return Ok(()) };
+    let column = laid_out.batch.column(index);
+    let list = |bands: &Vec<Vec<f64>>| {
+        let band = |numbers: &Vec<f64>| Value::List(numbers.iter().map(|number| Value::Float(*number)).collect());
+        Value::List(bands.iter().map(band).collect())
+    };
+    let order = rows_in_tree_order(reader, level, ctx)?;
+    let value = |at: usize| match order.get(at).and_then(|row| mended.get(row)) {
+        Some(bands) => list(bands),
+        None => value_at(column, at),
+    };
+    let values: Vec<Value> = (0..column.len()).map(value).collect();
+    let field = FieldSpec::new(STATS, column.data_type().clone());
+    let mut columns = laid_out.batch.columns().to_vec();
+    if let Some(place) = columns.get_mut(index) {
+        *place = array_of(&field, values.iter())?;
+    }
+    laid_out.batch = RecordBatch::try_new(schema, columns)
+        .map_err(|error| Error::internal("the new statistics don't fit their table").because(error))?;
+    Ok(())
+}
+
+/// The rows of a level's table in the order in which an assembly lays them out.
+fn rows_in_tree_order(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Vec<u32>> {
+    let tree = reader.levels().skeleton(ctx)?;
+    let mut order: Vec<u32> = (0..reader.levels().rows(0) as u32).collect();
+    for above in tree.levels.iter().take(level) {
+        order = order.iter().flat_map(|&row| above.children(row).iter().copied()).collect();
+    }
+    Ok(order)
 }
 
 fn same(a: &Finding, b: &Finding) -> bool {

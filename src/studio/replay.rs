@@ -10,7 +10,7 @@ use super::{Command, Event, Studio, command_for};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::jobs::Progress;
-use crate::model::NodePath;
+use crate::model::{NodePath, is_remote};
 
 /// One line of a command file: a command, and what should come of it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -100,8 +100,16 @@ fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progre
 }
 
 pub(super) fn resolve(command: &mut Command, base: &Path) {
-    let join = |path: &mut std::path::PathBuf| *path = base.join(&*path);
+    let join = |path: &mut std::path::PathBuf| {
+        if !is_remote(path) {
+            *path = base.join(&*path);
+        }
+    };
     match command {
+        Command::OpenWith { path, options } => {
+            join(path);
+            options.base_path.iter_mut().chain(&mut options.with).for_each(join);
+        }
         Command::Open { path }
         | Command::ImportCollection { path }
         | Command::OpenProject { path }
@@ -112,7 +120,7 @@ pub(super) fn resolve(command: &mut Command, base: &Path) {
         Command::Edit { edit: Edit::Relocate { from, to } } => [from, to].into_iter().for_each(join),
         Command::Import { paths, metadata, .. } => paths.iter_mut().chain(metadata).for_each(join),
         Command::Write { options } => join(&mut options.target),
-        Command::Convert { input, options } => {
+        Command::Convert { input, options, .. } => {
             join(input);
             join(&mut options.target);
         }

@@ -1,22 +1,24 @@
-//! Pooled statistics of a selection of the opened dataset: which rows, then [`crate::extensions::pooled`] or the pixels.
+//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then [`crate::extensions::pooled`] or the pixels.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::Array;
+use arrow::array::{Array, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
 use regex::Regex;
 
-use super::tables::tables_of;
-use super::{Event, Finish, Outcome, Studio};
-use crate::container::ContainerReader;
+use super::{Document, Event, Finish, Outcome, Studio};
+use crate::container::{Assembly, ContainerReader, RowSource};
 use crate::error::{Error, Result};
 use crate::extensions::exact::exact;
 use crate::extensions::pooled::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Value, is_padding};
-use crate::query::{QueryResult, run_sql};
+use crate::model::{AssetPath, Dataset, FieldSpec, Value, is_padding};
+use crate::query::{Filter, Tables, VsiBase, kept_rows};
+use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatsRequest {
     /// The level, from 0; without it, the first level with statistics (the deepest one for pixels).
@@ -28,6 +30,12 @@ pub struct StatsRequest {
     /// An SQL condition over the level's columns.
     #[serde(default)]
     pub filter: Option<String>,
+    /// West, south, east, north in degrees; on the level itself, or the nearest one that has places.
+    #[serde(default)]
+    pub bbox: Option<[f64; 4]>,
+    /// Days as `from/to`; on the level itself, or the nearest one that has times.
+    #[serde(default)]
+    pub datetime: Option<String>,
     /// Reads the pixels instead of the metadata.
     #[serde(default)]
     pub exact: bool,
@@ -38,82 +46,162 @@ const STATS: &str = "geotiff:stats";
 const SHAPE: &str = "stac:tensor_shape";
 /// The four of the older specification, in the order in which `geotiff:stats` begins.
 const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
-const VSI: &str = "internal:gdal_vsi";
 
 impl Studio {
     pub(super) fn pool_statistics(&mut self, request: StatsRequest) -> Result<Outcome> {
-        let opened = self.document().and_then(super::Document::opened);
-        let opened = opened.ok_or_else(|| {
-            Error::usage("no dataset is open for reading")
-                .hint("statistics are pooled over a written dataset: write the draft, then open it")
-        })?;
-        let reader = opened.reader.clone();
+        enum Open {
+            Draft(Dataset),
+            Opened(Arc<dyn ContainerReader>),
+        }
+        let open = match self.document() {
+            Some(Document::Draft(draft)) => Open::Draft(draft.draft.dataset().clone()),
+            Some(Document::Opened(opened)) => Open::Opened(opened.reader.clone()),
+            None => return Err(Error::usage("nothing is open").hint("open a dataset, or begin a draft")),
+        };
         Ok(self.start("Pool statistics", move |ctx| {
-            let report = Arc::new(pooled_statistics(reader.as_ref(), &request, ctx)?);
+            let report = Arc::new(match open {
+                Open::Draft(dataset) => pooled_statistics_of_draft(&dataset, &request, ctx)?,
+                Open::Opened(reader) => pooled_statistics(reader.as_ref(), &request, ctx)?,
+            });
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Pooled(report))) as Finish)
         }))
     }
 }
 
+/// Columns of a level by name.
+type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
+/// Where the bytes of a level's row are.
+type FindAsset<'a> = Box<dyn Fn(usize, u32) -> Result<AssetPath> + 'a>;
+
+/// The levels of whatever is open.
+struct Source<'a> {
+    tables: Tables,
+    fields: Vec<Vec<FieldSpec>>,
+    columns: ReadColumns<'a>,
+    asset: FindAsset<'a>,
+}
+
 /// The statistics of the rows that `request` selects. Padding never counts. Errors name a level or column that is not there.
 pub fn pooled_statistics(reader: &dyn ContainerReader, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
     let levels = reader.levels();
-    let columns_of = |level: usize| -> Vec<String> { levels.fields(level).into_iter().map(|field| field.name).collect() };
-    let has_stats = |level: usize| {
-        let columns = columns_of(level);
-        let has = |name: &str| columns.iter().any(|column| column == name);
-        has(STATS) || OLD_STATS.iter().all(|name| has(name))
+    // Where bytes lie is asked of the reader; the tables only choose rows.
+    let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
+    for level in 0..levels.count() {
+        let head = levels.head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+        tables.push_parquet(head.clone());
+    }
+    let source = Source {
+        tables,
+        fields: (0..levels.count()).map(|level| levels.fields(level)).collect(),
+        columns: Box::new(|level, names| levels.columns(level, names, ctx)),
+        asset: Box::new(|level, row| Ok(reader.asset(level, row)?.0)),
     };
+    pooled(&source, request, ctx)
+}
+
+/// The same for a draft, which has to be sound enough to be laid out.
+pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
+    let assembly = Assembly::of_dataset(dataset, ctx)?;
+    let mut tables = Tables::new(VsiBase::folder(Path::new("/")));
+    let mut levels = Vec::new();
+    for (level, tree) in assembly.levels.iter().zip(&assembly.tree.levels) {
+        let schema = level.batch.schema();
+        let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
+        let mut arrays = level.batch.columns().to_vec();
+        let rows = Int64Array::from_iter_values(0..level.batch.num_rows() as i64);
+        let parents = Int64Array::from_iter_values(tree.parents.iter().map(|&parent| i64::from(parent)));
+        for (name, array) in [("internal:current_id", rows), ("internal:parent_id", parents)] {
+            fields.push(Arc::new(Field::new(name, DataType::Int64, true)));
+            arrays.push(Arc::new(array));
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| Error::internal("a level and its tree differ").because(error))?;
+        let table = Arc::new(LevelTable::new(batch.schema(), vec![batch]));
+        tables.push_table(table.clone());
+        levels.push(table);
+    }
+    let source = Source {
+        tables,
+        fields: levels.iter().map(|table| table.fields()).collect(),
+        columns: Box::new(|level, _| {
+            levels.get(level).map(|table| table.as_ref().clone()).ok_or_else(|| Error::usage(format!("there is no level {level}")))
+        }),
+        asset: Box::new(|level, row| match assembly.levels.get(level).and_then(|level| level.sources.get(row as usize)) {
+            Some(RowSource::Asset { path, .. }) => Ok(path.clone()),
+            _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
+        }),
+    };
+    pooled(&source, request, ctx)
+}
+
+fn pooled(source: &Source, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
+    let count = source.fields.len();
+    let has =
+        |level: usize, name: &str| source.fields.get(level).is_some_and(|fields| fields.iter().any(|field| field.name == name));
+    let has_stats = |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
     let level = match request.level {
-        Some(level) if level >= levels.count() => {
-            return Err(Error::usage(format!("there is no level {level}; the dataset has {}", levels.count())));
+        Some(level) if level >= count => {
+            return Err(Error::usage(format!("there is no level {level}; the dataset has {count}")));
         }
         Some(level) => level,
-        None if request.exact => levels.count().saturating_sub(1),
-        None => (0..levels.count()).find(|&level| has_stats(level)).unwrap_or(0),
+        None if request.exact => count.saturating_sub(1),
+        None => (0..count).find(|&level| has_stats(level)).unwrap_or(0),
     };
     if !request.exact && !has_stats(level) {
         let summary = format!("level {level} has no column {STATS}, and not all of {}", OLD_STATS.join(", "));
         return Err(Error::invalid(summary).hint("run the statistics extension first, or read the pixels with --exact"));
     }
-    let wanted = columns_of(level).into_iter().filter(|name| {
-        let name = name.as_str();
-        if request.exact { name == "type" } else { name == STATS || name == SHAPE || OLD_STATS.contains(&name) }
-    });
-    let mut columns: Vec<String> = vec!["id".into()];
-    columns.extend(wanted);
-    if request.exact {
-        columns.push(VSI.into());
+    // Places and times may stand on another level: on the own one, else the nearest above, else the first below.
+    let nearest = |names: &[&str]| {
+        let known = |level: &usize| names.iter().any(|name| has(*level, name));
+        (0..=level).rev().chain(level + 1..count).find(known).unwrap_or(level)
+    };
+    let mut filters = Vec::new();
+    if let Some(bbox) = request.bbox {
+        filters.push(Filter::bbox(bbox).at_level(nearest(&["istac:geometry", "stac:centroid", "istac:centroid"])));
     }
-    let columns: Vec<String> = columns.iter().map(|name| format!("\"{name}\"")).collect();
-    // The condition stands on lines of its own, so that a comment in it ends before the bracket.
-    let condition = request.filter.as_ref().map_or(String::new(), |filter| format!(" WHERE (\n{filter}\n)"));
-    let sql = format!("SELECT {} FROM level{level}{condition}", columns.join(", "));
-    let rows = run_sql(&tables_of(reader, ctx)?, &sql, None, ctx)?;
+    if let Some(range) = &request.datetime {
+        filters.push(Filter::datetime(range).at_level(nearest(&["istac:time_start", "stac:time_start"])));
+    }
+    if let Some(condition) = &request.filter {
+        filters.push(Filter::condition(condition).at_level(level));
+    }
+    let kept = match filters.is_empty() {
+        true => None,
+        false => kept_rows(&source.tables, &filters, ctx)?.into_iter().nth(level).flatten(),
+    };
+    let names: Vec<&str> =
+        ["id", "type", STATS, SHAPE].into_iter().chain(OLD_STATS).filter(|name| *name == "id" || has(level, name)).collect();
+    let table = (source.columns)(level, &names)?;
+    let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
     let patterns = request.positions.iter().map(|pattern| pattern_of(pattern)).collect::<Result<Vec<_>>>()?;
-    let ids = rows.table.strings("id")?.ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
-    let chosen: Vec<(usize, String)> = (0..rows.row_count)
-        .map(|row| (row, if ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() }))
+    let ids = table.strings("id")?.ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
+    let id_of = |row: u32| {
+        let row = row as usize;
+        if row < ids.len() && ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() }
+    };
+    let chosen: Vec<(u32, String)> = rows
+        .into_iter()
+        .map(|row| (row, id_of(row)))
         .filter(|(_, id)| !is_padding(id) && (patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(id))))
         .collect();
     if chosen.is_empty() {
-        return Err(Error::usage(format!("the selection has no sample of level {level}")).hint("check --positions and --where"));
+        let error = Error::usage(format!("the selection has no sample of level {level}"));
+        return Err(error.hint("check --positions, --where, --bbox and --datetime"));
     }
     if request.exact {
-        let is_file = |row: usize| matches!(cell(&rows, row, "type"), Value::Text(kind) if &*kind == "FILE");
-        let assets = chosen.into_iter().filter(|(row, _)| is_file(*row)).map(|(row, id)| match cell(&rows, row, VSI) {
-            Value::Text(path) => Ok((id, AssetPath::parse(&path)?)),
-            _ => Err(Error::format(format!("sample {id} has no place in the container"))),
-        });
-        return exact(&assets.collect::<Result<Vec<_>>>()?, ctx);
+        let is_file = |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
+        let files = chosen.into_iter().filter(|(row, _)| is_file(*row));
+        let assets = files.map(|(row, id)| Ok((id, (source.asset)(level, row)?))).collect::<Result<Vec<_>>>()?;
+        return exact(&assets, ctx);
     }
-    // Below level 0 ids repeat; without a condition the row tells them apart.
-    let name = |row: usize, id: String| if level > 0 && request.filter.is_none() { format!("{id} (row {row})") } else { id };
-    pool(chosen.into_iter().map(|(row, id)| stats_of(&rows, row, name(row, id))))
+    // Below level 0 ids repeat; the row tells them apart.
+    let name = |row: u32, id: String| if level > 0 { format!("{id} (row {row})") } else { id };
+    pool(chosen.into_iter().map(|(row, id)| stats_of(&table, row, name(row, id))))
 }
 
-fn cell(rows: &QueryResult, row: usize, name: &str) -> Value {
-    rows.table.column_index(name).map_or(Value::Null, |column| rows.table.value(row, column))
+fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
+    table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column))
 }
 
 /// `*` is any text, `?` any one character.
@@ -122,7 +210,7 @@ fn pattern_of(pattern: &str) -> Result<Regex> {
     Regex::new(&format!("(?s)^{escaped}$")).map_err(|error| Error::usage(format!("{pattern:?} is not a pattern")).because(error))
 }
 
-fn stats_of(rows: &QueryResult, row: usize, name: String) -> Option<SampleStats> {
+fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
     let bands = match cell(rows, row, STATS) {
         Value::List(bands) => bands.iter().map(numbers).collect(),
         _ => {

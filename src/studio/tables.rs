@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use crate::container::{ContainerReader, Physical, TacocatReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
+use crate::model::{AssetPath, is_remote, vsi_place};
 use crate::query::{RowPositions, Tables, TruePositions, VsiBase};
 use crate::table::LevelTable;
 
@@ -22,9 +22,10 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
         ctx.check()?;
         if wrong(reader, level, ctx)? {
             tables.push_table(Arc::new(corrected(reader, level, ctx)?));
-        } else {
-            let head = reader.levels().head(level).ok_or_else(|| Error::internal("a level has no table"))?;
+        } else if let Some(head) = reader.levels().head(level) {
             tables.push_parquet(head.clone());
+        } else {
+            tables.push_table(reader.levels().table(level, ctx)?);
         }
     }
     Ok(tables)
@@ -33,8 +34,12 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
 /// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
 pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
     let mut tables = Tables::new(base_of(reader.as_ref()));
-    for (level, head) in (0..reader.levels().count()).filter_map(|level| Some((level, reader.levels().head(level)?))) {
-        if level == 0 || matches!(reader.physical(), Physical::Folder(_)) {
+    for level in 0..reader.levels().count() {
+        let Some(head) = reader.levels().head(level) else {
+            reader.levels().made(level).into_iter().for_each(|table| tables.push_table(table));
+            continue;
+        };
+        if level == 0 || !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
             tables.push_parquet(head.clone());
             continue;
         }
@@ -48,14 +53,17 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
 }
 
 fn base_of(reader: &dyn ContainerReader) -> VsiBase {
-    let path = std::path::absolute(&reader.info().path).unwrap_or_else(|_| reader.info().path.clone());
+    let path = vsi_place(&reader.info().path);
     match reader.physical() {
         Physical::Zip(_) => VsiBase::zip(&path),
         Physical::Folder(_) => VsiBase::folder(&path),
-        Physical::Tacocat(index) => {
-            let folder = index.parts_folder();
-            VsiBase::parts(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()))
-        }
+        Physical::Tortilla(tortilla) if tortilla.files().len() > 1 => VsiBase::parts(&tortilla.folder()),
+        Physical::Tortilla(_) => VsiBase::zip(&path),
+        Physical::Taco3(dataset) if dataset.is_folder() => VsiBase::folder(&path),
+        Physical::Taco3(_) => VsiBase::zip(&path),
+        // Their rows carry their paths.
+        Physical::Joined(_) => VsiBase::None,
+        Physical::Tacocat(index) => VsiBase::parts(&vsi_place(index.parts_folder())),
     }
 }
 
@@ -65,13 +73,17 @@ fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result
         && match reader.physical() {
             Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
             Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
-            Physical::Folder(_) => false,
+            Physical::Folder(_) | Physical::Joined(_) | Physical::Tortilla(_) | Physical::Taco3(_) => false,
         })
 }
 
 /// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or FILEs of every part.
 /// Parts that are missing can't be asked; what the index says then stands.
 fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<bool> {
+    // A look would be a request for each part and probe.
+    if is_remote(index.parts_folder()) {
+        return index.all_tile(ctx);
+    }
     let sources = index.levels().sources(level, ctx)?;
     let positions = index.levels().positions(level, ctx)?;
     let rows = sources.rows.len();

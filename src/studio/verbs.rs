@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::document::{Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
+use super::migrate::{assembly_of, is_other_generation};
 use super::project::{Origin, is_project};
 use super::{Command, Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, parse_collection};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Report, Sample, Severity, Tortilla};
+use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla, is_remote};
 use crate::query;
 use crate::raster::{self, PreviewRequest};
 use crate::table::{read_sidecar, value_at};
@@ -32,13 +33,16 @@ impl Studio {
         Ok(Outcome::Done(Event::DocumentChanged))
     }
 
-    pub(super) fn open(&mut self, path: PathBuf) -> Result<Outcome> {
+    pub(super) fn open(&mut self, path: PathBuf, options: OpenOptions) -> Result<Outcome> {
         if is_project(&path) {
             return self.open_project(path);
         }
-        let label = format!("Open {}", path.display());
+        let label = match options.with.len() {
+            0 => format!("Open {}", path.display()),
+            more => format!("Open {} and {more} more", path.display()),
+        };
         Ok(self.start(&label, move |ctx| {
-            let open = open_dataset(&path, ctx)?;
+            let open = open_dataset(&path, &options, ctx)?;
             // The first level is what everybody looks at first.
             open.reader.levels().table(0, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
@@ -165,21 +169,21 @@ impl Studio {
         }))
     }
 
-    pub(super) fn validate(&mut self, deep: bool) -> Result<Outcome> {
+    pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
         let label = if deep { "Check every byte" } else { "Check the dataset" };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let dataset = document.draft.dataset().clone();
                 Ok(self.start(label, move |ctx| {
-                    let mut report = validate::dataset(&dataset, ctx)?;
+                    let mut report = validate::dataset_as(&dataset, profile, ctx)?;
                     report.findings.extend(validate::sources(&dataset, ctx)?.findings);
                     Ok(show_report(report))
                 }))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Ok(self.start(label, move |ctx| Ok(show_report(validate::container(reader.as_ref(), deep, ctx)?))))
+                Ok(self.start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?))))
             }
         }
     }
@@ -215,9 +219,9 @@ impl Studio {
         }))
     }
 
-    pub(super) fn convert_job(&mut self, input: PathBuf, options: BuildOptions) -> Result<Outcome> {
+    pub(super) fn convert_job(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
         Ok(self.start(&format!("Convert {}", input.display()), move |ctx| {
-            let built = convert(&input, &options, ctx)?;
+            let built = convert(&input, &open, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
     }
@@ -264,8 +268,8 @@ fn show_report(report: Report) -> Finish {
     })
 }
 
-fn open_dataset(path: &Path, ctx: &JobContext) -> Result<OpenDataset> {
-    let reader = container::open(path, ctx)?;
+fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
+    let reader = container::open_with(path, options, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     Ok(OpenDataset::new(reader, tree))
 }
@@ -288,8 +292,12 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
 }
 
 /// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
-pub fn convert(input: &Path, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let reader = container::open(input, ctx)?;
+pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let reader = container::open_with(input, open, ctx)?;
+    if is_other_generation(reader.as_ref()) {
+        let message = format!("this dataset is of generation {}", reader.info().format.generation());
+        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
+    }
     let assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     container::write(&assembly, options, ctx)
 }
@@ -301,7 +309,11 @@ pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Resul
 
 /// The draft of an opened dataset: samples point at the ranges where they are.
 fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset> {
-    let assembly = Assembly::of_reader(reader, ctx)?;
+    dataset_of_assembly(&assembly_of(reader, ctx)?, ctx)
+}
+
+/// The draft of a layout.
+pub(super) fn dataset_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Dataset> {
     let mut below: Vec<Vec<Sample>> = Vec::new();
     let mut schema_below: crate::model::Schema = Arc::from([]);
     for depth in (0..assembly.levels.len()).rev() {
@@ -339,7 +351,7 @@ fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset>
         schema_below = fields;
     }
     let samples = below.into_iter().next().unwrap_or_default();
-    let collection = Collection { fields: reader.collection().descriptive() };
+    let collection = Collection { fields: assembly.collection.descriptive() };
     Ok(Dataset { collection, root: Arc::new(Tortilla { schema: schema_below, samples }) })
 }
 
@@ -348,6 +360,10 @@ pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
     if let [path] = paths.as_slice() {
         if is_project(path) {
             return Command::OpenProject { path: path.clone() };
+        }
+        // What an address is shows when it is opened: asking takes requests.
+        if is_remote(path) {
+            return Command::Open { path: path.clone() };
         }
         if container::detect(path).is_ok() {
             return Command::Open { path: path.clone() };

@@ -90,8 +90,11 @@ fn bytes_text(bytes: &[u8]) -> String {
     if bytes.len() > BYTES_SHOWN { format!("{shown}… {} bytes", bytes.len()) } else { shown }
 }
 
-/// The coordinates of a WKB point, of either byte order.
+/// The coordinates of a WKB point, of either byte order; or of `POINT (x y)`, as the older generations write points.
 pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
+    if bytes.starts_with(b"POINT") {
+        return wkt_point(std::str::from_utf8(bytes).ok()?);
+    }
     let bytes: &[u8; 21] = bytes.try_into().ok()?;
     let little = match bytes[0] {
         1 => true,
@@ -105,6 +108,13 @@ pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
         Some(if little { f64::from_le_bytes(part) } else { f64::from_be_bytes(part) })
     };
     (kind == 1).then_some((number(&bytes[5..13])?, number(&bytes[13..21])?))
+}
+
+fn wkt_point(text: &str) -> Option<(f64, f64)> {
+    let inside = text.strip_prefix("POINT")?.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let mut numbers = inside.split_whitespace().map(str::parse);
+    let (x, y) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    numbers.next().is_none().then_some((x, y))
 }
 
 /// The cell as JSON: numbers and lists as they are, times as ISO 8601, bytes as hexadecimal.
@@ -140,6 +150,14 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn points_of_the_older_generations_are_text() {
+        assert_eq!(wkb_point(b"POINT (-77.852045 24.600445)"), Some((-77.852045, 24.600445)));
+        for other in ["POINT (1)", "POINT (1 2 3)", "POINT EMPTY", "POINT (a b)", "POINT (1 2"] {
+            assert_eq!(wkb_point(other.as_bytes()), None, "{other}");
+        }
+    }
 
     #[test]
     fn times_and_points_read_as_people_write_them() {

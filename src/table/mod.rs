@@ -14,7 +14,7 @@ pub use groups::RowGroups;
 pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
 pub use ranges::ColumnRange;
-pub use sidecar::read_sidecar;
+pub use sidecar::{read_sidecar, read_sidecar_as};
 
 use std::sync::Arc;
 
@@ -125,6 +125,17 @@ impl LevelTable {
             let (found, wanted) = (dtype_name(array.data_type()), dtype_name(to));
             Error::format(format!("column {name} is {found}; it has to be {wanted}")).because(error)
         })
+    }
+
+    /// The named columns, in table order; names that the table lacks are left out.
+    pub fn project(&self, names: &[&str]) -> Result<Self> {
+        let fields = self.schema.fields().iter().enumerate();
+        let chosen: Vec<usize> =
+            fields.filter(|(_, field)| names.contains(&field.name().as_str())).map(|(index, _)| index).collect();
+        let project = |error: arrow::error::ArrowError| Error::internal("columns can't be chosen").because(error);
+        let schema = Arc::new(self.schema.project(&chosen).map_err(project)?);
+        let batches = self.batches.iter().map(|batch| batch.project(&chosen).map_err(project)).collect::<Result<_>>()?;
+        Ok(Self::new(schema, batches))
     }
 
     /// All rows as one batch.

@@ -13,6 +13,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -32,18 +33,28 @@ const BATCH_ROWS: usize = 65_536;
 
 /// A function that reads `length` bytes from `offset` of a Parquet file.
 type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
+/// A function that has ranges, offset and length each, at hand for the reads that follow.
+type Prefetch = dyn Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync;
 
 /// A Parquet file that lies anywhere: in memory, or as a range of a container. Cheap to clone.
 #[derive(Clone)]
 pub struct ParquetSlice {
     size: u64,
     read: Arc<RangeRead>,
+    prefetch: Option<Arc<Prefetch>>,
 }
 
 impl ParquetSlice {
     /// A file of `size` bytes that `read` gives ranges of.
     pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
-        Self { size, read: Arc::new(read) }
+        Self { size, read: Arc::new(read), prefetch: None }
+    }
+
+    /// With a way to have several ranges brought at once: for files that are read by requests.
+    #[must_use]
+    pub fn with_prefetch(mut self, prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
+        self.prefetch = Some(Arc::new(prefetch));
+        self
     }
 
     /// A file in memory.
@@ -152,6 +163,12 @@ impl TableHead {
         self.metadata.metadata().file_metadata().num_rows() as usize
     }
 
+    /// The text under a key of the footer.
+    pub fn note(&self, key: &str) -> Option<String> {
+        let notes = self.metadata.metadata().file_metadata().key_value_metadata()?;
+        notes.iter().find(|note| note.key == key)?.value.clone()
+    }
+
     /// The columns.
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
@@ -231,6 +248,19 @@ impl TableHead {
         Ok(())
     }
 
+    /// Has the pages of the named columns brought in as few requests as possible, where reading them takes requests.
+    fn fetch_columns(&self, columns: Option<&[&str]>) -> Result<()> {
+        let Some(prefetch) = &self.slice.prefetch else { return Ok(()) };
+        let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
+        let mut ranges = Vec::new();
+        for group in self.metadata.metadata().row_groups() {
+            let chunks = group.columns().iter();
+            let chunks = chunks.filter(|chunk| wanted(chunk.column_path().parts().first().map_or("", String::as_str)));
+            ranges.extend(chunks.map(|chunk| chunk.byte_range()));
+        }
+        prefetch(&ranges).map_err(|error| unreadable(Box::new(error)))
+    }
+
     /// Hands over batch after batch; gives the schema of the batches.
     fn scan(
         &self,
@@ -246,12 +276,16 @@ impl TableHead {
                 let mask = parquet::arrow::ProjectionMask::roots(builder.parquet_schema(), roots);
                 builder = builder.with_projection(mask);
             }
+            self.fetch_columns(columns)?;
             let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
             let schema = arrow::array::RecordBatchReader::schema(&reader);
             let mut rows = 0;
             for batch in reader {
                 ctx.check()?;
-                let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
+                let batch = batch.map_err(|error| match ctx.check() {
+                    Ok(()) => Error::format("the Parquet pages can't be read").because(error),
+                    Err(cancelled) => cancelled,
+                })?;
                 rows += batch.num_rows();
                 ctx.step(batch.num_rows() as u64);
                 sink(batch)?;
@@ -312,7 +346,18 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result
 }
 
 pub(super) fn damaged(error: &ParquetError) -> Error {
-    Error::format("this is not readable as Parquet").because(error.to_string())
+    match Error::found_in(error) {
+        Some(own) => own,
+        None => Error::format("this is not readable as Parquet").because(error.to_string()),
+    }
+}
+
+/// An error of the file that holds the table: the file's own words, where they are ours.
+fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    match Error::found_in(error.as_ref()) {
+        Some(own) => own,
+        None => Error::new(crate::error::Kind::Io, "the table can't be read").because(error),
+    }
 }
 
 /// The field as Parquet holds it: nullable, list elements called `element`, seconds widened to milliseconds.
@@ -323,6 +368,11 @@ pub fn written_field(field: &Field) -> Field {
 /// [`written_field`] for every column.
 pub fn written_schema(schema: &Schema) -> Schema {
     Schema::new(schema.fields().iter().map(|field| written_field(field)).collect::<Vec<_>>())
+}
+
+/// As [`written_schema`], with the notes that belong to the schema itself.
+fn annotated_schema(schema: &Schema) -> Schema {
+    written_schema(schema).with_metadata(schema.metadata().clone())
 }
 
 fn written_type(dtype: &DataType) -> DataType {
@@ -361,7 +411,16 @@ pub struct ParquetSink<W: Write + Send> {
 impl<W: Write + Send> ParquetSink<W> {
     /// Begins a file of these columns.
     pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
-        let target = Arc::new(written_schema(schema));
+        Self::begin(out, written_schema(schema), options)
+    }
+
+    /// Begins a file of these columns, with the schema's own notes.
+    pub fn annotated(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
+        Self::begin(out, annotated_schema(schema), options)
+    }
+
+    fn begin(out: W, target: Schema, options: &ParquetOptions) -> Result<Self> {
+        let target = Arc::new(target);
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_compression(options.codec()?)
@@ -381,6 +440,11 @@ impl<W: Write + Send> ParquetSink<W> {
         let renamed = RecordBatch::try_new(self.target.clone(), columns)
             .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
         self.writer.write(&renamed).map_err(unwritten)
+    }
+
+    /// Puts a text under a key into the footer.
+    pub fn note(&mut self, key: &str, text: String) {
+        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
     }
 
     /// Writes the footer and gives back what was written to.

@@ -3,7 +3,7 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use crate::container::{ContainerReader, Format};
+use crate::container::{ContainerReader, Format, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
@@ -79,6 +79,9 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
 /// Name and type of one column, for those that are not the format's own.
 fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Report) {
     if field.name == "internal:gdal_vsi" {
+        if matches!(format, Format::Joined | Format::Tacollection) {
+            return;
+        }
         let message = "internal:gdal_vsi is stored; readers make it from where the dataset lies, and this one holds old paths.";
         report.add(Rule::StoredPath, at, message);
     } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type") {
@@ -179,7 +182,8 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     }
 }
 
-const NOT_DECLARED: [&str; 4] = ["internal:offset", "internal:size", "internal:source_file", "internal:gdal_vsi"];
+const NOT_DECLARED: [&str; 5] =
+    ["internal:offset", "internal:size", "internal:source_file", "internal:source_path", "internal:gdal_vsi"];
 
 fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
     let at = |path: String| Location::Collection(path);
@@ -188,6 +192,7 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         Some(_) => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), "taco:field_schema is not an object."),
         None => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), "taco:field_schema is missing."),
     };
+    let joins = matches!(reader.physical(), Physical::Tacocat(_) | Physical::Joined(_));
     for level in 0..reader.levels().count() {
         let key = format!("level{level}");
         let place = || at(format!("taco:field_schema/{key}"));
@@ -201,7 +206,12 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
             report.add(Rule::FieldSchema, place(), format!("{key} has entries that are not [name, type, description]."));
         }
         let fields = reader.levels().fields(level);
-        let found: Vec<&FieldSpec> = fields.iter().filter(|field| !NOT_DECLARED.contains(&field.name.as_str())).collect();
+        // An index has the row numbers and the paths also where the first part, whose schema it has, lacks them.
+        let added = |name: &str| {
+            let made = joins && matches!(name, "internal:current_id" | "internal:parent_id" | "internal:relative_path");
+            NOT_DECLARED.contains(&name) || (made && !said.iter().any(|(said, _)| said == name))
+        };
+        let found: Vec<&FieldSpec> = fields.iter().filter(|field| !added(&field.name)).collect();
         for field in &found {
             let name = &field.name;
             match said.iter().find(|(said, _)| said == name) {
@@ -218,7 +228,8 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         let order = |names: Vec<&str>| -> Vec<String> { names.into_iter().map(str::to_owned).collect() };
         let listed = order(said.iter().map(|(name, _)| name.as_str()).filter(|name| !NOT_DECLARED.contains(name)).collect());
         let stored = order(found.iter().map(|field| field.name.as_str()).collect());
-        if listed != stored && sorted(&listed) == sorted(&stored) {
+        // An index has its columns by name, its schema those of the first part in their order: so the tools write it.
+        if !joins && listed != stored && sorted(&listed) == sorted(&stored) {
             let message = format!("taco:field_schema lists the columns of {key} in another order than the table has them.");
             report.add(Rule::FieldOrder, place(), message);
         }

@@ -1,18 +1,24 @@
 //! The files of a FOLDER against its levels (§6.4).
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::container::{ContainerReader, FolderReader};
 use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
+use crate::model::{Location, META_NAME, Report, Rule, is_remote, place_below, safe_relative};
+use crate::remote::RemoteFile;
+
+/// Files of a server that are asked for at one time.
+const ASKED: usize = 32;
 
 /// Samples on disk, and files that no level names.
-pub fn check(folder: &FolderReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     ctx.stage("Checking the files", None);
     let tree = folder.levels().skeleton(ctx)?;
-    let data = folder.info().path.join("DATA");
+    let data = place_below(&folder.info().path, "DATA");
+    let remote = is_remote(&data);
+    let mut asked = Vec::new();
     let mut named = HashSet::with_capacity(tree.total());
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
@@ -29,18 +35,39 @@ pub fn check(folder: &FolderReader, report: &mut Report, ctx: &JobContext) -> Re
             if level.folder[row as usize] {
                 name = format!("{name}/{META_NAME}");
             }
-            if !data.join(&name).is_file() {
+            if remote {
+                asked.push((place_below(&data, &name), name.clone(), at));
+            } else if !data.join(&name).is_file() {
                 report.add(Rule::FolderMissing, at, format!("DATA/{name} is not there."));
             }
             named.insert(name);
         }
     }
+    if deep {
+        ask(&asked, report, ctx)?;
+    }
     let mut stray = Vec::new();
-    if data.is_dir() {
+    if !remote && data.is_dir() {
         walk(&data, "", &named, &mut stray, ctx)?;
     }
     for name in stray {
         report.add(Rule::FolderStray, Location::Member(format!("DATA/{name}")), "No level names this file.");
+    }
+    Ok(())
+}
+
+/// Asks a server for every file: only the deep form may take so many requests. What no level names can't be asked for.
+fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobContext) -> Result<()> {
+    ctx.stage("Asking for the files", Some(files.len() as u64));
+    for some in files.chunks(ASKED) {
+        ctx.check()?;
+        let paths: Vec<&Path> = some.iter().map(|(path, ..)| path.as_path()).collect();
+        for ((_, name, at), answer) in some.iter().zip(RemoteFile::open_all(&paths, 1)?) {
+            if let Err(error) = answer {
+                report.add(Rule::FolderMissing, at.clone(), format!("DATA/{name} is not there. {}", error.sentence()));
+            }
+        }
+        ctx.step(some.len() as u64);
     }
     Ok(())
 }

@@ -237,7 +237,7 @@ fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(
     let mini = Dataset { root: Tortilla { schema: dataset.root.schema.clone(), samples }.into(), ..Dataset::default() };
     let tree = Skeleton::of(&mini);
     let mut report = Report::default();
-    pit::check_ids(&tree, &mut report);
+    pit::check_ids(&tree, None, &mut report);
     pit::check_empty(&tree, &mut report);
     if model.is_some() {
         pit::compare(&tree, 0, before as u32, last as u32, &mut report);

@@ -4,15 +4,19 @@
 mod collection;
 mod columns;
 mod folder;
+mod joined;
 mod levels;
 mod live;
 mod local_meta;
 mod pit;
+pub mod pixels;
 mod sarif;
 mod schema;
 mod sources;
 mod statistics;
+mod taco3;
 mod tacocat;
+mod tortilla;
 mod zip;
 
 pub use collection::check_collection;
@@ -20,13 +24,14 @@ pub use live::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
 pub use sources::sources;
+pub use tortilla::classes;
 
 use std::path::Path;
 
-use crate::container::{self, ContainerReader, Physical};
+use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton};
+use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton, is_remote};
 
 /// Checks a draft as the tools' readers would: ids, tree, schemas, collection. The files behind it are for [`sources`], which
 /// asks the disk.
@@ -38,7 +43,7 @@ pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
 pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
-    pit::check_ids(&tree, &mut report);
+    pit::check_ids(&tree, None, &mut report);
     ctx.check()?;
     pit::check_tree(&tree, &mut report);
     ctx.check()?;
@@ -59,8 +64,13 @@ pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
 
 /// Checks the dataset at `path` against one profile; else as [`path`].
 pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
+    path_with(path, &OpenOptions::default(), profile, deep, ctx)
+}
+
+/// [`path_as`], opened with these options.
+pub fn path_with(path: &Path, options: &OpenOptions, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
     container::detect(path)?;
-    match container::open(path, ctx) {
+    match container::open_with(path, options, ctx) {
         Ok(reader) => container_as(reader.as_ref(), profile, deep, ctx),
         Err(error) if error.kind() == Kind::Format => {
             let mut report = Report::default();
@@ -72,18 +82,16 @@ pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> R
 }
 
 fn unreadable(error: &Error) -> Finding {
-    let text = error.to_string();
-    let level = text.split_once("METADATA/level").and_then(|(_, rest)| rest.split('.').next()?.parse().ok());
-    let (rule, at) = match level {
-        Some(level) if text.contains("can't be read") => (Rule::LevelReadable, Location::Level(level)),
-        _ if text.contains("central directory") => (Rule::ZipStructure, Location::Dataset),
+    let (rule, at) = match error.level() {
+        Some(level) => (Rule::LevelReadable, Location::Level(level)),
+        None if error.to_string().contains("central directory") => (Rule::ZipStructure, Location::Dataset),
         _ => (Rule::Unreadable, Location::Dataset),
     };
     Finding::new(rule, at, error.sentence())
 }
 
-/// Checks an opened dataset as the tools' readers would. Deep reads every member and compares its CRC, and every `__meta__`
-/// value.
+/// Checks an opened dataset as the tools' readers would. Deep reads every member and compares its CRC, every `__meta__` value,
+/// and statistics and places with a part of the rasters.
 pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> Result<Report> {
     container_as(reader, Profile::default(), deep, ctx)
 }
@@ -93,8 +101,18 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
     let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
-        Physical::Folder(folder) => folder::check(folder, &mut report, ctx),
+        Physical::Folder(folder) => folder::check(folder, deep, &mut report, ctx),
         Physical::Tacocat(index) => tacocat::check(index, deep, &mut report, ctx),
+        Physical::Joined(joined) => joined::check(joined, profile, deep, &mut report, ctx),
+        // Other generations have rules of their own, and only those.
+        Physical::Tortilla(tortilla) => {
+            absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
+            return Ok(finished(report, profile));
+        }
+        Physical::Taco3(dataset) => {
+            absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
+            return Ok(finished(report, profile));
+        }
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
@@ -106,6 +124,9 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
 }
 
 fn check_path(path: &Path, report: &mut Report) {
+    if is_remote(path) {
+        return;
+    }
     // The reader asks for the path as it was given, but makes it absolute for the samples' paths.
     if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
         let message = "The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.";
@@ -120,10 +141,21 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     }
     let tree = reader.levels().skeleton(ctx)?;
     levels::check(reader, &tree, report, ctx)?;
-    pit::check_ids(&tree, report);
+    match reader.physical() {
+        Physical::Tacocat(_) => {
+            let parts = reader.levels().sources(0, ctx)?;
+            let part = |row: u32| parts.rows.get(row as usize).map_or(usize::MAX, |part| *part as usize);
+            pit::check_ids(&tree, Some(&part), report);
+        }
+        Physical::Joined(joined) => {
+            let part = |row: u32| joined.source_of(0, row).map_or(usize::MAX, |source| source.0);
+            pit::check_ids(&tree, Some(&part), report);
+        }
+        _ => pit::check_ids(&tree, None, report),
+    }
     pit::check_tree(&tree, report);
     ctx.check()?;
-    statistics::check(reader, &tree, report, ctx)?;
+    statistics::check(reader, &tree, deep, report, ctx)?;
     columns::check_declared(reader, &tree, report, ctx)?;
     local_meta::check(reader, &tree, deep, report, ctx)
 }

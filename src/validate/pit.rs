@@ -9,8 +9,9 @@ fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample { level, row, path: tree.path(level, row) }
 }
 
-/// Characters of ids, and ids among siblings.
-pub fn check_ids(tree: &Skeleton, report: &mut Report) {
+/// Characters of ids, and ids among siblings. Where several datasets are joined, `part` tells whose a root is: two of them may
+/// use the same ids.
+pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
             let id = level.id(row);
@@ -20,7 +21,14 @@ pub fn check_ids(tree: &Skeleton, report: &mut Report) {
         }
     }
     let roots: Vec<u32> = tree.levels.first().map_or(Vec::new(), |level| (0..level.len() as u32).collect());
-    check_siblings(tree, 0, &roots, report);
+    match part {
+        None => check_siblings(tree, 0, &roots, report),
+        Some(part) => {
+            let mut by_part: std::collections::BTreeMap<usize, Vec<u32>> = std::collections::BTreeMap::new();
+            roots.into_iter().for_each(|row| by_part.entry(part(row)).or_default().push(row));
+            by_part.values().for_each(|rows| check_siblings(tree, 0, rows, report));
+        }
+    }
     for depth in 1..tree.levels.len() {
         for parent in 0..tree.levels[depth - 1].len() as u32 {
             check_siblings(tree, depth, tree.levels[depth - 1].children(parent), report);
@@ -196,7 +204,7 @@ mod tests {
     fn findings(roots: Vec<Sample>) -> Vec<(Rule, String, String)> {
         let tree = Skeleton::of(&Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() });
         let mut report = Report::default();
-        check_ids(&tree, &mut report);
+        check_ids(&tree, None, &mut report);
         check_tree(&tree, &mut report);
         report.findings.into_iter().map(|f| (f.rule, f.at.to_string(), f.message)).collect()
     }

@@ -7,7 +7,9 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla};
+use crate::model::{
+    AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla, is_remote,
+};
 
 /// Looks for every file that a draft points at. Writing relies on the sizes, so one that has changed is a finding as well.
 pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
@@ -39,7 +41,9 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
 fn containers<'a>(samples: &[&'a Sample]) -> HashMap<&'a Path, Result<u64, String>> {
     let mut sizes = HashMap::new();
     for sample in samples {
-        if let Payload::Asset { path: AssetPath::Range { container, .. }, .. } = &sample.payload {
+        if let Payload::Asset { path: AssetPath::Range { container, .. }, .. } = &sample.payload
+            && !is_remote(container)
+        {
             sizes.entry(&**container).or_insert_with(|| size_of(container));
         }
     }
@@ -58,6 +62,9 @@ fn size_of(path: &Path) -> Result<u64, String> {
 
 fn fault(sample: &Sample, containers: &HashMap<&Path, Result<u64, String>>) -> Option<String> {
     let Payload::Asset { path, size } = &sample.payload else { return None };
+    if path.remote_file().is_some() {
+        return None;
+    }
     match path {
         AssetPath::File(path) => match size_of(path) {
             Ok(found) if found != *size => Some(format!(

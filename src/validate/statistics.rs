@@ -1,63 +1,108 @@
-//! Statistics in the metadata: the class shares of `geotiff:stats` (§7.2). Must not open a raster: what pixels say is for the
-//! statistics extension.
+//! Statistics in the metadata (§7.2) and places (§7.1.1): by themselves, and in a deep check against the rasters.
 
+use super::pixels::{Verdict, are_shares, audit, misplaced};
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, Skeleton, Value};
 
 const COLUMN: &str = "geotiff:stats";
-/// Shares are stored as floats, each rounded.
-const SLACK: f64 = 1e-3;
+/// Rasters of a level whose pixels a deep check decodes.
+const AUDITED: usize = 200;
+/// Rasters of a level whose headers a deep check reads.
+const PLACED: usize = 2000;
 
-/// Looks for class shares whose last one is 0 in every raster of a level: the mark of tools that lose the highest class.
-pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
+/// Looks for class shares without the highest class, and in a deep check for statistics and places that are not the rasters'.
+pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     for level in 0..tree.levels.len() {
-        if !reader.levels().fields(level).iter().any(|field| field.name == COLUMN) {
-            continue;
-        }
-        let table = reader.levels().columns(level, &[COLUMN], ctx)?;
-        let Some(column) = table.column_index(COLUMN) else { continue };
-        let (mut categorical, mut zeroed) = (0usize, 0usize);
-        for row in 0..table.rows() {
-            if row % 4096 == 0 {
-                ctx.check()?;
-            }
-            let Value::List(bands) = table.value(row, column) else { continue };
-            for shares in bands.iter().filter_map(numbers).filter(|shares| are_shares(shares)) {
-                categorical += 1;
-                zeroed += usize::from(shares.last() == Some(&0.0));
+        ctx.check()?;
+        if reader.levels().fields(level).iter().any(|field| field.name == COLUMN) {
+            let told = deep && check_pixels(reader, tree, level, report, ctx)?;
+            if !told {
+                check_shares(reader, level, report, ctx)?;
             }
         }
-        if categorical > 0 && zeroed == categorical {
-            let message = format!(
-                "The highest class has the share 0 in all {categorical} bands with class shares: most likely it was left out. Compute the statistics again from the pixels."
-            );
-            report.add(Rule::StatisticsClass, Location::Column { level, name: COLUMN.into() }, message);
+        if deep {
+            check_places(reader, tree, level, report, ctx)?;
         }
     }
+    Ok(())
+}
+
+/// Against the pixels. False when they could not tell.
+fn check_pixels(
+    reader: &dyn ContainerReader,
+    tree: &Skeleton,
+    level: usize,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<bool> {
+    let audit = audit(reader, level, AUDITED, ctx)?;
+    let known = audit.rows.iter().filter(|(_, verdict)| *verdict != Verdict::Unknown).count();
+    let seen = if known < audit.of {
+        format!("{known} of {} rasters were looked at", audit.of)
+    } else {
+        format!("all {known} were looked at")
+    };
+    let at = || Location::Column { level, name: COLUMN.into() };
+    let mut lost = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::ClassLost(_)));
+    if let Some((row, _)) = lost.next() {
+        let message = format!(
+            "The highest class has the share 0 in {} rasters whose pixels have it, the first of them {}; {seen}.",
+            lost.count() + 1,
+            tree.path(level, *row)
+        );
+        report.add(Rule::StatisticsClass, at(), message);
+    }
+    let mut wrong = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Wrong(_)));
+    if let Some((row, _)) = wrong.next() {
+        let message = format!(
+            "The statistics of {} rasters are not those of their pixels, the first of them {}; {seen}.",
+            wrong.count() + 1,
+            tree.path(level, *row)
+        );
+        report.add(Rule::StatisticsValues, at(), message);
+    }
+    // Where pixels can't tell of anything, the shares alone are looked at.
+    Ok(known > 0)
+}
+
+fn check_shares(reader: &dyn ContainerReader, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let table = reader.levels().columns(level, &[COLUMN], ctx)?;
+    let Some(column) = table.column_index(COLUMN) else { return Ok(()) };
+    let (mut categorical, mut zeroed) = (0usize, 0usize);
+    for row in 0..table.rows() {
+        if row % 4096 == 0 {
+            ctx.check()?;
+        }
+        let Value::List(bands) = table.value(row, column) else { continue };
+        for shares in bands.iter().filter_map(numbers).filter(|shares| are_shares(shares)) {
+            categorical += 1;
+            zeroed += usize::from(shares.last() == Some(&0.0));
+        }
+    }
+    if categorical > 0 && zeroed == categorical {
+        let message = format!(
+            "The highest class has the share 0 in all {categorical} bands with class shares: most likely it was left out. Compute the statistics again from the pixels."
+        );
+        report.add(Rule::StatisticsClass, Location::Column { level, name: COLUMN.into() }, message);
+    }
+    Ok(())
+}
+
+fn check_places(reader: &dyn ContainerReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let (wrong, seen) = misplaced(reader, level, PLACED, ctx)?;
+    let Some((row, what)) = wrong.first() else { return Ok(()) };
+    let at = Location::Sample { level, row: *row, path: tree.path(level, *row) };
+    let others = match wrong.len() - 1 {
+        0 => String::new(),
+        others => format!(" So it is with {others} more of the {seen} rasters that were looked at."),
+    };
+    report.add(Rule::PlaceValues, at, format!("Here {what}.{others}"));
     Ok(())
 }
 
 fn numbers(band: &Value) -> Option<Vec<f64>> {
     let Value::List(items) = band else { return None };
     items.iter().map(|item| if let Value::Float(number) = item { Some(*number) } else { None }).collect()
-}
-
-/// Shares of classes lie between 0 and 1 and sum to 1; minimum, maximum, mean and the like do not.
-fn are_shares(numbers: &[f64]) -> bool {
-    let sum: f64 = numbers.iter().sum();
-    numbers.len() >= 2 && numbers.iter().all(|share| (0.0..=1.0).contains(share)) && (sum - 1.0).abs() <= SLACK
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_told_from_continuous_statistics() {
-        assert!(are_shares(&[0.24, 0.76, 0.0]));
-        assert!(!are_shares(&[0.0, 255.0, 93.4, 12.1, 100.0, 80.0, 93.0, 101.0, 120.0]));
-        assert!(!are_shares(&[1.0]) && !are_shares(&[0.2, 0.2]) && !are_shares(&[f64::NAN, 1.0]));
-    }
 }

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::container::{ContainerReader, TacocatReader};
+use crate::container::{ContainerReader, TacocatReader, ZipReader};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Finding, Location, Report, Rule};
+use crate::model::{Finding, Location, Report, Rule, is_remote};
 
 /// List of parts, rows and positions; with `deep` the parts themselves.
 pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
@@ -15,6 +15,15 @@ pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobCo
     ctx.stage("Checking the parts", Some(parts.len() as u64));
     check_list(index, &parts, report);
     let rows = rows_by_part(index, &parts, report, ctx)?;
+    // Opening the parts takes requests: of a remote index that is for the deep form. That its positions can be right shows by
+    // themselves.
+    if is_remote(index.parts_folder()) && !deep {
+        if !index.all_tile(ctx)? {
+            let message = "internal:offset and internal:size leave gaps or overlap, so some are not those of their samples.";
+            report.add(Rule::ZipOffset, Location::Dataset, message);
+        }
+        return Ok(());
+    }
     for (place, part) in parts.iter().enumerate() {
         ctx.check()?;
         ctx.step(1);
@@ -82,7 +91,7 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
     if deep {
         let mut inner = Report::default();
         super::zip::check(&part, true, &mut inner, ctx)?;
-        report.findings.extend(inner.findings.into_iter().map(|finding| within(name, finding)));
+        take_over(name, inner, report);
     }
     let tree = index.levels().skeleton(ctx)?;
     // A part that can't be read is the deep form's to explain.
@@ -98,6 +107,7 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
             continue;
         }
         let positions = index.levels().positions(level, ctx)?;
+        let mut wrong = Vec::new();
         for (place, &row) in rows.iter().enumerate() {
             if place % 4096 == 0 {
                 ctx.check()?;
@@ -112,12 +122,57 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
             let Ok(member) = part.member_name(level, place as u32) else { continue };
             let right = positions.range(row).is_some_and(|(offset, size)| part.is_data_of(&member, offset, size));
             if !right {
-                let message = format!("internal:offset and internal:size are not those of the sample's bytes in {name}.");
-                report.add(Rule::ZipOffset, here, message);
+                wrong.push((place as u32, row, member));
             }
+        }
+        if let Some(finding) = wrong_positions(index, &part, name, level, &wrong, ctx)? {
+            report.push(finding);
         }
     }
     Ok(())
+}
+
+/// One finding for all rows of a level that point at other bytes: an index over a part with wrong positions has them all.
+fn wrong_positions(
+    index: &TacocatReader,
+    part: &ZipReader,
+    name: &str,
+    level: usize,
+    wrong: &[(u32, u32, String)],
+    ctx: &JobContext,
+) -> Result<Option<Finding>> {
+    let Some((_, first, _)) = wrong.first() else { return Ok(None) };
+    let positions = index.levels().positions(level, ctx)?;
+    let own: HashSet<(u64, u64)> = wrong.iter().filter_map(|(_, _, member)| part.member_range(member).ok()).collect();
+    // The positions of the part's own samples, given to others of them.
+    let swapped = level > 0 && wrong.iter().all(|(_, row, _)| positions.range(*row).is_some_and(|range| own.contains(&range)));
+    let rule = if swapped { Rule::ZipOffsetOther } else { Rule::ZipOffset };
+    let path = index.levels().skeleton(ctx)?.path(level, *first);
+    let which = match wrong.len() {
+        1 => format!("of {path}"),
+        many => format!("of {many} samples, {path} the first,"),
+    };
+    let message =
+        format!("internal:offset and internal:size of level{level} {which} are not those of the samples' bytes in {name}.");
+    Ok(Some(Finding::new(rule, at(name), message)))
+}
+
+/// The findings of a part, as those of the whole; one of each rule about positions.
+pub fn take_over(part: &str, inner: Report, report: &mut Report) {
+    let mut positions: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
+    for finding in inner.findings {
+        if matches!(finding.rule, Rule::ZipOffset | Rule::ZipOffsetOther) {
+            positions.entry(finding.rule).or_insert_with(|| (0, finding)).0 += 1;
+        } else {
+            report.push(within(part, finding));
+        }
+    }
+    for (count, mut finding) in positions.into_values() {
+        if count > 1 {
+            finding.message.push_str(&format!(" So it is with {count} samples of this part."));
+        }
+        report.push(within(part, finding));
+    }
 }
 
 /// A finding of a part, as one of the whole.

@@ -1,5 +1,6 @@
 """Times the studio against `tar` (read all, write one: the limit) and against the official toolbox, the opening of a million rows
-against the plain Parquet read, the memory of a draft of a million samples, and queries against DuckDB. Called by packaging/bench, which names the program.
+against the plain Parquet read, the memory of a draft of a million samples, exact statistics of 500 rasters against one thread that
+only reads them, joining 200 ZIPs against the toolbox, and queries against DuckDB. Called by packaging/bench, which names the program.
 
 Everything runs several times in turn, with the page cache warmed in the same way before each run; the medians count.
 """
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import time
 import zipfile
+
+import tacocat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +44,8 @@ AGAINST_PARQUET = 2.5
 DRAFT_MIB = 1024.0
 # What the larger case reads, writes and keeps in the page cache, with room.
 MEMORY_TOUCHED = 4 << 30
+RASTERS = 500
+AGAINST_READING = 1.0
 
 
 def make_files(folder, count, size):
@@ -193,12 +198,39 @@ def bench_draft(program, report):
     report("draft of a million samples: MiB", held, "at most", DRAFT_MIB)
 
 
+def bench_stats(program, work, repeats, report):
+    """In turn: one thread of rasterio that only reads, one thread of our GDAL that only reads, the statistics on all cores."""
+    folder = work / "rasters"
+    made = subprocess.run([sys.executable, HERE / "make_rasters.py", folder, str(RASTERS)], check=False)
+    if made.returncode != 0:
+        sys.exit("the rasters could not be made")
+    reader = [sys.executable, HERE / "read_rasters.py", folder]
+    read, read_own, computed = [], [], []
+    # The first round warms the page cache.
+    for round in range(repeats + 1):
+        theirs = json.loads(subprocess.run([str(word) for word in reader], capture_output=True, check=True).stdout)
+        ours = asked(program, "bench-stats", folder)
+        assert ours["rasters"] == theirs["rasters"] == RASTERS and ours["failures"] == 0, (theirs, ours)
+        if round > 0:
+            read.append(theirs["read_seconds"])
+            read_own.append(ours["read_seconds"])
+            computed.append(ours["stats_seconds"])
+    shutil.rmtree(folder)
+    print(f"\nExact statistics with percentiles of {RASTERS} rasters of 13 x 512 x 512 uint16, tiled, zstd; median of {repeats}")
+    for what, seconds in [("rasterio, one thread, reading", read), ("GDAL here, one thread, reading", read_own), ("statistics", computed)]:
+        each = " ".join(f"{second:.2f}" for second in seconds)
+        print(f"  {what:32} {statistics.median(seconds):6.2f} s  ({each})")
+    against = statistics.median(computed)
+    report("statistics: against one thread of rasterio that only reads", against / statistics.median(read), "at most", AGAINST_READING)
+    report("statistics: against one thread of our GDAL", against / statistics.median(read_own), "at most", AGAINST_READING)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path, help="an empty folder with 4 GB of room")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["create", "open", "draft", "query"])
+    parser.add_argument("--only", choices=["create", "open", "draft", "stats", "tacocat", "query"])
     arguments = parser.parse_args()
     missed = []
 
@@ -214,6 +246,10 @@ def main():
         bench_open(arguments.program, arguments.work, arguments.repeats, report)
     if arguments.only in (None, "draft"):
         bench_draft(arguments.program, report)
+    if arguments.only in (None, "stats"):
+        bench_stats(arguments.program, arguments.work, arguments.repeats, report)
+    if arguments.only in (None, "tacocat"):
+        tacocat.bench(arguments.program, arguments.work, arguments.repeats, report, timed)
     if arguments.only in (None, "query"):
         bench_query(arguments.program, arguments.work, max(arguments.repeats, 5), report)
     return 1 if missed else 0

@@ -38,7 +38,7 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     assert_eq!(dataset(&harness).collection.id(), "Peru Cropland");
     assert!(harness.query_all_by_label_contains("lower-case").next().is_some(), "the fault stands below the field");
     click(&mut harness, "Write dataset…");
-    assert!(harness.query_by_label_contains("errors have to be fixed first").is_some());
+    assert!(harness.query_by_label_contains("block writing").is_some());
     harness.key_press(Key::Escape);
     settle(&mut harness);
 
@@ -59,7 +59,7 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     fill(&mut harness, "Destination", &path.display().to_string());
     click(&mut harness, "Write now");
     assert!(path.is_file());
-    assert!(harness.query_by_label("Written").is_some());
+    assert!(harness.query_by_label("Written and verified").is_some());
     click(&mut harness, "Open dataset");
     let document = document(&harness);
     assert!(document.opened().is_some());

@@ -2,5 +2,9 @@
 
 mod build;
 mod explore;
+mod frames;
+mod names;
 mod screens;
+mod structure;
 mod support;
+mod views;

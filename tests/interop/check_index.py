@@ -1,6 +1,6 @@
-"""Opens an index over several ZIPs with the official reader and holds it against its parts, and against another index.
+"""Opens an index over several ZIPs, or one ZIP, with the official reader and holds it against its parts, and against another.
 
-    check_index.py INDEX [OTHER]     every row points at the bytes of its member; OTHER gives the same tables
+    check_index.py INDEX|ZIP [OTHER]     every row points at the bytes of its member; OTHER gives the same tables
 
 Prints `ok: …` and ends with 0, or the first difference and ends with 1.
 """
@@ -27,10 +27,10 @@ def check_bytes(index, levels):
     paths = {}
     for depth, rows in enumerate(levels):
         for number, row in enumerate(rows):
-            source = row["internal:source_file"]
+            source = row.get("internal:source_file")
             above = "" if depth == 0 else paths[depth - 1, source, row["internal:parent_id"]] + "/"
             paths[depth, source, row["internal:current_id"]] = above + row["id"]
-            part = index.parent / source
+            part = index.parent / source if source else index
             name = f"DATA/{above}{row['id']}" + ("/__meta__" if row["type"] == "FOLDER" else "")
             with zipfile.ZipFile(part) as archive:
                 wanted = archive.read(name)

@@ -2,6 +2,7 @@
 //! and checksums. Holds no test, and knows nothing of the library's inside.
 
 mod scenes;
+mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use scenes::{flat_scenes, nested_scenes};
+pub use server::{Fault, Server};
 
 /// Longer than anything a test does; a program that is still running then hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -47,9 +49,34 @@ impl Workspace {
         self.run(command)
     }
 
+    /// Runs `taco-studio` with these variables.
+    pub fn studio_with<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+        command.args(arguments).envs(variables.iter().copied());
+        self.run(command)
+    }
+
     /// Runs a script of `tests/interop` with the Python that has the official readers.
     pub fn python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
         let mut command = Command::new(python());
+        command.arg(tests_folder().join("interop").join(script)).args(arguments);
+        self.run(command)
+    }
+
+    /// The same with the Python that has the official readers of the first generation.
+    pub fn old_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = Command::new(other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"));
+        command.arg(tests_folder().join("interop").join(script)).args(arguments);
+        self.run(command)
+    }
+
+    /// The same with the Python that has the validators of the catalogues.
+    pub fn catalogue_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = Command::new(other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"));
         command.arg(tests_folder().join("interop").join(script)).args(arguments);
         self.run(command)
     }
@@ -67,6 +94,8 @@ impl Workspace {
             .env("NO_COLOR", "1")
             .env("RUST_BACKTRACE", "1")
             .env_remove("RUST_LOG")
+            // What the tests serve on this machine is not for a proxy.
+            .env("NO_PROXY", "127.0.0.1,localhost")
             .env_remove("TACO_STUDIO_CACHE_DIR")
     }
 
@@ -141,14 +170,19 @@ impl std::fmt::Display for Ran {
 }
 
 /// The Python with the official readers. Absent is a failure with advice, never a silent skip.
-fn python() -> PathBuf {
-    let named = std::env::var_os("TACO_STUDIO_PYTHON").map(PathBuf::from);
+pub fn python() -> PathBuf {
+    other_python("TACO_STUDIO_PYTHON", "venv")
+}
+
+/// The Python that the variable names, or that of an environment in the cache.
+fn other_python(variable: &str, environment: &str) -> PathBuf {
+    let named = std::env::var_os(variable).map(PathBuf::from);
     let path = named.unwrap_or_else(|| {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-        cache.expect("HOME").join("taco-studio/venv/bin/python")
+        cache.expect("HOME").join("taco-studio").join(environment).join("bin/python")
     });
-    assert!(path.exists(), "{} is not there: run ./packaging/test, which makes it, or set TACO_STUDIO_PYTHON", path.display());
+    assert!(path.exists(), "{} is not there: run ./packaging/test, which makes it, or set {variable}", path.display());
     path
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
+use crate::container::table_files::{TableFiles, read_tables};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Physical, asset_size};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, MAX_LEVELS, META_NAME, Rule, safe_relative};
+use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, is_remote, place_below, safe_relative};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened FOLDER.
@@ -19,25 +20,9 @@ pub struct FolderReader {
 impl FolderReader {
     /// Opens the folder: level tables until the first that is missing, as the Python reader does.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut heads = Vec::new();
-        for level in 0..=MAX_LEVELS {
-            let table = path.join(format!("METADATA/level{level}.parquet"));
-            if !table.exists() {
-                break;
-            }
-            let file = LocalFile::open(&table)?;
-            let head = file.parquet(0, file.size_bytes()).and_then(TableHead::read);
-            heads.push(
-                head.map_err(|e| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(e).at_path(path))?,
-            );
-        }
-        if heads.is_empty() {
-            return Err(Error::format("the folder has no METADATA/level0.parquet").at_path(path));
-        }
-        let file = path.join("COLLECTION.json");
+        let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
         let mut notes = Vec::new();
-        let read = std::fs::read(&file).io_at("read COLLECTION.json", &file).and_then(|bytes| parse_collection(&bytes));
-        let collection = read.unwrap_or_else(|error| {
+        let collection = collection.unwrap_or_else(|error| {
             notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
             Collection::default()
         });
@@ -55,8 +40,8 @@ impl FolderReader {
         if !safe_relative(&path) || ids.0.len() != level + 1 {
             return Err(Error::format("the ids of this sample lead outside the dataset").at(path.escape_default()));
         }
-        let file = self.info.path.join("DATA").join(path);
-        Ok(if table.folder[row as usize] { file.join(META_NAME) } else { file })
+        let below = if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") };
+        Ok(place_below(&self.info.path, &below))
     }
 }
 
@@ -74,12 +59,17 @@ impl ContainerReader for FolderReader {
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
-        let file = LocalFile::open(&self.file_of(level, row)?)?;
+        let file = ByteSource::open_for(&AssetPath::file(self.file_of(level, row)?))?;
         TableHead::read(file.parquet(0, file.size_bytes())?)?.decode(&JobContext::default())
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let file = self.file_of(level, row)?;
+        if is_remote(&file) {
+            let asset = AssetPath::file(file);
+            let size = asset_size(&asset)?;
+            return Ok((asset, size));
+        }
         let meta = std::fs::metadata(&file).io_at("read the sample", &file)?;
         if !meta.is_file() {
             return Err(Error::format("the sample is not a file").at_path(&file));

@@ -12,7 +12,7 @@ use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
+use crate::model::{AssetPath, is_remote};
 
 /// Names that would be taken for parts of a dataset (as in the Python tools).
 const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
@@ -30,14 +30,19 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     make_folders(root, &plan)?;
     ctx.stage("Writing", Some(plan.files.len() as u64));
     let sources = Sources::default();
-    (0..plan.files.len()).into_par_iter().try_for_each(|index| {
-        ctx.check()?;
-        let file = &plan.files[index];
-        let source = plan.source(assembly, file);
-        copy(source, &root.join(&*file.name), &sources, ctx).map_err(|error| name_sample(error, assembly, &plan, index))?;
-        ctx.step(1);
-        Ok::<(), Error>(())
-    })?;
+    let step = sources.batch(&plan, assembly);
+    for first in (0..plan.files.len()).step_by(step) {
+        let batch = first..plan.files.len().min(first + step);
+        sources.bring(&plan, assembly, &batch);
+        batch.into_par_iter().try_for_each(|index| {
+            ctx.check()?;
+            let file = &plan.files[index];
+            let source = plan.source(assembly, file);
+            copy(source, &root.join(&*file.name), &sources, ctx).map_err(|error| name_sample(error, assembly, &plan, index))?;
+            ctx.step(1);
+            Ok::<(), Error>(())
+        })?;
+    }
     ctx.stage("Writing the metadata", Some(plan.folders.len() as u64));
     let local: u64 = plan
         .folders
@@ -87,7 +92,7 @@ fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
 
 fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
     match source {
-        RowSource::Asset { path: AssetPath::File(from), size } => {
+        RowSource::Asset { path: AssetPath::File(from), size } if !is_remote(from) => {
             let copied = std::fs::copy(from, target).io_at("copy the sample", &**from)?;
             if copied != *size {
                 return Err(Error::new(

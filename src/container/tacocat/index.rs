@@ -1,6 +1,6 @@
 //! The first 128 bytes of a `__TACOCAT__` file. Numbers are checked against the file before anything is read by them.
 
-use crate::container::{HeaderEntry, LocalFile};
+use crate::container::{ByteSource, HeaderEntry};
 use crate::error::{Error, Result};
 
 /// Bytes of magic, version, depth and the seven entries.
@@ -23,7 +23,7 @@ pub struct TacocatIndex {
 
 impl TacocatIndex {
     /// Reads and checks the index: magic, version, and that every range lies inside the file behind the index.
-    pub fn read(file: &LocalFile) -> Result<Self> {
+    pub fn read(file: &ByteSource) -> Result<Self> {
         let bytes = file.read(0, (INDEX_SIZE as u64).min(file.size_bytes()))?;
         let short = || Error::format(format!("the index of {INDEX_SIZE} bytes is cut short"));
         if bytes.len() < INDEX_SIZE {
@@ -80,10 +80,10 @@ impl TacocatIndex {
 mod tests {
     use super::*;
 
-    fn file(bytes: &[u8]) -> (tempfile::NamedTempFile, LocalFile) {
+    fn file(bytes: &[u8]) -> (tempfile::NamedTempFile, ByteSource) {
         let temporary = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(temporary.path(), bytes).expect("writes");
-        let file = LocalFile::open(temporary.path()).expect("opens");
+        let file = ByteSource::open(temporary.path()).expect("opens");
         (temporary, file)
     }
 

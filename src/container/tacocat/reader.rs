@@ -1,14 +1,20 @@
 //! Opening a TACOCAT of either form. The index alone lists samples and answers queries; parts are opened for bytes.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::index::TacocatIndex;
 use crate::container::part_files::PartFiles;
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, ZipReader, parse_collection};
+use crate::container::table_files::{TableFiles, read_tables, unreadable};
+use crate::container::tiling::tiling_parts;
+use crate::container::zip::HEADER_END;
+use crate::container::{
+    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Physical, ZipReader, parse_collection,
+};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, MAX_LEVELS, Rule, SampleKind};
+use crate::model::{AssetPath, Collection, Finding, Location, Rule, SampleKind, is_remote, place_above};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened TACOCAT.
@@ -18,34 +24,24 @@ pub struct TacocatReader {
     levels: LevelSet,
     notes: Vec<Finding>,
     parts: PartFiles,
+    /// For each part whether the positions in the index can be those of its samples; asked of remote parts only.
+    tiling: OnceLock<Vec<bool>>,
 }
 
 impl TacocatReader {
     /// Opens a `.tacocat` folder. Its parts lie beside it, or in `base`.
     pub fn open_folder(path: &Path, base: Option<&Path>) -> Result<Self> {
-        let mut heads = Vec::new();
-        for level in 0..=MAX_LEVELS {
-            let table = path.join(format!("level{level}.parquet"));
-            if !table.exists() {
-                break;
-            }
-            let file = LocalFile::open(&table)?;
-            let head = file.parquet(0, file.size_bytes()).and_then(TableHead::read);
-            heads.push(head.map_err(|error| unreadable(level, error).at_path(path))?);
-        }
-        if heads.is_empty() {
-            return Err(Error::format("the folder has no level0.parquet").at_path(path));
-        }
-        let file = path.join("COLLECTION.json");
-        let collection = std::fs::read(&file).io_at("read COLLECTION.json", &file).and_then(|bytes| parse_collection(&bytes));
+        let TableFiles { heads, collection } = read_tables(path, "")?;
         let info = ContainerInfo { format: Format::Tacocat, path: path.to_owned(), size_bytes: None };
         Self::of_parts(info, heads, collection, base)
     }
 
     /// Opens a `__TACOCAT__` file. Its parts lie beside it, or in `base`.
     pub fn open_file(path: &Path, base: Option<&Path>) -> Result<Self> {
-        let file = LocalFile::open(path)?;
+        let file = ByteSource::open(path)?;
         let index = TacocatIndex::read(&file)?;
+        let tables: Vec<HeaderEntry> = index.levels.iter().copied().chain([index.collection]).collect();
+        file.prefetch_tables(&tables)?;
         let mut heads = Vec::new();
         for (level, entry) in index.levels.iter().enumerate() {
             let head = file.parquet(entry.offset, entry.size).and_then(TableHead::read);
@@ -64,7 +60,14 @@ impl TacocatReader {
             Collection::default()
         });
         let folder = base.map_or_else(|| folder_beside(&info.path), |base| Ok(base.to_owned()))?;
-        Ok(Self { info, collection, levels: LevelSet::of_parts(heads), notes, parts: PartFiles::new(folder) })
+        Ok(Self {
+            info,
+            collection,
+            levels: LevelSet::of_parts(heads),
+            notes,
+            parts: PartFiles::new(folder),
+            tiling: OnceLock::new(),
+        })
     }
 
     /// The folder where the parts are looked for.
@@ -106,23 +109,55 @@ impl TacocatReader {
     }
 
     /// The open part, and offset and size of the sample's bytes in it.
-    fn range(&self, level: usize, row: u32) -> Result<(Arc<ZipReader>, u64, u64)> {
+    fn range(&self, level: usize, row: u32) -> Result<(PathBuf, u64, u64)> {
         let (source, name) = self.member(level, row)?;
-        let part = self.parts.get(&source)?;
         let stated = self.levels.positions(level, &JobContext::default())?.range(row);
-        let (offset, size) = part.range_of(&name, stated)?;
-        Ok((part, offset, size))
+        let path = self.parts.path(&source)?;
+        // A remote part is opened only when the index can't be right about it.
+        if let (true, Some((offset, size))) = (is_remote(&path), stated)
+            && self.tiles(&source, &JobContext::default())?
+        {
+            return Ok((path, offset, size));
+        }
+        let (offset, size) = self.parts.get(&source)?.range_of(&name, stated)?;
+        Ok((path, offset, size))
+    }
+
+    fn tiling(&self, ctx: &JobContext) -> Result<&[bool]> {
+        if let Some(known) = self.tiling.get() {
+            return Ok(known);
+        }
+        // Parts are numbered by level 0; deeper levels may name them in another order.
+        let names = &self.levels.sources(0, ctx)?.names;
+        let numbers: HashMap<&str, u32> = names.iter().enumerate().map(|(number, name)| (&**name, number as u32)).collect();
+        let mut by_level = Vec::new();
+        for level in 0..self.levels.count() {
+            by_level.push(self.levels.sources(level, ctx)?);
+        }
+        let of_row = |level: usize, row: u32| numbers.get(&*by_level.get(level)?.of(row)?).copied();
+        let found = tiling_parts(&self.levels, names.len(), HEADER_END, &of_row, ctx)?;
+        Ok(self.tiling.get_or_init(|| found))
+    }
+
+    /// True when the positions that the index states for this part tile its data: then they are right.
+    fn tiles(&self, part: &str, ctx: &JobContext) -> Result<bool> {
+        let number = self.levels.sources(0, ctx)?.names.iter().position(|name| &**name == part);
+        Ok(number.is_some_and(|number| self.tiling(ctx).is_ok_and(|tiling| tiling.get(number) == Some(&true))))
+    }
+
+    /// True when that holds for every part.
+    pub fn all_tile(&self, ctx: &JobContext) -> Result<bool> {
+        Ok(self.tiling(ctx)?.iter().all(|tiles| *tiles))
     }
 }
 
 /// The folder that holds the index.
 fn folder_beside(path: &Path) -> Result<PathBuf> {
+    if is_remote(path) {
+        return Ok(place_above(path).unwrap_or_else(|| path.to_owned()));
+    }
     let path = std::path::absolute(path).io_at("find the folder of the index", path)?;
     Ok(path.parent().map_or(path.clone(), Path::to_owned))
-}
-
-fn unreadable(level: usize, error: Error) -> Error {
-    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error)
 }
 
 impl ContainerReader for TacocatReader {
@@ -140,12 +175,13 @@ impl ContainerReader for TacocatReader {
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let (part, offset, size) = self.range(level, row)?;
-        TableHead::read(part.file().parquet(offset, size)?)?.decode(&JobContext::default())
+        let file = ByteSource::open_for(&AssetPath::Range { container: part.into(), offset, size })?;
+        TableHead::read(file.parquet(offset, size)?)?.decode(&JobContext::default())
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (part, offset, size) = self.range(level, row)?;
-        Ok((AssetPath::Range { container: Arc::from(part.file().path()), offset, size }, size))
+        Ok((AssetPath::Range { container: part.into(), offset, size }, size))
     }
 
     fn notes(&self) -> &[Finding] {

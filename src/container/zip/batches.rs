@@ -10,7 +10,7 @@ use super::records::{DosTime, Member};
 use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
-use crate::jobs::{JobContext, panic_error};
+use crate::jobs::{self, JobContext, panic_error};
 
 /// Bytes in one run: few enough that what was read is still in the processor's cache when it is written. Three runs are alive
 /// at the most: being read, waiting, being written.
@@ -40,7 +40,9 @@ pub fn for_each_piece(
     let (sender, receiver) = sync_channel::<Result<Piece>>(1);
     let (give_back, used) = channel::<Vec<u8>>();
     std::thread::scope(|scope| {
+        let job = jobs::current();
         let reader = scope.spawn(move || {
+            jobs::adopt(job);
             for planned in pieces(plan) {
                 let piece = match planned {
                     Planned::Large(index) => Ok(Piece::Large(index)),
@@ -75,6 +77,7 @@ fn read_run(
     range: Range<usize>,
     mut bytes: Vec<u8>,
 ) -> Result<Piece> {
+    sources.bring(plan, assembly, &range);
     let files = &plan.files[range.clone()];
     let start = files.first().map_or(0, |file| file.local);
     let end = plan.files.get(range.end).map_or(plan.data_end, |file| file.local);

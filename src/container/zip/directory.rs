@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::container::LocalFile;
+use crate::container::ByteSource;
 use crate::error::{Error, Result};
 
 /// The longest comment, and the end record itself.
@@ -56,11 +56,13 @@ pub struct Directory {
     /// First byte of the directory.
     pub offset: u64,
     by_name: OnceLock<HashMap<Box<str>, u32>>,
+    /// Where members begin, in order.
+    starts: OnceLock<Vec<u64>>,
 }
 
 impl Directory {
     /// Finds and reads the directory.
-    pub fn read(file: &LocalFile) -> Result<Self> {
+    pub fn read(file: &ByteSource) -> Result<Self> {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
         let tail = file.read(tail_start, tail_size)?;
@@ -98,7 +100,7 @@ impl Directory {
         if entries.len() as u64 != count {
             return Err(bad(&format!("claims {count} members and holds {}", entries.len())));
         }
-        Ok(Self { entries, offset, by_name: OnceLock::new() })
+        Ok(Self { entries, offset, ..Self::default() })
     }
 
     /// The member called `name`; the first one where several have the name.
@@ -112,11 +114,34 @@ impl Directory {
         });
         index.get(name).and_then(|&index| self.entries.get(index as usize))
     }
+
+    /// First byte of a member's data, reckoned back from the member that follows it; `None` where that leaves no room for a local
+    /// header of a plausible length, or where something may stand between the two. Reads nothing.
+    pub fn data_by_next(&self, entry: &Entry) -> Option<u64> {
+        let starts = self.starts.get_or_init(|| {
+            let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.local).collect();
+            starts.sort_unstable();
+            starts
+        });
+        let next = starts.partition_point(|start| *start <= entry.local);
+        let end = starts.get(next).copied().unwrap_or(self.offset);
+        let data = end.checked_sub(entry.stored)?;
+        let extra = data.checked_sub(entry.local.checked_add(30 + entry.name.len() as u64)?)?;
+        // Bit 3: a descriptor of the data's length stands behind it.
+        (entry.flags & 8 == 0 && (extra == 0 || extra == 20)).then_some(data)
+    }
+
+    /// What the local header of a member has to say when it agrees with the directory. Reads nothing.
+    pub fn header_by_next(&self, entry: &Entry) -> Option<LocalHeader> {
+        let Entry { name, method, flags, crc, size, .. } = entry.clone();
+        let data = self.data_by_next(entry)?;
+        Some(LocalHeader { name, data, method, flags, crc, size: u32::try_from(size).unwrap_or(u32::MAX) })
+    }
 }
 
 impl LocalHeader {
     /// Reads the local header at `offset`.
-    pub fn read(file: &LocalFile, offset: u64) -> Result<Self> {
+    pub fn read(file: &ByteSource, offset: u64) -> Result<Self> {
         let fixed = file.read(offset, 30)?;
         if !fixed.starts_with(b"PK\x03\x04") {
             return Err(Error::format(format!("there is no local header at byte {offset}")).at_path(file.path()));

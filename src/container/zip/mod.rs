@@ -9,6 +9,7 @@ mod records;
 mod writer;
 
 pub use directory::{Directory, Entry, LocalHeader};
+pub(super) use header::HEADER_END;
 pub use header::{HeaderEntry, TacoHeader};
 pub use reader::ZipReader;
 pub(super) use reader::member_of;

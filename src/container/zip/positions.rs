@@ -12,6 +12,9 @@ impl ZipReader {
     /// Archives in the wild have levels with the positions of other samples. FILEs lie in tree order, so theirs rise row by
     /// row and a few looks at the archive settle the rest; each FOLDER is looked at.
     pub fn positions_hold(&self, level: usize, ctx: &JobContext) -> Result<bool> {
+        if self.file().is_remote() {
+            return self.tiles(ctx);
+        }
         let tree = self.levels().skeleton(ctx)?;
         let positions = self.levels().positions(level, ctx)?;
         let Some(table) = tree.levels.get(level) else { return Ok(true) };

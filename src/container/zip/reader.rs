@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
+use crate::container::tiling::{ends_before, tiling_parts};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Physical, parse_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
@@ -17,18 +18,20 @@ const COLLECTION_MAX: u64 = 256 << 20;
 /// An opened TACO ZIP.
 pub struct ZipReader {
     info: ContainerInfo,
-    file: LocalFile,
+    file: ByteSource,
     header: Option<TacoHeader>,
     collection: Collection,
     levels: LevelSet,
     notes: Vec<Finding>,
     directory: OnceLock<Result<Directory, String>>,
+    /// Whether the positions in the levels can be right; asked of remote archives only.
+    tiling: OnceLock<bool>,
 }
 
 impl ZipReader {
     /// Opens the archive. Where TACO_HEADER is of no use the central directory stands in, with a note.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = LocalFile::open(path)?;
+        let file = ByteSource::open(path)?;
         let start = file.read(0, HEADER_END.min(file.size_bytes()))?;
         let mut notes = Vec::new();
         let in_file = |entry: &HeaderEntry| entry.size > 0 && file.contains(entry.offset, entry.size);
@@ -44,6 +47,9 @@ impl ZipReader {
             }
         };
         let directory = OnceLock::new();
+        if let Some(header) = &header {
+            file.prefetch_tables(&header.entries)?;
+        }
         let mut read = header.as_ref().map(|header| Contents::read(&file, header.levels(), Some(header.collection())));
         // A header that points at something else is of no use either; where the directory says the same, the table is broken.
         if let (Some(stated), Some(contents)) = (&header, &read)
@@ -72,7 +78,10 @@ impl ZipReader {
             return Err(Error::format("the archive has no METADATA/level0.parquet").at_path(path));
         }
         let heads = contents.heads.into_iter().enumerate().map(|(level, head)| {
-            head.map_err(|error| Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error).at_path(path))
+            head.map_err(|error| {
+                let unreadable = Error::format(format!("METADATA/level{level}.parquet can't be read"));
+                unreadable.because(error).of_level(level).at_path(path)
+            })
         });
         let levels = LevelSet::new(heads.collect::<Result<_>>()?);
         let collection = contents.collection.unwrap_or_else(|error| {
@@ -80,11 +89,11 @@ impl ZipReader {
             Collection::default()
         });
         let info = ContainerInfo { format: Format::Zip, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
-        Ok(Self { info, file, header, collection, levels, notes, directory })
+        Ok(Self { info, file, header, collection, levels, notes, directory, tiling: OnceLock::new() })
     }
 
     /// The archive's bytes.
-    pub fn file(&self) -> &LocalFile {
+    pub fn file(&self) -> &ByteSource {
         &self.file
     }
 
@@ -109,6 +118,9 @@ impl ZipReader {
 
     /// True when `size` bytes at `offset` are the data of the member called `name`: its local header ends just before.
     pub fn is_data_of(&self, name: &str, offset: u64, size: u64) -> bool {
+        if self.file.is_remote() {
+            return self.member_range(name).is_ok_and(|range| range == (offset, size));
+        }
         // Without an extra field, and with the ZIP64 one of members larger than 4 GiB.
         [0u64, 20].iter().any(|&extra| {
             let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else { return false };
@@ -120,16 +132,42 @@ impl ZipReader {
     /// Offset and size of the member called `name`. What a level table states is taken where it holds: archives in the wild
     /// have positions of other samples below level 0, so the member's own name decides.
     pub fn range_of(&self, name: &str, stated: Option<(u64, u64)>) -> Result<(u64, u64)> {
+        if self.file.is_remote() {
+            return match stated.filter(|_| self.tiles(&JobContext::default()).unwrap_or(false)) {
+                Some(range) => Ok(range),
+                None => self.member_range(name),
+            };
+        }
         match stated.filter(|&(offset, size)| self.file.contains(offset, size) && self.is_data_of(name, offset, size)) {
             Some(range) => Ok(range),
             None => self.member_range(name),
         }
     }
 
+    /// True when the positions of the levels tile the data between header and tables: then they are right, and no request is
+    /// needed to know it.
+    pub fn tiles(&self, ctx: &JobContext) -> Result<bool> {
+        if let Some(known) = self.tiling.get() {
+            return Ok(*known);
+        }
+        let Some(header) = &self.header else { return Ok(false) };
+        let tile = tiling_parts(&self.levels, 1, HEADER_END, &|_, _| Some(0), ctx)?.first() == Some(&true);
+        let holds = tile && ends_before(&self.levels, header.levels(), ctx)?;
+        Ok(*self.tiling.get_or_init(|| holds))
+    }
+
     /// Offset and size of the member called `name`, by the central directory.
     pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
         let missing = || Error::format("the sample is not in the archive").at(name);
-        let entry = self.directory()?.find(name).ok_or_else(missing)?;
+        let directory = self.directory()?;
+        let entry = directory.find(name).ok_or_else(missing)?;
+        if entry.method == 0
+            && entry.flags & 1 == 0
+            && self.file.is_remote()
+            && let Some(start) = directory.data_by_next(entry)
+        {
+            return Ok((start, entry.size));
+        }
         let header = LocalHeader::read(&self.file, entry.local)?;
         if entry.method != 0 || entry.flags & 1 != 0 {
             return Err(Error::format("the member is compressed or encrypted; TACO archives only store").at(name));
@@ -167,6 +205,15 @@ impl ContainerReader for ZipReader {
         Ok((AssetPath::Range { container: Arc::from(self.info.path.as_path()), offset, size }, size))
     }
 
+    fn bring_meta(&self, level: usize, rows: &[u32]) -> Result<()> {
+        if !self.file.is_remote() {
+            return Ok(());
+        }
+        let positions = self.levels.positions(level, &JobContext::default())?;
+        let ranges: Vec<(u64, u64)> = rows.iter().filter_map(|&row| positions.range(row)).collect();
+        self.file.prefetch(&ranges)
+    }
+
     fn notes(&self) -> &[Finding] {
         &self.notes
     }
@@ -189,7 +236,7 @@ struct Contents {
 }
 
 impl Contents {
-    fn read(file: &LocalFile, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Self {
+    fn read(file: &ByteSource, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Self {
         let head = |entry: &HeaderEntry| file.parquet(entry.offset, entry.size).and_then(TableHead::read);
         Self { heads: levels.iter().map(head).collect(), collection: read_collection(file, collection) }
     }
@@ -223,7 +270,7 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
 }
 
 /// Level tables and collection by their names, for archives whose header is of no use.
-fn by_name(file: &LocalFile, directory: &Directory) -> (Vec<HeaderEntry>, Option<HeaderEntry>) {
+fn by_name(file: &ByteSource, directory: &Directory) -> (Vec<HeaderEntry>, Option<HeaderEntry>) {
     let entry = |name: &str| {
         let entry = directory.find(name)?;
         let header = LocalHeader::read(file, entry.local).ok()?;
@@ -233,7 +280,7 @@ fn by_name(file: &LocalFile, directory: &Directory) -> (Vec<HeaderEntry>, Option
     (levels, entry("COLLECTION.json"))
 }
 
-fn read_collection(file: &LocalFile, entry: Option<HeaderEntry>) -> Result<Collection> {
+fn read_collection(file: &ByteSource, entry: Option<HeaderEntry>) -> Result<Collection> {
     let entry = entry.ok_or_else(|| Error::format("COLLECTION.json is missing"))?;
     if entry.size > COLLECTION_MAX {
         return Err(Error::format(format!("COLLECTION.json claims {} bytes", entry.size)));

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
+use super::super::declared::{need_type, value_of};
 use super::super::{BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
-use super::{field, list_type, time_type};
+use super::field;
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name};
@@ -28,14 +29,17 @@ pub const ENTRY: Entry = Entry {
 const ANSWER_LIMIT: u64 = 256 << 20;
 /// How much of what the program said on standard error a failure carries.
 const SAID_LIMIT: usize = 2000;
+/// How long the rest of the answer may take once the program has ended.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("command", OptionKind::List(&OptionKind::Text), "the program and its arguments, without a shell").required(),
+        OptionSpec::new("command", OptionKind::List(&OptionKind::Text), "the program and its arguments, without a shell")
+            .required(),
         OptionSpec::new(
             "fields",
             OptionKind::Json,
-            "the columns: {\"name\": \"type\"}, with bool, int64, double, float, string, timestamp[us], list<double>, list<int64> or list<string>",
+            "the columns: {\"name\": \"type\"}, with bool, int8 to uint64, double, float, string, timestamp[us], list<double>, …",
         )
         .required(),
         OptionSpec::new("batch", OptionKind::Integer, "samples for one start of the program").or(1),
@@ -76,12 +80,7 @@ fn make(given: &Json) -> Result<Made> {
     let mut fields = Vec::new();
     for (name, word) in &options.fields {
         check_field_name(name).map_err(|fault| Error::usage(format!("column {name} of command {fault}")))?;
-        let dtype = word.as_str().and_then(type_of);
-        let dtype = dtype.ok_or_else(|| {
-            let known = "bool, int64, double, float, string, timestamp[us], list<double>, list<int64> or list<string>";
-            Error::usage(format!("column {name} of command has the unknown type {word}")).hint(format!("use {known}"))
-        })?;
-        fields.push(field(name, dtype, ""));
+        fields.push(field(name, need_type(name, word)?, ""));
     }
     if fields.is_empty() {
         return Err(Error::usage("option fields of command names no column"));
@@ -94,41 +93,6 @@ fn make(given: &Json) -> Result<Made> {
         columns: options.columns.unwrap_or_default(),
         needs_file: options.needs_file,
     })))
-}
-
-fn type_of(word: &str) -> Option<DataType> {
-    Some(match word {
-        "bool" => DataType::Boolean,
-        "int64" => DataType::Int64,
-        "double" => DataType::Float64,
-        "float" => DataType::Float32,
-        "string" => DataType::Utf8,
-        "timestamp[us]" => time_type(),
-        "list<double>" => list_type(DataType::Float64),
-        "list<int64>" => list_type(DataType::Int64),
-        "list<string>" => list_type(DataType::Utf8),
-        _ => return None,
-    })
-}
-
-/// JSON to a value of the declared type; an error says what it is instead.
-fn value_of(json: &Json, dtype: &DataType) -> Result<Value, String> {
-    let wrong = || format!("{json} is no {}", crate::model::dtype_name(dtype));
-    Ok(match (json, dtype) {
-        (Json::Null, _) => Value::Null,
-        (Json::Bool(value), DataType::Boolean) => Value::Bool(*value),
-        (Json::Number(number), DataType::Int64) => Value::Int(number.as_i64().ok_or_else(wrong)?),
-        (Json::Number(number), DataType::Float64) => Value::Float(number.as_f64().ok_or_else(wrong)?),
-        (Json::Number(number), DataType::Float32) => Value::Float(f64::from(number.as_f64().ok_or_else(wrong)? as f32)),
-        (Json::String(text), DataType::Utf8) => Value::text(text),
-        (Json::String(text), DataType::Timestamp(..)) => Value::Int(super::parse_time(text).ok_or_else(wrong)?),
-        (Json::Number(number), DataType::Timestamp(..)) => Value::Int(number.as_i64().ok_or_else(wrong)?),
-        (Json::Array(items), DataType::List(item)) => {
-            let values = items.iter().map(|json| value_of(json, item.data_type())).collect::<Result<Vec<_>, _>>();
-            Value::List(values?.into())
-        }
-        _ => return Err(wrong()),
-    })
 }
 
 impl Program {
@@ -151,32 +115,33 @@ impl Program {
         let failed = |summary: String| Error::new(Kind::Io, summary);
         let mut command = Command::new(name);
         command.args(self.command.iter().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that what the program started itself ends with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child =
             command.spawn().map_err(|error| failed(format!("the program {name} could not be started")).because(error))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                // A program that does not read its input is no error.
-                stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
-            });
-            let answer = scope.spawn(move || drained(stdout));
-            let said = scope.spawn(move || drained(stderr));
-            let ended = self.ended(&mut child, ctx);
-            if ended.is_err() {
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-            let answer = answer.join().unwrap_or_default();
-            let said = said.join().unwrap_or_default();
-            let said = said.trim();
-            let said: String = said.chars().skip(said.chars().count().saturating_sub(SAID_LIMIT)).collect();
-            let with_reason = |error: Error| if said.is_empty() { error } else { error.because(said.clone()) };
-            let status = ended.map_err(|error| if error.is_cancelled() { error } else { with_reason(error) })?;
-            if !status.success() {
-                return Err(with_reason(failed(format!("the program {name} ended with {status}"))));
-            }
-            Ok(answer)
-        })
+        // Threads of their own: something that left the group could hold the pipes open for ever.
+        std::thread::spawn(move || {
+            // A program that does not read its input is no error.
+            stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
+        });
+        let (answer, said) = (drained(stdout), drained(stderr));
+        let ended = self.ended(&mut child, ctx);
+        if ended.is_err() {
+            end_group(&mut child);
+        }
+        let patience = if ended.is_ok() { DRAIN_PATIENCE } else { Duration::from_millis(500) };
+        let answered = answer.recv_timeout(patience);
+        let said = said.recv_timeout(Duration::from_millis(500)).unwrap_or_default();
+        let said = said.trim();
+        let said: String = said.chars().skip(said.chars().count().saturating_sub(SAID_LIMIT)).collect();
+        let with_reason = |error: Error| if said.is_empty() { error } else { error.because(said.clone()) };
+        let status = ended.map_err(|error| if error.is_cancelled() { error } else { with_reason(error) })?;
+        if !status.success() {
+            return Err(with_reason(failed(format!("the program {name} ended with {status}"))));
+        }
+        answered.map_err(|_| failed(format!("the program {name} ended, but something that it started still holds its output")))
     }
 
     fn ended(&self, child: &mut Child, ctx: &JobContext) -> Result<std::process::ExitStatus> {
@@ -211,12 +176,37 @@ impl Program {
     }
 }
 
-fn drained(pipe: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        let _ = pipe.take(ANSWER_LIMIT).read_to_end(&mut bytes);
+/// Ends the program and everything in its group.
+fn end_group(child: &mut Child) {
+    #[cfg(unix)]
+    {
+        let group = format!("-{}", child.id());
+        let quiet = Command::new("kill").args(["-KILL", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if quiet.is_err() {
+            tracing::debug!("there is no program `kill`; only the program itself is ended");
+        }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    #[cfg(windows)]
+    {
+        let number = child.id().to_string();
+        let _ = Command::new("taskkill").args(["/T", "/F", "/PID", &number]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// What comes out of a pipe, once it is closed.
+fn drained(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            let _ = pipe.take(ANSWER_LIMIT).read_to_end(&mut bytes);
+        }
+        // Nobody listens any more when the program was ended.
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
 }
 
 impl SampleExtension for Program {

@@ -105,9 +105,14 @@ fn polygon(ring: &[[f64; 2]]) -> Vec<u8> {
     bytes
 }
 
+/// A WKB geometry of any kind; `None` for damaged bytes.
+pub fn parse_wkb(bytes: &[u8]) -> Option<geo::Geometry> {
+    Wkb { bytes, at: 0 }.geometry(0)
+}
+
 fn centroid(bytes: &[u8]) -> Result<[f64; 2]> {
     let wrong = |why: &str| Error::format(format!("the footprint can't be read as WKB: {why}"));
-    let shape = Wkb { bytes, at: 0 }.geometry(0).ok_or_else(|| wrong("it is cut, or of an unknown kind"))?;
+    let shape = parse_wkb(bytes).ok_or_else(|| wrong("it is cut, or of an unknown kind"))?;
     if shape.coords_iter().any(|place| !(place.x.is_finite() && place.y.is_finite())) {
         return Err(wrong("it has coordinates that are no numbers"));
     }

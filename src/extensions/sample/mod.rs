@@ -7,6 +7,7 @@ mod scaling;
 mod split;
 mod stac;
 mod stats;
+mod tacotiff;
 mod times;
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
@@ -15,11 +16,12 @@ use std::sync::Arc;
 use super::Entry;
 use crate::model::{FieldSpec, Value};
 
+pub use istac::parse_wkb;
 pub use times::parse_time;
 
 /// Every sample extension, in the order in which people meet them.
 pub const ENTRIES: &[Entry] =
-    &[stac::ENTRY, istac::ENTRY, stats::ENTRY, histogram::ENTRY, scaling::ENTRY, split::ENTRY, command::ENTRY];
+    &[stac::ENTRY, istac::ENTRY, stats::ENTRY, histogram::ENTRY, scaling::ENTRY, split::ENTRY, tacotiff::ENTRY, command::ENTRY];
 
 fn field(name: &str, dtype: DataType, description: &str) -> FieldSpec {
     FieldSpec { name: name.into(), dtype, description: description.into() }

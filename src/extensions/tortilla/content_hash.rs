@@ -36,6 +36,7 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
     let mut hasher = Sha256::new();
     match &sample.payload {
         Payload::Bytes(bytes) => hasher.update(bytes),
+        Payload::Asset { path, .. } if path.remote_file().is_some() => hasher.update(crate::container::read_asset(path)?),
         Payload::Asset { path: AssetPath::File(path), .. } => {
             let file = File::open(path).io_at("open the sample", &**path)?;
             stream(file, None, path, &mut hasher, ctx)?;

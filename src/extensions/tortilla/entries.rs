@@ -1,23 +1,26 @@
 //! The tortilla extensions as the framework knows them: their options, their columns, and the way from rows to the computations.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::super::{
+    Entry, Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, Made, Note, OptionKind, OptionSpec, Scope,
+    TortillaExtension, TortillaView, leakage, parse_options,
+};
 use super::majortom::Grid;
 use super::spatial_grouping::{Limits, group_name, groups};
 use super::split_assignment::{Method, Shares, assign};
-use super::{content_hash, geo_enrichment, places_in};
+use super::{columns, content_hash, geo_enrichment, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Value};
+use crate::model::{FieldSpec, Tortilla, Value};
 use crate::table::value_text;
 
 /// Every tortilla extension, in the order in which people meet them.
-pub const ENTRIES: &[Entry] = &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY];
+pub const ENTRIES: &[Entry] = &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY, columns::ENTRY];
 
 const MAJORTOM: Entry = Entry {
     name: "majortom",
@@ -187,12 +190,12 @@ impl TortillaExtension for SplitAssignment {
         };
         let parts = assign(real.len(), &method, &self.shares, self.options.seed)?;
         ctx.check()?;
-        warn_of_leaks(tortilla, &real, &parts, ctx);
         let names: Vec<&str> = self.shares.names().collect();
         let mut column = vec![Value::Null; tortilla.len()];
         for (&at, part) in real.iter().zip(parts) {
             column[at] = names.get(part).map_or(Value::Null, Value::text);
         }
+        tortilla.note(Note::Leakage(leaks_of(tortilla, &column, ctx)?));
         Ok(vec![column])
     }
 }
@@ -209,37 +212,44 @@ impl SplitAssignment {
     }
 }
 
-/// Samples of one place, and samples of the same bytes where `content:sha256` is there, that are in different parts.
-fn warn_of_leaks(tortilla: &TortillaView<'_>, rows: &[usize], parts: &[usize], ctx: &JobContext) {
-    let same = |what: &str, keys: Vec<Option<String>>| {
-        let mut first: HashMap<String, (usize, usize)> = HashMap::new();
-        let (mut leaks, mut example) = (0u64, None);
-        for ((&at, &part), key) in rows.iter().zip(parts).zip(keys) {
-            let Some(key) = key else { continue };
-            let (other, other_part) = *first.entry(key).or_insert((at, part));
-            if other_part != part {
-                leaks += 1;
-                example.get_or_insert((other, at));
+/// What leaks between the new parts, by what the level's columns and those of the levels below say.
+fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> Result<Leakage> {
+    let mut samples = Vec::with_capacity(tortilla.len());
+    let has = |names: &[&str]| names.iter().any(|name| tortilla.field(name).is_some());
+    let here = has(&GROUND_COLUMNS) || has(&[HASH_COLUMN]);
+    for (view, part) in tortilla.samples.iter().zip(parts) {
+        ctx.check()?;
+        let part = if let Value::Text(part) = part { Some(part.clone()) } else { None };
+        match view.sample().children() {
+            Some(children) if !here => below(&view.path().to_archive(), &part, children, &mut samples),
+            _ => {
+                let value =
+                    |name: &str| view.field(name).map_or((Value::Null, DataType::Null), |(field, value)| (value, field.dtype));
+                samples.push(LeakSample { path: view.path().to_archive(), part, facts: Facts::of(&value) });
             }
         }
-        if let Some((one, other)) = example {
-            let (one, other) = (tortilla.samples[one].path(), tortilla.samples[other].path());
-            ctx.warn(format!(
-                "the split leaks: {leaks} samples have the same {what} as one of another part, for example {one} and {other}"
-            ));
-        }
-    };
-    if let Ok(places) = places_in(tortilla) {
-        // To about a decimetre.
-        let key = |&at: &usize| places[at].map(|[lon, lat]| format!("{lon:.6} {lat:.6}"));
-        same("place", rows.iter().map(key).collect());
     }
-    let hashes = tortilla.column("content:sha256");
-    let key = |&at: &usize| match hashes.get(at) {
-        Some(Value::Text(hash)) => Some(hash.to_string()),
-        _ => None,
-    };
-    same("content", rows.iter().map(key).collect());
+    leakage(&samples, &LeakageRequest { level: Some(tortilla.level), ..LeakageRequest::default() }, tortilla.level, ctx)
+}
+
+/// The first level below that has columns to go by, else the FILEs.
+fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut Vec<LeakSample>) {
+    let here = GROUND_COLUMNS.iter().chain(&[HASH_COLUMN]).any(|name| tortilla.field(name).is_some());
+    for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+        let path = format!("{path}/{}", sample.id);
+        match sample.children() {
+            Some(children) if !here => below(&path, part, children, samples),
+            _ => {
+                let value = |name: &str| match tortilla.field(name) {
+                    Some(index) => {
+                        (sample.value(index).clone(), tortilla.schema.get(index).map_or(DataType::Null, |f| f.dtype.clone()))
+                    }
+                    None => (Value::Null, DataType::Null),
+                };
+                samples.push(LeakSample { path, part: part.clone(), facts: Facts::of(&value) });
+            }
+        }
+    }
 }
 
 const CONTENT_HASH: Entry = Entry {

@@ -1,6 +1,7 @@
 //! Extensions that look at all samples of a tortilla at once: grids, groups, splits, hashes, what lies at their places. Each is
 //! a plain computation over places, sizes or payloads; must never write, and must give the same answer for the same input.
 
+mod columns;
 pub mod content_hash;
 pub mod countries;
 mod entries;
@@ -20,10 +21,11 @@ use crate::table::wkb_point;
 /// Columns that say where a sample lies, the first that has a value counts.
 pub const PLACE_COLUMNS: [&str; 2] = ["stac:centroid", "istac:centroid"];
 
-/// Longitude and latitude from a value of [`PLACE_COLUMNS`]; `None` for anything but a WKB point on Earth.
+/// Longitude and latitude from a value of [`PLACE_COLUMNS`]; `None` for anything but a point on Earth.
 pub fn place_of(value: &Value) -> Option<[f64; 2]> {
     match value {
         Value::Bytes(bytes) => wkb_point(bytes).map(|(lon, lat)| [lon, lat]).filter(on_earth),
+        Value::Text(text) => wkb_point(text.as_bytes()).map(|(lon, lat)| [lon, lat]).filter(on_earth),
         _ => None,
     }
 }

@@ -3,10 +3,16 @@
 mod about;
 mod confirm;
 mod crash;
+mod export_subset;
 mod open_path;
+mod plan;
 mod write;
+mod write_checks;
+mod write_options;
+mod write_result;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui, vec2};
 
@@ -17,23 +23,32 @@ use super::picker::Wish;
 use super::theme::{self, font};
 use super::widgets::{self, Button};
 use crate::container::Built;
+use crate::draft::Plan;
 use crate::error::Error;
 use crate::jobs::JobId;
+use crate::remote::Access;
+use crate::studio::{Command, Verified};
 
 use about::About;
 use confirm::Confirm;
 pub use crash::CrashReport;
+use export_subset::ExportSubset;
 use open_path::OpenPath;
+use plan::PlanDialog;
 use write::WriteDialog;
 
 /// One dialog.
 pub enum Dialog {
     /// Where and how to write.
     Write(Box<WriteDialog>),
+    /// Where to write a part of what is open.
+    Subset(Box<ExportSubset>),
     /// A typed path.
     Path(OpenPath),
     /// A question before something is lost.
     Confirm(Confirm),
+    /// What a fix of many roots changes.
+    Plan(PlanDialog),
     /// Recent datasets.
     Recent,
     /// The shortcuts.
@@ -78,6 +93,16 @@ impl Dialog {
         Dialog::Path(OpenPath::new(wish, false))
     }
 
+    /// Asks where to write what a filter leaves.
+    pub fn export_subset(input: PathBuf, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
+        Dialog::Subset(Box::new(ExportSubset::new(input, folder, id, sql)))
+    }
+
+    /// Shows what a fix of many roots changes, for this revision of the draft.
+    pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
+        Dialog::Plan(PlanDialog::new(plan, revision))
+    }
+
     /// Asks where to write.
     pub fn write(folder: PathBuf, id: &str) -> Self {
         Dialog::Write(Box::new(WriteDialog::new(folder, id)))
@@ -100,6 +125,8 @@ pub enum Next {
     Do(Ask),
     /// Stay and do this.
     Also(Ask),
+    /// Close, use these settings for other machines, and open these addresses.
+    Addresses(Access, Vec<PathBuf>),
     /// Close, and take these paths for a wish.
     Paths(Wish, Vec<PathBuf>),
 }
@@ -112,7 +139,11 @@ impl Dialogs {
 
     /// True while one of them computes something.
     pub fn is_busy(&self) -> bool {
-        matches!(&self.current, Some(Dialog::About(about)) if about.is_busy())
+        match &self.current {
+            Some(Dialog::About(about)) => about.is_busy(),
+            Some(Dialog::Write(dialog)) => dialog.is_busy(),
+            _ => false,
+        }
     }
 
     /// True while one is open.
@@ -151,6 +182,13 @@ impl Dialogs {
     pub fn cancelled(&mut self, job: JobId) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
             dialog.cancelled(job);
+        }
+    }
+
+    /// What was written was compared.
+    pub fn verified(&mut self, found: Arc<Verified>) {
+        if let Some(Dialog::Write(dialog)) = &mut self.current {
+            dialog.verified(found);
         }
     }
 
@@ -193,8 +231,10 @@ impl App {
         let response = modal.show(ctx, |ui| {
             self.with_cx(|cx, _| match &mut dialog {
                 Dialog::Write(dialog) => dialog.ui(ui, cx),
+                Dialog::Subset(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
+                Dialog::Plan(dialog) => dialog.ui(ui, cx),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
                 Dialog::Shortcuts => about::shortcuts_ui(ui),
                 Dialog::About(about) => about.ui(ui, cx),
@@ -210,6 +250,12 @@ impl App {
                 keep = false;
             }
             Next::Also(ask) => self.asks.push(ask),
+            Next::Addresses(access, paths) => {
+                self.picker = None;
+                self.asks.push(Ask::Run(Command::Connect { access }));
+                self.asks.push(Ask::Take(paths));
+                keep = false;
+            }
             Next::Paths(wish, paths) => {
                 self.picker = None;
                 self.picked(wish, paths);

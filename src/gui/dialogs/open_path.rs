@@ -1,4 +1,6 @@
-//! A typed or pasted path, and the list of recent datasets.
+//! A typed or pasted path or address with the way to reach it, and the list of recent datasets.
+
+use std::path::PathBuf;
 
 use egui::{Frame, Id, Margin, RichText, Ui};
 
@@ -9,6 +11,8 @@ use crate::gui::intake;
 use crate::gui::picker::Wish;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField};
+use crate::model::{Address, Scheme, is_remote};
+use crate::remote::{Access, Secret, access};
 
 /// The dialog.
 pub struct OpenPath {
@@ -16,12 +20,83 @@ pub struct OpenPath {
     text: String,
     /// Shown because the desktop's own dialog does not come.
     stand_in: bool,
+    access: AccessForm,
+}
+
+/// How to reach an address, as typed.
+#[derive(Default)]
+struct AccessForm {
+    endpoint: String,
+    region: String,
+    profile: String,
+    account: String,
+    token: String,
+    anonymous: bool,
+}
+
+impl AccessForm {
+    /// What is in use now. A token does not come back into the form.
+    fn current() -> Self {
+        let Access { endpoint, region, profile, account, anonymous, .. } = access();
+        let text = Option::unwrap_or_default;
+        Self {
+            endpoint: text(endpoint),
+            region: text(region),
+            profile: text(profile),
+            account: text(account),
+            anonymous,
+            token: String::new(),
+        }
+    }
+
+    fn access(&self) -> Access {
+        let before = access();
+        let text = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        Access {
+            endpoint: text(&self.endpoint),
+            region: text(&self.region),
+            profile: text(&self.profile),
+            account: text(&self.account),
+            anonymous: self.anonymous,
+            token: text(&self.token).map(Secret).or(before.token),
+            connections: before.connections,
+        }
+    }
+
+    /// The fields that mean something for these addresses.
+    fn ui(&mut self, ui: &mut Ui, schemes: &[Scheme]) {
+        let t = theme::tokens(ui);
+        let web = schemes.iter().any(|scheme| matches!(scheme, Scheme::Http | Scheme::Https));
+        let (s3, az) = (schemes.contains(&Scheme::S3), schemes.contains(&Scheme::Az));
+        let half = (ui.available_width() - 12.0) / 2.0;
+        if s3 || az || schemes.contains(&Scheme::Gs) {
+            let field = TextField::new("Endpoint", &mut self.endpoint).mono();
+            field.hint("empty for the provider's own; http://localhost:9000").show(ui);
+        }
+        if s3 {
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 12.0;
+                TextField::new("Region", &mut self.region).mono().hint("us-east-1").width(half).show(ui);
+                TextField::new("AWS profile", &mut self.profile).mono().hint("default").width(half).show(ui);
+            });
+        }
+        if az {
+            TextField::new("Account", &mut self.account).mono().hint("name of the storage account").show(ui);
+        }
+        if web {
+            let field = TextField::new("Token", &mut self.token).mono().secret();
+            field.hint("only where the server asks for one; kept until the program ends").show(ui);
+        }
+        widgets::checkbox(ui, &mut self.anonymous, "Send no credentials");
+        let why = "Else the environment and the profiles of the provider's own tools are used. Nothing of it is written down.";
+        ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
+    }
 }
 
 impl OpenPath {
     /// Asks for what `wish` is about.
     pub fn new(wish: Wish, stand_in: bool) -> Self {
-        Self { wish, text: String::new(), stand_in }
+        Self { wish, text: String::new(), stand_in, access: AccessForm::current() }
     }
 
     /// True when nothing was typed and the desktop's dialog was what was wanted.
@@ -35,15 +110,20 @@ impl OpenPath {
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         let (title, verb) = match self.wish {
-            Wish::Open | Wish::OpenFolder => ("Open path", "Open"),
+            Wish::Open | Wish::OpenFolder => ("Open path or address", "Open"),
             Wish::AddFiles | Wish::AddFolder => ("Add path", "Add"),
             Wish::SaveSample => ("Save sample as", "Save"),
+            Wish::SaveRows => ("Save rows as", "Save"),
             Wish::Target => ("Write into", "Use folder"),
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
         let paths = intake::paths_of(&self.text, false);
-        let missing = paths.iter().find(|path| self.wish != Wish::SaveSample && !path.exists());
+        let opens = matches!(self.wish, Wish::Open | Wish::OpenFolder);
+        let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
+        let saves = matches!(self.wish, Wish::SaveSample | Wish::SaveRows);
+        let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
+        let missing = paths.iter().find(|path| !there(path));
         let note = match missing {
             Some(path) if !self.text.is_empty() => Note::Warning(format!("There is nothing at {}.", intake::shown(path))),
             _ if !paths.is_empty() => Note::Ok,
@@ -56,9 +136,15 @@ impl OpenPath {
                 ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
             }
             let field = TextField::new("Path", &mut self.text).id(Id::unique("typed-path")).mono();
-            let response = field.hint("/data/dataset.tacozip, a folder, or file:// addresses, one a line").note(note).show(ui);
-            if !response.has_focus() && !entered {
+            let hint =
+                if opens { "/data/dataset.tacozip, a folder, https://…, s3://…" } else { "/data/scenes, one path a line" };
+            let response = field.hint(hint).note(note).show(ui);
+            // The fields below take the focus when they are clicked; at first it is here.
+            if ui.memory(|memory| memory.focused().is_none()) && !entered {
                 response.request_focus();
+            }
+            if !schemes.is_empty() {
+                self.access.ui(ui, &schemes);
             }
         });
         let blocked = if paths.is_empty() { Some("Type a path") } else { missing.map(|_| "There is nothing at this path") };
@@ -67,6 +153,9 @@ impl OpenPath {
             (act, ui.add(Button::ghost("Cancel").large()).clicked())
         });
         if (act || entered) && blocked.is_none() {
+            if !schemes.is_empty() {
+                return Next::Addresses(self.access.access(), paths);
+            }
             return Next::Paths(self.wish, paths);
         }
         if close || cancel { Next::Close } else { Next::Stay }

@@ -8,15 +8,18 @@ use std::time::Duration;
 use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
 use serde_json::{Value as Json, json};
 
+use super::collection_tabs::{Tab, TabsState};
 use super::pointers::{new_contact, parts_of, strings_at, text_at, with_value};
 use crate::draft::Edit;
 use crate::gui::cx::Cx;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, Tone, note_ui};
+use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
 use crate::model::{Collection, KNOWN_KEYS, Location, Rule, Severity, TASKS};
 use crate::studio::Command;
 
+/// A field that has not taken the focus within these frames is not there.
+const FOCUS_FRAMES: u8 = 20;
 /// Typing becomes an edit after this pause.
 const PAUSE_S: f64 = 0.25;
 const REQUIRED: [&str; 7] = ["id", "dataset_version", "description", "licenses", "providers", "tasks", "taco_version"];
@@ -33,15 +36,23 @@ struct Typed {
 pub struct FormState {
     typed: HashMap<String, Typed>,
     focus: Option<String>,
+    /// Frames for which the focus was wanted.
+    waited: u8,
     /// Set to bring the panel to the front.
     pub show: bool,
-    as_json: bool,
+    /// The parts with forms of their own.
+    pub(super) tabs: TabsState,
 }
 
 impl FormState {
     /// Puts the focus into a field, named as in findings.
     pub fn focus(&mut self, field: &str) {
         self.focus = Some(field.to_owned());
+    }
+
+    /// Throws half-typed text away, of fields that begin so.
+    pub(super) fn forget(&mut self, prefix: &str) {
+        self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
     }
 
     /// True while typed text has not become an edit.
@@ -51,10 +62,10 @@ impl FormState {
 }
 
 /// Everything that fields need: the panel's state apart from the rest of the context, so that both can be borrowed.
-struct Form<'a, 'b> {
-    cx: &'a mut Cx<'b>,
-    collection: &'b Collection,
-    writable: bool,
+pub(super) struct Form<'a, 'b> {
+    pub(super) cx: &'a mut Cx<'b>,
+    pub(super) collection: &'b Collection,
+    pub(super) writable: bool,
 }
 
 /// Draws the panel.
@@ -76,9 +87,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin { left: 12, right: 14, top: 10, bottom: 24 }).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
-            if form.cx.session.form.as_json {
-                form.json_ui(ui);
-            } else {
+            if !form.tab_ui(ui) {
                 form.fields_ui(ui);
             }
         });
@@ -89,8 +98,7 @@ impl Form<'_, '_> {
     fn header_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-            ui.set_height(24.0);
-            ui.horizontal_centered(|ui| {
+            ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let bad = self.fields_with(Severity::Error);
                 let valid = REQUIRED.iter().filter(|key| !bad.contains(**key) && self.is_filled(key)).count();
@@ -102,13 +110,31 @@ impl Form<'_, '_> {
                     let text = format!("{} error{}", bad.len(), if bad.len() == 1 { "" } else { "s" });
                     widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), &text);
                 }
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    let text = if self.cx.session.form.as_json { "View form" } else { "View JSON" };
-                    if widgets::link(ui, text).clicked() {
-                        self.cx.session.form.as_json ^= true;
-                    }
-                });
             });
+            self.meter_ui(ui);
+            ui.add_space(4.0);
+            let parts = Tab::ALL;
+            let segments: Vec<Segment<'_, Tab>> = parts.iter().map(|(tab, word)| Segment::new(*tab, word)).collect();
+            let before = self.cx.session.form.tabs.tab;
+            egui::ScrollArea::horizontal().id_salt("parts").show(ui, |ui| {
+                widgets::segmented(ui, "collection-parts", &mut self.cx.session.form.tabs.tab, &segments);
+            });
+            if self.cx.session.form.tabs.tab != before {
+                self.cx.session.form.typed.clear();
+            }
+            // A finding leads to its field wherever that is.
+            let state = &mut self.cx.session.form;
+            if let Some(field) = &state.focus {
+                state.tabs.tab = Tab::of(field);
+                state.waited += 1;
+            }
+            // Nothing shows such a field.
+            if state.waited > FOCUS_FRAMES {
+                state.focus = None;
+            }
+            if state.focus.is_none() {
+                state.waited = 0;
+            }
         });
         let rect = ui.min_rect();
         ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
@@ -126,14 +152,6 @@ impl Form<'_, '_> {
             Some(_) => true,
             None => false,
         }
-    }
-
-    fn json_ui(&mut self, ui: &mut Ui) {
-        let text = serde_json::to_string_pretty(&self.collection.fields).unwrap_or_default();
-        if ui.add(Button::secondary("Copy").icon(icons::COPY)).clicked() {
-            self.cx.ask(crate::gui::cx::Ask::Copy(text.clone()));
-        }
-        ui.add(egui::Label::new(RichText::new(text).font(font::mono(12.0))).selectable(true).wrap());
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {
@@ -168,7 +186,7 @@ impl Form<'_, '_> {
     }
 
     /// One text field at a JSON pointer below the collection.
-    fn text_ui(&mut self, ui: &mut Ui, pointer: &str, look: Look<'_>) {
+    pub(super) fn text_ui(&mut self, ui: &mut Ui, pointer: &str, look: Look<'_>) {
         let now_s = ui.input(|input| input.time);
         let stored = text_at(self.collection, pointer);
         let state = &mut self.cx.session.form;
@@ -438,23 +456,25 @@ impl Form<'_, '_> {
     /// Asks for the edit that puts `value` at a pointer.
     fn set(&mut self, pointer: &str, value: Json) {
         if let Some((key, value)) = with_value(self.collection, pointer, value) {
-            self.cx.run(Command::Edit { edit: Edit::SetCollection { key, value: Some(value) } });
+            // Keys that every file has stay as null; others go.
+            let value = Some(value).filter(|value| !value.is_null() || KNOWN_KEYS.contains(&key.as_str()));
+            self.cx.run(Command::Edit { edit: Edit::SetCollection { key, value } });
         }
     }
 }
 
 /// How a text field looks.
 #[derive(Default)]
-struct Look<'a> {
-    label: Option<&'a str>,
-    name: Option<&'a str>,
-    hint: &'a str,
-    mono: bool,
-    required: bool,
-    fixed: bool,
-    rows: usize,
-    width: Option<f32>,
-    counted: Option<usize>,
+pub(super) struct Look<'a> {
+    pub(super) label: Option<&'a str>,
+    pub(super) name: Option<&'a str>,
+    pub(super) hint: &'a str,
+    pub(super) mono: bool,
+    pub(super) required: bool,
+    pub(super) fixed: bool,
+    pub(super) rows: usize,
+    pub(super) width: Option<f32>,
+    pub(super) counted: Option<usize>,
 }
 
 fn label_ui(ui: &mut Ui, text: &str, required: bool) {

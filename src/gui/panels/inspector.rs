@@ -84,7 +84,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         ui.spacing_mut().item_spacing.y = 0.0;
         match cx.session.selected {
             None => root_ui(ui, cx, document),
-            Some(at) => sample_ui(ui, cx, document, at),
+            Some(at) => {
+                super::structure_fix::ui(ui, cx, document);
+                sample_ui(ui, cx, document, at);
+            }
         }
     });
 }

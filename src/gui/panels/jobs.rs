@@ -1,9 +1,12 @@
-//! What is running and what has ended.
+//! What is running, how fast, and what has ended; samples for which an extension failed, to try again or to leave null.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui};
+use egui::{Frame, Margin, RichText, ScrollArea, Ui, UiBuilder};
 
+use super::jobs_side;
+use crate::extensions::{ExtensionCall, Failure};
 use crate::gui::cx::Cx;
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
@@ -39,6 +42,53 @@ pub struct JobsState {
     running: Vec<JobView>,
     ended: Vec<Ended>,
     ends: Vec<(JobId, End, String)>,
+    rates: HashMap<JobId, Rates>,
+    /// The calls of the run that goes on, for those that fail.
+    extending: Vec<(JobId, Vec<ExtensionCall>)>,
+    /// What failed in the last run.
+    pub(super) failed: Option<FailedRun>,
+}
+
+/// Samples for which a run of extensions gave null.
+pub struct FailedRun {
+    /// The calls.
+    pub calls: Vec<ExtensionCall>,
+    /// The samples, and why.
+    pub failures: Vec<Failure>,
+}
+
+/// How fast a job was, lately.
+#[derive(Default)]
+pub struct Rates {
+    /// Seconds since its start, and bytes or steps each second.
+    pub points: Vec<(f64, f64)>,
+    /// True when the job counts bytes.
+    pub of_bytes: bool,
+    last: Option<(f64, u64, u64)>,
+}
+
+/// Seconds between two points, and how many of them are kept.
+const EVERY_S: f64 = 0.5;
+const SHOWN_S: f64 = 70.0;
+
+impl Rates {
+    /// Takes a look at the job: a point where enough time went by.
+    fn look(&mut self, elapsed: Duration, progress: &Progress) {
+        let now = elapsed.as_secs_f64();
+        let Some((then, bytes, done)) = self.last else {
+            self.last = Some((now, progress.bytes, progress.done));
+            return;
+        };
+        if now - then < EVERY_S {
+            return;
+        }
+        self.of_bytes |= progress.bytes > 0;
+        // Steps begin again with each stage.
+        let amount = if self.of_bytes { progress.bytes.saturating_sub(bytes) } else { progress.done.saturating_sub(done) };
+        self.points.push((now, amount as f64 / (now - then)));
+        self.points.retain(|(at, _)| now - at <= SHOWN_S);
+        self.last = Some((now, progress.bytes, progress.done));
+    }
 }
 
 impl JobsState {
@@ -47,8 +97,39 @@ impl JobsState {
         self.ends.push((job, end, detail.into()));
     }
 
+    /// Remembers the calls of a run of extensions.
+    pub fn extending(&mut self, job: JobId, calls: Vec<ExtensionCall>) {
+        self.extending.push((job, calls));
+    }
+
+    /// Remembers what failed in the run that has just ended, together with what is left of the one before.
+    pub fn extended(&mut self, failures: Vec<Failure>) {
+        let calls = if self.extending.is_empty() { None } else { Some(self.extending.remove(0).1) };
+        self.failed = calls.filter(|_| !failures.is_empty()).map(|calls| FailedRun { calls, failures });
+    }
+
+    /// Bytes or steps each second of a job.
+    pub fn rates(&self, job: JobId) -> Option<&Rates> {
+        self.rates.get(&job)
+    }
+
+    /// Forgets the jobs that have ended.
+    pub fn clear_ended(&mut self) {
+        self.ended.clear();
+    }
+
+    /// True when there are ended jobs in the list.
+    pub fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
     /// Compares with the jobs that run now.
     pub fn refresh(&mut self, now: Vec<JobView>) {
+        for job in &now {
+            self.rates.entry(job.id).or_default().look(job.elapsed, &job.progress);
+        }
+        self.extending.retain(|(id, _)| now.iter().any(|job| job.id == *id));
+        self.rates.retain(|id, _| now.iter().any(|job| job.id == *id));
         for job in std::mem::replace(&mut self.running, now) {
             if self.running.iter().any(|running| running.id == job.id) || is_quiet(&job.label) {
                 continue;
@@ -86,6 +167,15 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let _ = widgets::empty_state(ui, &state);
         return;
     }
+    let area = ui.available_rect_before_wrap();
+    let side = if area.width() > 620.0 && jobs_side::has_content(cx, &running) { (area.width() * 0.36).min(420.0) } else { 0.0 };
+    let (left, right) = area.split_left_right_at_x(area.right() - side);
+    if side > 0.0 {
+        ui.painter().vline(right.left() + 0.5, area.y_range(), egui::Stroke::new(1.0, t.line));
+        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("side"), |ui| jobs_side::ui(ui, cx, &running));
+    }
+    let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("list"));
+    let ui = &mut child;
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         for job in &running {
@@ -129,6 +219,12 @@ fn job_ui(ui: &mut Ui, cx: &mut Cx<'_>, job: &JobView) {
                 {
                     cx.run(Command::Cancel { job: job.id });
                 }
+                if job.progress.pausable && !job.progress.cancelling {
+                    let (icon, text) = if job.progress.paused { (icons::PLAY, "Go on") } else { (icons::PAUSE, "Pause") };
+                    if ui.add(Button::secondary(text).icon(icon).name(format!("{text} {}", job.label))).clicked() {
+                        cx.run(Command::Pause { job: job.id, on: !job.progress.paused });
+                    }
+                }
                 ui.label(RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx3));
                 if let Some(fraction) = job.progress.fraction() {
                     ui.label(RichText::new(format!("{:.0} %", fraction * 100.0)).font(font::mono(12.0)));
@@ -170,9 +266,34 @@ pub fn time_text(time: Duration) -> String {
     }
 }
 
+/// The right end of the tab bar.
+pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    ui.add_space(8.0);
+    if cx.session.jobs.has_ended() && ui.add(Button::ghost("Clear finished")).clicked() {
+        cx.session.jobs.clear_ended();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_are_bytes_where_there_are_any() {
+        let mut rates = Rates::default();
+        let look = |rates: &mut Rates, at: f64, done: u64, bytes: u64| {
+            rates.look(Duration::from_secs_f64(at), &Progress { done, bytes, ..Progress::default() });
+        };
+        look(&mut rates, 0.0, 0, 0);
+        look(&mut rates, 0.1, 5, 0);
+        assert!(rates.points.is_empty(), "too early for a point");
+        look(&mut rates, 1.0, 20, 0);
+        assert_eq!(rates.points, [(1.0, 20.0)]);
+        look(&mut rates, 2.0, 30, 4000);
+        assert_eq!((rates.of_bytes, rates.points[1]), (true, (2.0, 4000.0)));
+        look(&mut rates, 100.0, 0, 4000);
+        assert_eq!(rates.points.len(), 1, "what is long ago goes");
+    }
 
     #[test]
     fn progress_reads_like_a_sentence() {

@@ -1,45 +1,64 @@
-//! Rows by SQL: an editor, the rows it gives, and what to do with them.
+//! Rows by SQL, under the one filter: an editor, the rows it gives, and what to do with them.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use egui::{Frame, Id, Key, Margin, Modifiers, RichText, Ui};
+use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Stroke, Ui, vec2};
 
+use super::query_editor::{self, EditorState, Word};
+use super::query_rows::{self, COPIED_MOST, Copied, RowsState};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
+use crate::gui::filters;
 use crate::gui::icons;
-use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{
-    self, Button, Cell, Column, EmptyState, Note, Table, TableSource, TableState, TextField, note_ui, paint,
-};
-use crate::query::QueryResult;
-use crate::studio::Command;
+use crate::gui::session::Key;
+use crate::gui::sql;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
+use crate::model::dtype_name;
+use crate::query::{Filter, Query, QueryResult};
+use crate::studio::{Command, Document};
 
-/// Rows that are asked for; more would not be read by anybody.
-const LIMIT: usize = 10_000;
+/// Choices of how many rows are asked for.
+const LIMITS: [(&str, Option<usize>); 5] = [
+    ("1 000 rows", Some(1_000)),
+    ("100 000 rows", Some(100_000)),
+    ("1 million rows", Some(1_000_000)),
+    ("10 million rows", Some(10_000_000)),
+    ("All rows", None),
+];
 
 /// What the panel keeps.
 pub struct QueryState {
-    sql: String,
-    result: Option<Arc<QueryResult>>,
-    columns: Vec<Column>,
-    words: Vec<bool>,
-    failed: Option<(String, Vec<String>)>,
-    waiting: bool,
-    table: TableState,
-    selected: Option<u64>,
+    /// The editor.
+    pub editor: EditorState,
+    /// The rows.
+    pub rows: RowsState,
+    limit: usize,
+    failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
+    waiting: Option<Instant>,
+    took: Duration,
+    /// What the rows are of.
+    ran: Option<(String, Vec<Filter>)>,
+    asked: Option<(String, Vec<Filter>)>,
+    words: (Option<Key>, Vec<Word>),
+    saving: String,
 }
 
 impl Default for QueryState {
     fn default() -> Self {
         Self {
-            sql: "SELECT * FROM data LIMIT 100".to_owned(),
-            result: None,
-            columns: Vec::new(),
-            words: Vec::new(),
+            editor: EditorState::new("SELECT *\nFROM data"),
+            rows: RowsState::default(),
+            limit: 1,
             failed: None,
-            waiting: false,
-            table: TableState::default(),
-            selected: None,
+            waiting: None,
+            took: Duration::ZERO,
+            ran: None,
+            asked: None,
+            words: (None, Vec::new()),
+            saving: String::new(),
         }
     }
 }
@@ -47,132 +66,388 @@ impl Default for QueryState {
 impl QueryState {
     /// Takes the rows of a finished query.
     pub fn take(&mut self, result: Arc<QueryResult>) {
-        let numeric =
-            |kind: &str| kind.contains("int") || matches!(kind, "float" | "double" | "halffloat") || kind.starts_with("decimal");
-        self.columns = result
-            .columns()
-            .into_iter()
-            .map(|(name, type_name)| {
-                let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 120.0 } else { 88.0 }, 220.0);
-                Column { right: numeric(&type_name), name, type_name, width }
-            })
-            .collect();
-        self.words = self.columns.iter().map(|column| column.type_name == "string" && column.name != "id").collect();
-        self.result = Some(result);
+        self.rows.take(result);
         self.failed = None;
-        self.waiting = false;
-        self.selected = None;
+        self.took = self.waiting.take().map_or(Duration::ZERO, |since| since.elapsed());
+        self.ran = self.asked.take();
     }
 
     /// Takes the failure of a query.
     pub fn fail(&mut self, error: &Error) {
-        if std::mem::take(&mut self.waiting) {
-            self.failed = Some((error.to_string(), error.hints().to_vec()));
+        if self.waiting.take().is_some() {
+            let text = error.to_string();
+            let place = sql::place_of(&text, &self.editor.sql);
+            self.failed = Some((text, error.hints().to_vec(), place));
+            self.ran = None;
         }
     }
 
     /// True while a query that was asked for here runs; its failure shows here.
     pub fn is_waiting(&self) -> bool {
-        self.waiting
+        self.waiting.is_some()
+    }
+
+    /// True while something is computed over the rows.
+    pub fn is_busy(&self) -> bool {
+        self.rows.is_busy()
     }
 }
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    if cx.document().is_none() {
-        let _ = widgets::empty_state(
-            ui,
-            &EmptyState { icon: icons::DATABASE, title: "Nothing to query", why: "Open a dataset first.", actions: &[] },
-        );
+    let Some(document) = cx.document() else {
+        let state = EmptyState { icon: icons::DATABASE, title: "Nothing to query", why: "Open a dataset first.", actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    };
+    if document.opened().is_none() {
+        let why = "Queries run over written datasets. Write the draft, then open it.";
+        let state = EmptyState { icon: icons::DATABASE, title: "A draft has no tables yet", why, actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
         return;
     }
-    editor_ui(ui, cx);
+    refresh_words(cx, document);
+    let mut run = tools_ui(ui, cx);
     let state = &mut cx.session.query;
-    if let Some((why, hints)) = &state.failed {
+    let fault = state.failed.as_ref().and_then(|(_, _, place)| place.clone());
+    let before = state.editor.sql.len();
+    run |= query_editor::ui(ui, &mut state.editor, &state.words.1, fault);
+    if before != state.editor.sql.len()
+        && let Some(failed) = &mut state.failed
+    {
+        failed.2 = None;
+    }
+    rule(ui);
+    filter_ui(ui, cx, document);
+    // Another filter shows other rows.
+    let state = &cx.session.query;
+    let stale = state.ran.as_ref().is_some_and(|(_, filters)| filters != cx.studio.filters());
+    if (run || stale) && !state.is_waiting() {
+        let text = if run { state.editor.sql.clone() } else { state.ran.as_ref().map_or(String::new(), |(sql, _)| sql.clone()) };
+        start(cx, text);
+    }
+    result_ui(ui, cx, document);
+}
+
+fn start(cx: &mut Cx<'_>, sql: String) {
+    let filters = cx.studio.filters().to_vec();
+    let state = &mut cx.session.query;
+    state.waiting = Some(Instant::now());
+    state.failed = None;
+    state.asked = Some((sql.clone(), filters.clone()));
+    let limit = LIMITS[state.limit.min(LIMITS.len() - 1)].1;
+    if cx.remembered.queries.history.first() != Some(&sql) {
+        let mut book = cx.remembered.queries.clone();
+        book.ran(&sql);
+        cx.ask(Ask::Queries(book));
+    }
+    cx.run(Command::Select { query: query_of(filters, sql, limit), path: None });
+}
+
+fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
+    Query { filters, sql: Some(sql), limit, ..Query::default() }
+}
+
+fn rule(ui: &Ui) {
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
+}
+
+fn refresh_words(cx: &mut Cx<'_>, document: &Document) {
+    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let state = &mut cx.session.query;
+    if state.words.0 == Some(key) {
+        return;
+    }
+    let levels = document.tree().levels.len();
+    let word = |text: String, plain: String, kind: &str| Word { text, plain, kind: kind.to_owned() };
+    let mut words: Vec<Word> = Vec::new();
+    for level in 0..levels {
+        for field in std::iter::once("id".to_owned())
+            .chain(std::iter::once("type".to_owned()))
+            .map(|name| (name, "string".to_owned()))
+            .chain(document.fields(level).into_iter().map(|field| (field.name, dtype_name(&field.dtype))))
+        {
+            if !words.iter().any(|word| word.plain == field.0) {
+                words.push(word(sql::name(&field.0), field.0.clone(), &field.1));
+            }
+        }
+    }
+    words.push(word("\"internal:gdal_vsi\"".into(), "internal:gdal_vsi".into(), "string"));
+    let tables = std::iter::once("data".to_owned()).chain((0..levels).flat_map(|n| [format!("level{n}"), format!("l{n}")]));
+    words.extend(tables.map(|name| word(name.clone(), name, "table")));
+    words.extend(sql::FUNCTIONS.iter().map(|name| word(format!("{name}("), (*name).to_owned(), "function")));
+    words.extend(sql::KEYWORDS.iter().map(|name| word((*name).to_owned(), (*name).to_owned(), "keyword")));
+    state.words = (Some(key), words);
+}
+
+/// The tool bar. True when the query shall run.
+fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
+    let mut run = false;
+    Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
+        ui.set_height(24.0);
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let waiting = cx.session.query.is_waiting().then_some("The query is running");
+            let button = Button::primary("Run").icon(icons::PLAY).name("Run query").tooltip("Ctrl Enter").blocked(waiting);
+            run = ui.add(button).clicked();
+            if cx.session.query.is_waiting() && ui.add(Button::danger("Stop").icon(icons::STOP).name("Stop query")).clicked() {
+                let jobs = cx.studio.jobs();
+                for job in jobs.iter().filter(|job| job.label == "Run the query") {
+                    cx.run(Command::Cancel { job: job.id });
+                }
+            }
+            history_ui(ui, cx);
+            saved_ui(ui, cx);
+            if ui.add(Button::ghost("Format").icon(icons::LIST).tooltip("Put each clause on a line of its own")).clicked() {
+                let editor = &mut cx.session.query.editor;
+                editor.sql = sql::formatted(&editor.sql);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.available_width() > 270.0 {
+                    let text = cx.session.query.editor.sql.clone();
+                    let export = Button::secondary("Export subset…").icon(icons::EXPORT);
+                    if ui.add(export.tooltip("Write the rows' samples as a dataset of their own")).clicked() {
+                        cx.ask(Ask::ExportSubset(Some(text.clone())));
+                    }
+                    let python = Button::secondary("Copy Python").icon(icons::CODE);
+                    if ui.add(python.tooltip("Copy this query as a script for tacoreader")).clicked() {
+                        let script = python_of(cx, &text);
+                        cx.ask(Ask::Copy(script));
+                    }
+                }
+                let names = LIMITS.map(|(name, _)| name);
+                let current = names[cx.session.query.limit.min(names.len() - 1)];
+                if ui.available_width() > 130.0
+                    && let Some(index) = widgets::combo(ui, "Rows at the most", current, 124.0, false, &names)
+                {
+                    cx.session.query.limit = index;
+                }
+            });
+        });
+    });
+    rule(ui);
+    run
+}
+
+fn one_line(sql: &str) -> String {
+    let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() > 90 { flat.chars().take(89).chain(['…']).collect() } else { flat }
+}
+
+fn history_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let none = cx.remembered.queries.history.is_empty().then_some("No query has run yet");
+    let button = ui.add(Button::ghost("History").icon(icons::CLOCK_COUNTER_CLOCKWISE).blocked(none));
+    Popup::menu(&button).show(|ui| {
+        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            ui.set_min_width(420.0);
+            for sql in &cx.remembered.queries.history {
+                if widgets::menu_entry(ui, icons::CLOCK, &one_line(sql), "", None).clicked() {
+                    cx.session.query.editor.sql.clone_from(sql);
+                    ui.close();
+                }
+            }
+        });
+    });
+}
+
+fn saved_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let button = ui.add(Button::ghost("Saved").icon(icons::FLOPPY_DISK).name("Saved queries"));
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+        ui.set_min_width(360.0);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let mut changed = None;
+        for saved in &cx.remembered.queries.saved {
+            ui.horizontal(|ui| {
+                if ui.add(Button::icon_only(icons::TRASH, format!("Forget query {}", saved.name))).clicked() {
+                    let mut book = cx.remembered.queries.clone();
+                    book.saved.retain(|other| other.name != saved.name);
+                    changed = Some(book);
+                }
+                if ui.add(Button::ghost(saved.name.as_str()).tooltip(one_line(&saved.sql))).clicked() {
+                    cx.session.query.editor.sql.clone_from(&saved.sql);
+                    ui.close();
+                }
+            });
+        }
+        ui.horizontal(|ui| {
+            let field = TextField::new("Name of the query", &mut cx.session.query.saving).hide_label().hint("name").width(230.0);
+            field.show(ui);
+            let name = cx.session.query.saving.trim().to_owned();
+            let nameless = name.is_empty().then_some("Give the query a name");
+            if ui.add(Button::secondary("Save").icon(icons::PLUS).name("Save query").blocked(nameless)).clicked() {
+                let mut book = cx.remembered.queries.clone();
+                book.save(&name, &cx.session.query.editor.sql);
+                changed = Some(book);
+                cx.session.query.saving.clear();
+            }
+        });
+        if let Some(book) = changed {
+            cx.ask(Ask::Queries(book));
+        }
+    });
+}
+
+/// The chips, and the way to write them into the statement.
+fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    if cx.studio.filters().is_empty() {
+        return;
+    }
+    let t = theme::tokens(ui);
+    Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
+            ui.label(RichText::new("And").font(font::regular(12.0)).color(t.tx2));
+            filters::chips_ui(ui, cx);
+            let text = filters::tally_text(cx, document, 0);
+            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+            if widgets::link(ui, "Add to SQL").clicked() {
+                add_to_sql(cx, document);
+            }
+        });
+    });
+    rule(ui);
+}
+
+/// Writes the filters that the statement can say into it, and takes them off.
+fn add_to_sql(cx: &mut Cx<'_>, document: &Document) {
+    let mut left = Vec::new();
+    for filter in cx.studio.filters().to_vec() {
+        // The statement reads level 0; a filter below it stays a chip.
+        match filters::as_sql(&filter, document).filter(|_| filter.level == 0) {
+            Some(condition) => {
+                let editor = &mut cx.session.query.editor;
+                editor.sql = sql::with_condition(&editor.sql, &condition);
+            }
+            None => left.push(filter),
+        }
+    }
+    cx.session.query.ran = None;
+    cx.run(Command::Filter { filters: left });
+}
+
+fn result_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let state = &cx.session.query;
+    if let Some((why, hints, place)) = &state.failed {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-            note_ui(ui, &Note::Error(why.clone()));
+            let line =
+                place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
+            let at = line.map_or(String::new(), |line| format!("Line {line}: "));
+            note_ui(ui, &Note::Error(format!("{at}{why}")));
             for hint in hints {
                 note_ui(ui, &Note::Info(hint.clone()));
             }
         });
         return;
     }
-    let Some(result) = state.result.clone() else {
+    let Some(result) = state.rows.result.clone() else {
         let why = "Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with the levels above.";
         let _ = widgets::empty_state(ui, &EmptyState { icon: icons::DATABASE, title: "No rows yet", why, actions: &[] });
         return;
     };
-    let source = Rows { result: &result, columns: &state.columns, words: &state.words };
-    let mut table = std::mem::take(&mut state.table);
-    let mut copied = None;
-    let out = Table::new("Query rows", &source).sticky(1).selected(state.selected).show(ui, &mut table, |ui, row| {
-        if widgets::menu_entry(ui, icons::COPY, "Copy row as text", "", None).clicked() {
-            let cell = |column| result.table.text(row as usize, column);
-            copied = Some((0..source.columns.len()).map(cell).collect::<Vec<_>>().join("\t"));
-            ui.close();
-        }
-    });
-    state.table = table;
-    state.selected = out.selected.or(state.selected);
-    if let Some(text) = copied {
-        cx.ask(Ask::Copy(text));
-    }
+    bar_ui(ui, cx, &result);
+    let level = level_of(state_sql(cx), document.tree().levels.len());
+    query_rows::ui(ui, cx, level);
 }
 
-fn editor_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn state_sql<'a>(cx: &'a Cx<'_>) -> &'a str {
+    cx.session.query.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
+}
+
+/// The level that a statement reads first: what its ids are of.
+fn level_of(text: &str, levels: usize) -> usize {
+    let pieces = sql::pieces(text);
+    let mut words = pieces.iter().map(|(range, _)| &text[range.clone()]);
+    let table = words.by_ref().skip_while(|word| !word.eq_ignore_ascii_case("FROM")).nth(1).unwrap_or_default();
+    let number = table.strip_prefix("level").or(table.strip_prefix('l')).and_then(|digits| digits.parse::<usize>().ok());
+    number.filter(|&level| level < levels).unwrap_or(0)
+}
+
+fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 6.0;
-        let id = Id::unique("sql");
-        let focused = ui.memory(|memory| memory.has_focus(id));
-        // Taken before the editor sees it, which would make a new line of it.
-        let mut run = focused && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
-        TextField::new("SQL", &mut cx.session.query.sql).id(id).hide_label().mono().rows(4).show(ui);
-        let waiting = cx.session.query.waiting.then_some("The query is running");
+    Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
         ui.horizontal(|ui| {
-            let button = Button::primary("Run").icon(icons::PLAY).name("Run query").tooltip("Ctrl Enter").blocked(waiting);
-            run |= ui.add(button).clicked();
+            ui.spacing_mut().item_spacing.x = 8.0;
             let state = &cx.session.query;
-            let Some(result) = &state.result else { return };
+            let icon = if state.is_waiting() { icons::CIRCLE_NOTCH } else { icons::CHECK_CIRCLE };
+            ui.label(RichText::new(icon).font(font::icon(14.0)).color(if state.is_waiting() { t.tx3 } else { t.ok }));
             let more = if result.truncated { " and more" } else { "" };
-            let text = format!("{} rows{more}, {} columns", paint::grouped(result.row_count as u64), state.columns.len());
-            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
-            if ui.add(Button::ghost("Copy CSV").icon(icons::COPY)).clicked() {
-                let csv = result.csv();
-                cx.ask(Ask::Copy(csv));
+            let text = format!("{} rows{more}, {} columns", paint::grouped(result.row_count as u64), state.rows.columns.len());
+            ui.label(RichText::new(text).font(font::medium(12.0)).color(t.tx));
+            if !state.took.is_zero() {
+                let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
+                ui.label(RichText::new(took).text_style(text_style("small12")).color(t.tx3));
             }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if cx.session.query.rows.selected().is_some() {
+                    ui.label(RichText::new("1 selected").text_style(text_style("small12")).color(t.tx3));
+                }
+                rows_menu_ui(ui, cx, result);
+            });
         });
-        if run && !cx.session.query.waiting {
-            let sql = cx.session.query.sql.clone();
-            cx.session.query.waiting = true;
-            cx.session.query.failed = None;
-            cx.run(Command::Query { sql, limit: Some(LIMIT) });
+    });
+    rule(ui);
+}
+
+fn rows_menu_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
+    let many =
+        (result.row_count > COPIED_MOST).then(|| format!("More than {} rows: save them", paint::grouped(COPIED_MOST as u64)));
+    let copy = ui.add(Button::ghost("Copy").icon(icons::COPY).name("Copy rows").blocked(many));
+    Popup::menu(&copy).show(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for (text, how) in [("Copy as CSV", Copied::Csv), ("Copy as JSON", Copied::Json), ("Copy as Markdown", Copied::Markdown)] {
+            if widgets::menu_entry(ui, icons::COPY, text, "", None).clicked() {
+                cx.session.query.rows.copy(cx.jobs, how);
+                ui.close();
+            }
         }
     });
-    let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    let save = Button::ghost("Save rows…").icon(icons::DOWNLOAD_SIMPLE).tooltip("Save every row as CSV, JSON or Parquet");
+    if ui.add(save).clicked()
+        && let Some((sql, filters)) = cx.session.query.ran.clone()
+    {
+        cx.ask(Ask::SaveRows(query_of(filters, sql, None)));
+    }
 }
 
-struct Rows<'a> {
-    result: &'a QueryResult,
-    columns: &'a [Column],
-    words: &'a [bool],
-}
-
-impl TableSource for Rows<'_> {
-    fn rows(&self) -> u64 {
-        self.result.row_count as u64
-    }
-
-    fn columns(&self) -> &[Column] {
-        self.columns
-    }
-
-    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        match self.result.table.text(row as usize, column) {
-            text if text.is_empty() => Cell::Empty,
-            text if self.words[column] => Cell::Text(text.into()),
-            text => Cell::Mono(text.into()),
+/// The query as a script for the official reader.
+fn python_of(cx: &Cx<'_>, text: &str) -> String {
+    let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", quoted(&path.unwrap_or_default()));
+    let mut statement = text.trim().to_owned();
+    for filter in cx.studio.filters() {
+        let level = if filter.level > 0 { format!(", level={}", filter.level) } else { String::new() };
+        if let Some([west, south, east, north]) = filter.bbox {
+            let column = filter.geometry_column.as_ref().map_or(String::new(), |name| format!(", geometry_col={}", quoted(name)));
+            script.push_str(&format!("ds = ds.filter_bbox({west}, {south}, {east}, {north}{column}{level})\n"));
         }
+        if let Some(range) = &filter.datetime {
+            let column = filter.time_column.as_ref().map_or(String::new(), |name| format!(", time_col={}", quoted(name)));
+            script.push_str(&format!("ds = ds.filter_datetime({}{column}{level})\n", quoted(range)));
+        }
+        if let Some(condition) = &filter.condition {
+            statement = sql::with_condition(&statement, &format!("({condition})"));
+        }
+    }
+    script.push_str(&format!(
+        "rows = ds.sql(\"\"\"\n{}\n\"\"\")\n",
+        statement.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
+    ));
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level_of;
+
+    #[test]
+    fn the_level_is_that_of_the_first_table() {
+        assert_eq!(level_of("SELECT * FROM data", 3), 0);
+        assert_eq!(level_of("SELECT id FROM level2 WHERE x", 3), 2);
+        assert_eq!(level_of("SELECT id FROM l9", 3), 0);
+        assert_eq!(level_of("", 3), 0);
     }
 }

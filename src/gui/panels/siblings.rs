@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::preview::siblings_of;
+use super::preview_tools::siblings_of;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::session::{Key, revision};
@@ -118,7 +118,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
 }
 
 /// Fills the frame with the middle of the picture.
-fn picture(painter: &egui::Painter, frame: Rect, texture: &TextureHandle) {
+pub(super) fn picture(painter: &egui::Painter, frame: Rect, texture: &TextureHandle) {
     let size = texture.size_vec2();
     let scale = (frame.width() / size.x).max(frame.height() / size.y);
     let part = vec2(frame.width() / (size.x * scale), frame.height() / (size.y * scale)) / 2.0;

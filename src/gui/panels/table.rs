@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use arrow::datatypes::DataType;
 use egui::{Align, Frame, Layout, Margin, RichText, Ui};
 
+use super::structure::Lens;
+use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
+use crate::gui::filters;
 use crate::gui::icons;
 use crate::gui::marks::Marks;
 use crate::gui::outline::ancestors;
@@ -83,25 +86,37 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if document.rows(0) == 0 {
         return empty_ui(ui, cx, document);
     }
+    super::structure::refresh(cx);
     refresh(cx, document);
     toolbar_ui(ui, cx, document);
+    filters::bar_ui(ui, cx, document, cx.session.level);
     let level = cx.session.level;
     cx.want_level(level);
+    let kept = cx.studio.kept().cloned();
+    let shown = kept.as_ref().and_then(|kept| kept.rows(level));
+    // Where a row of the level stands among those that show.
+    let place = |row: u32| match shown {
+        Some(rows) => rows.binary_search(&row).ok().map(|place| place as u64),
+        None => Some(u64::from(row)),
+    };
     let selected = cx.session.selected;
-    let row = selected.and_then(|at| row_at_level(document, at, level));
+    let row = selected.and_then(|at| row_at_level(document, at, level)).and_then(place);
     let marks = cx.session.marks.clone();
     let state = &mut cx.session.table;
     if let Some(at) = state.reveal.take()
         && let Some(row) = row_at_level(document, at, level)
+        && let Some(place) = place(row)
     {
-        state.table.scroll.reveal(u64::from(row));
+        state.table.scroll.reveal(place);
     }
     let mut table = std::mem::take(&mut state.table);
-    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks };
+    let lens = cx.session.structure.lens.clone();
+    let state = &mut cx.session.table;
+    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
     let name = format!("Level {level}");
     let mut asks = Vec::new();
-    let out = Table::new(&name, &source).selected(row.map(u64::from)).show(ui, &mut table, |ui, row| {
-        let at = RowRef { level, row: row as u32 };
+    let out = Table::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
+        let at = source.at(row);
         if widgets::menu_entry(ui, icons::COPY, "Copy id path", "", None).clicked()
             && let Some(path) = document.path(at)
         {
@@ -113,10 +128,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             ui.close();
         }
     });
+    let picked = out.selected.map(|row| source.at(row));
     cx.session.table.table = table;
     cx.asks.extend(asks);
-    if let Some(row) = out.selected {
-        cx.ask(Ask::Select(Some(RowRef { level, row: row as u32 })));
+    if picked.is_some() {
+        cx.ask(Ask::Select(picked));
     }
     if out.activated.is_some() {
         cx.ask(Ask::Do(Action::ShowPreview));
@@ -160,7 +176,10 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let tree = document.tree();
     let rows = &tree.levels[level];
     let mut all = vec![(Kind::Id, column("id", "string", 120.0, false))];
-    let positions = pattern_of(document, level, 0).len();
+    let positions = match document.draft().filter(|_| level == 0) {
+        Some(_) => cx.session.structure.lens.pattern.len(),
+        None => pattern_of(document, level, 0).len(),
+    };
     if positions > 0 {
         let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(86.0);
         all.push((Kind::Pattern, column("pattern", &format!("{positions} positions"), width, false)));
@@ -306,11 +325,15 @@ struct Level<'a> {
     kinds: &'a [Kind],
     columns: &'a [Column],
     marks: &'a Marks,
+    /// The rows that the filter leaves.
+    shown: Option<&'a [u32]>,
+    lens: &'a Lens,
 }
 
 impl Level<'_> {
     fn at(&self, row: u64) -> RowRef {
-        RowRef { level: self.level, row: row as u32 }
+        let row = self.shown.map_or(row as u32, |rows| rows.get(row as usize).copied().unwrap_or(u32::MAX));
+        RowRef { level: self.level, row }
     }
 
     /// A row as tab-separated text.
@@ -325,7 +348,7 @@ impl Level<'_> {
 
 impl TableSource for Level<'_> {
     fn rows(&self) -> u64 {
-        self.document.rows(self.level) as u64
+        self.shown.map_or(self.document.rows(self.level), <[u32]>::len) as u64
     }
 
     fn columns(&self) -> &[Column] {
@@ -368,7 +391,27 @@ impl TableSource for Level<'_> {
 }
 
 impl Level<'_> {
+    /// The positions of the pattern as they are in one root, the missing ones among them.
+    fn beside_pattern(&self, root: u32) -> Option<Vec<PitMark>> {
+        let structure = self.document.structure()?;
+        let states = structure.states(root as usize);
+        let mark = |(state, node): (&PositionState, &PatternNode)| match (state, node.kind) {
+            (PositionState::Present, SampleKind::Folder) => PitMark::Folder,
+            (PositionState::Present, SampleKind::File) => PitMark::File,
+            (PositionState::Padded, _) => PitMark::Padded,
+            (PositionState::Missing, _) => PitMark::Missing,
+            (PositionState::WrongId | PositionState::WrongOrder, _) => PitMark::Odd,
+            (PositionState::WrongType, _) => PitMark::Wrong,
+        };
+        Some(states.iter().zip(&self.lens.pattern).take(PATTERN_SHOWN).map(mark).collect())
+    }
+
     fn pattern(&self, at: RowRef) -> Vec<PitMark> {
+        if at.level == 0
+            && let Some(marks) = self.beside_pattern(at.row)
+        {
+            return marks;
+        }
         let mark = |at: RowRef| {
             let table = &self.document.tree().levels[at.level];
             match () {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
+use super::structure::Lens;
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -29,6 +30,9 @@ pub enum Show {
     Padded,
 }
 
+/// What a filtered outline is of: document, typed filter, choice, marks, the filter of all views, and the folding where it counts.
+type Wanted = (Key, String, Show, usize, usize, u64);
+
 /// What the panel keeps.
 pub struct TreePanelState {
     scroll: RowScroll,
@@ -40,7 +44,7 @@ pub struct TreePanelState {
     outline: Arc<Outline>,
     made_for: Option<(Key, u64)>,
     changes: u64,
-    filtered: Slot<(Key, String, Show, usize), Outline>,
+    filtered: Slot<Wanted, Arc<Outline>>,
     reveal: Option<RowRef>,
 }
 
@@ -107,6 +111,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let area = ui.available_rect_before_wrap();
     let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - source);
     refresh(cx, document);
+    super::structure::refresh(cx);
     ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| tree_ui(ui, cx, document));
     if source > 0.0 {
         ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| source_ui(ui, cx, document));
@@ -142,8 +147,9 @@ fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let marks = cx.session.marks.clone();
+    let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.tree;
-    if state.filter.trim().is_empty() && state.show == Show::All {
+    if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
         let wanted = Some((key, state.changes));
         if state.made_for != wanted {
             state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open));
@@ -155,27 +161,35 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     state.filtered.poll();
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
     let tree = document.tree().clone();
-    // The marks' address tells one report from the next.
-    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize);
+    // Addresses tell one report, and one filter, from the next.
+    let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+    // Without other wishes only what is unfolded of the kept roots shows: a filter leaves the tree as short as it was.
+    let folded = filter.is_empty() && show == Show::All;
+    let open = folded.then(|| (state.root_open, state.open.clone()));
+    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
     let work_marks = marks.clone();
     state.filtered.want(cx.jobs, wanted, "Filter", move |ctx| {
         ctx.check()?;
+        let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
+        if let Some((root_open, open)) = open {
+            return Ok(Arc::new(Outline::filtered(outline::keep_open(&tree, root_open, &open, stays))));
+        }
         let problems: std::collections::HashSet<RowRef> = match show {
             Show::Problems => work_marks.samples().collect(),
             _ => Default::default(),
         };
-        let kept = outline::keep(&tree, |at, id| {
+        let rows = outline::keep(&tree, |at, id| {
             let shown = match show {
                 Show::All => true,
                 Show::Problems => problems.contains(&at),
                 Show::Padded => is_padding(id),
             };
-            shown && (filter.is_empty() || outline::matches(&filter, id))
+            shown && stays(at) && (filter.is_empty() || outline::matches(&filter, id))
         });
-        Ok(Outline::filtered(kept))
+        Ok(Arc::new(Outline::filtered(rows)))
     });
     if let Some(found) = state.filtered.last() {
-        state.outline = Arc::new(found.clone());
+        state.outline = found.clone();
     }
 }
 
@@ -198,11 +212,12 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let mut scroll = cx.session.tree.scroll;
     let mut asks = Vec::new();
     let draft = document.draft().is_some();
+    let lens = cx.session.structure.lens.clone();
     let row_of = |row: u64| {
         let node = outline.node(tree, row);
         match node.at {
             None => root_row(document, &marks, filtered || root_open),
-            Some(at) => sample_row(document, at, marks.worst(Some(at)), filtered || open.contains(&at)),
+            Some(at) => sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at)),
         }
     };
     let menu = |ui: &mut Ui, row: u64| menu_ui(ui, document, outline.node(tree, row).at, draft, &mut asks);
@@ -247,7 +262,7 @@ fn root_row(document: &Document, marks: &crate::gui::marks::Marks, open: bool) -
     }
 }
 
-fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRow {
+fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bool) -> TreeRow {
     let level = &document.tree().levels[at.level];
     let id = level.id(at.row);
     let folder = level.folder[at.row as usize];
@@ -258,9 +273,11 @@ fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRo
         () if folder => icons::STACK,
         () => file_icon(id),
     };
-    let right = match folder {
-        true => paint::grouped(children as u64),
-        false => document.size_bytes(at).map_or(String::new(), paint::bytes),
+    let lacking = if folder { super::structure::lacking(document, lens, at) } else { None };
+    let right = match (folder, lacking) {
+        (_, Some((there, all))) => format!("{there}/{all}"),
+        (true, None) => paint::grouped(children as u64),
+        (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
     };
     let mark = if padded && mark < Mark::Warning { Mark::Padded } else { mark };
     TreeRow {
@@ -270,7 +287,7 @@ fn sample_row(document: &Document, at: RowRef, mark: Mark, open: bool) -> TreeRo
         text: id.to_owned(),
         weak: padded,
         right,
-        right_bad: mark == Mark::Error && folder,
+        right_bad: lacking.is_some() || (mark == Mark::Error && folder),
         mark,
         ..TreeRow::default()
     }

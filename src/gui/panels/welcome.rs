@@ -15,6 +15,7 @@ use crate::gui::picker::Wish;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::view_state::{Recent, now_s};
 use crate::gui::widgets::{self, Tone, paint};
+use crate::model::is_remote;
 
 const WIDEST: f32 = 1140.0;
 
@@ -158,7 +159,7 @@ fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let paths: Vec<PathBuf> = recent.iter().take(shown).map(|recent| recent.path.clone()).collect();
     let asked = paths.clone();
     cx.session.recent_there.want(cx.jobs, paths.clone(), "Look for recent datasets", move |_| {
-        Ok(asked.iter().map(|path| path.try_exists().unwrap_or(false)).collect())
+        Ok(asked.iter().map(|path| is_remote(path) || path.try_exists().unwrap_or(false)).collect())
     });
     let there = cx.session.recent_there.of(&paths).and_then(|outcome| outcome.as_ref().ok());
     let height = 53.0 * shown as f32;

@@ -63,6 +63,7 @@ pub struct TextField<'a> {
     hide_label: bool,
     name: Option<&'a str>,
     quiet: bool,
+    secret: bool,
 }
 
 impl<'a> TextField<'a> {
@@ -84,6 +85,7 @@ impl<'a> TextField<'a> {
             hide_label: false,
             name: None,
             quiet: false,
+            secret: false,
         }
     }
 
@@ -165,6 +167,12 @@ impl<'a> TextField<'a> {
         self
     }
 
+    /// Shows dots in place of what is typed.
+    pub fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
     /// Draws the field; the response is that of the input.
     pub fn show(mut self, ui: &mut Ui) -> Response {
         let t = theme::tokens(ui);
@@ -237,6 +245,7 @@ impl<'a> TextField<'a> {
         };
         edit = edit
             .id(id)
+            .password(self.secret)
             .frame(egui::Frame::NONE)
             .margin(egui::Margin::ZERO)
             .desired_width(rect.width())

@@ -54,8 +54,12 @@ pub enum PitMark {
     File,
     /// A placeholder.
     Padded,
-    /// Missing or of the wrong type.
+    /// Of the wrong type, or with a finding of its own.
     Wrong,
+    /// Another id, or at another place.
+    Odd,
+    /// Nothing stands there: a slot.
+    Missing,
 }
 
 /// One column.
@@ -100,6 +104,12 @@ pub trait TableSource {
     fn mark(&self, _row: u64) -> Mark {
         Mark::None
     }
+    /// Height of what stands below the two lines of the header; 0 for nothing.
+    fn head_extra(&self) -> f32 {
+        0.0
+    }
+    /// Paints it for a visible column.
+    fn head_extra_ui(&self, _painter: &Painter, _t: &Tokens, _rect: Rect, _column: usize) {}
     /// The row's accessible name, by default the first cell.
     fn name(&self, row: u64) -> String {
         match self.cell(row, 0) {
@@ -181,7 +191,7 @@ impl<'a> Table<'a> {
         let mut output = TableOutput::default();
         self.scroll_sideways(ui, area, state);
         let layout = self.layout(area, state);
-        let header = Rect::from_min_size(area.min, vec2(area.width(), HEADER));
+        let header = Rect::from_min_size(area.min, vec2(area.width(), HEADER + self.source.head_extra()));
         self.header_ui(ui, t, header, &layout, state, &mut output);
         let body = Rect::from_min_max(pos2(area.left(), header.bottom()), area.max);
         let mut child = ui.new_child(egui::UiBuilder::new().max_rect(body).id_salt(("table", self.name)));
@@ -268,6 +278,10 @@ impl<'a> Table<'a> {
             }
             let painter = painter.with_clip_rect(clip.intersect(ui.clip_rect()));
             let inner = cell.shrink2(vec2(PAD, 0.0));
+            let (inner, extra) = inner.split_top_bottom_at_y(inner.top() + HEADER);
+            if extra.height() > 0.0 {
+                self.source.head_extra_ui(&painter, t, extra.shrink2(vec2(0.0, 2.0)), index);
+            }
             let (top, bottom) = inner.split_top_bottom_at_fraction(0.5);
             let (name, kind) = (top.translate(vec2(0.0, 2.0)), bottom.translate(vec2(0.0, -2.0)));
             let color = if response.hovered() { t.acc } else { t.tx };
@@ -374,9 +388,20 @@ fn pattern_ui(painter: &Painter, t: &Tokens, rect: Rect, marks: &[PitMark]) {
             PitMark::Folder => drop(painter.rect_filled(cell, 1, t.tx3)),
             PitMark::File => drop(painter.rect_filled(cell, 1, t.ctl)),
             PitMark::Padded => paint::dashed_rect(painter, cell, t.tx3),
-            PitMark::Wrong => {
+            PitMark::Wrong | PitMark::Odd => {
+                let cell = Rect::from_center_size(cell.center(), vec2(7.0, 12.0));
+                let (fill, line) = if *mark == PitMark::Wrong { (t.err, t.err) } else { (t.warnbg, t.warn) };
+                painter.rect(cell, 1, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+                let color = if *mark == PitMark::Wrong { t.errbg } else { t.warn };
+                paint::text_center(painter, cell.expand2(vec2(2.0, 0.0)), "!", font::semibold(10.0), color);
+            }
+            PitMark::Missing => {
                 let cell = Rect::from_center_size(cell.center(), vec2(7.0, 12.0));
                 painter.rect(cell, 1, t.errbg, Stroke::new(1.0, t.err), StrokeKind::Inside);
+                let cross = Rect::from_center_size(cell.center(), vec2(4.0, 4.0));
+                let stroke = Stroke::new(1.0, t.err);
+                painter.line_segment([cross.left_top(), cross.right_bottom()], stroke);
+                painter.line_segment([cross.right_top(), cross.left_bottom()], stroke);
             }
         }
         x += width + 2.0;

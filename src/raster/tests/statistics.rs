@@ -30,7 +30,15 @@ fn naive(mut values: Vec<f64>, percents: &[f64]) -> BandSummary {
         low + (high - low) * place.fract()
     };
     let (min, max) = (values[0], values[values.len() - 1]);
-    BandSummary { min, max, mean, std, valid_percent: 100.0, percentiles: percents.iter().map(at).collect() }
+    BandSummary {
+        min,
+        max,
+        mean,
+        std,
+        count: values.len() as u64,
+        valid_percent: 100.0,
+        percentiles: percents.iter().map(at).collect(),
+    }
 }
 
 fn expect_like(found: &BandSummary, expected: &BandSummary) {

@@ -1,0 +1,83 @@
+//! `compile`: chosen samples as a TORTILLA 0.5 or TACO 0.2 file.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::create::summary;
+use super::output::print;
+use super::query::FilterArguments;
+use super::verbs::studio;
+use crate::container::{TortillaOptions, parse_collection, parse_size};
+use crate::error::{Error, IoContext, Result};
+use crate::studio::{Command, CompileRequest, Event};
+
+/// Arguments of `compile`.
+#[derive(Debug, clap::Args)]
+pub struct CompileArguments {
+    /// The dataset: .tortilla, .taco, parts, or one of 2.0.
+    pub input: PathBuf,
+    /// The file to make; its ending, .tortilla or .taco, says which.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+    /// A statement whose column id names the samples: SELECT id FROM data WHERE ….
+    #[arg(long, value_name = "STATEMENT")]
+    pub sql: Option<String>,
+    /// Only these samples of level 0.
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub ids: Option<Vec<String>>,
+    /// Samples at the most.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// A JSON file with the collection of a .taco; that of the input when absent.
+    #[arg(long, value_name = "FILE.json")]
+    pub collection: Option<PathBuf>,
+    /// Write parts with this much data at the most: NAME.0000.part.tortilla, …; 4GB, 512MB, ….
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| parse_size(text).map_err(|error| error.to_string()))]
+    pub split_size: Option<u64>,
+    /// Make the file streamable: one chain of tables for all levels and chunks.
+    #[arg(long)]
+    pub stream: bool,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Compiles.
+pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
+    let collection = match &arguments.collection {
+        Some(path) => {
+            let bytes = std::fs::read(path).io_at("read the collection", path)?;
+            Some(parse_collection(&bytes).map_err(|error| error.at_path(path))?.fields)
+        }
+        None => None,
+    };
+    let options = TortillaOptions {
+        target: arguments.output,
+        collection,
+        part_bytes: arguments.split_size,
+        stream: arguments.stream,
+        overwrite: arguments.overwrite,
+    };
+    let request = CompileRequest {
+        input: arguments.input,
+        options,
+        filters: arguments.filter.filters(),
+        sql: arguments.sql,
+        ids: arguments.ids,
+        limit: arguments.limit,
+    };
+    let command = Command::Compile { request: Box::new(request) };
+    match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
+        Event::Written(built) => {
+            terminal.clear();
+            print(&summary(&built, arguments.json));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("compiling ended with {other:?}"))),
+    }
+}

@@ -1,0 +1,107 @@
+//! `concat`: several datasets as one, written as a dataset or only compared.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::create::summary;
+use super::opening::{JoinArguments, print_warnings};
+use super::output::print;
+use super::query::FilterArguments;
+use super::verbs::studio;
+use super::writing::{ParquetArguments, PartsArguments};
+use crate::container::{BuildOptions, Physical};
+use crate::error::{Error, Result};
+use crate::studio::{Command, Event, ExportRequest};
+
+/// Arguments of `concat`.
+#[derive(Debug, clap::Args)]
+pub struct ConcatArguments {
+    /// The first dataset.
+    pub first: PathBuf,
+    #[command(flatten)]
+    pub join: JoinArguments,
+    /// The file or folder to make; without it, only what joining them would give is printed.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parts: PartsArguments,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
+    /// Leave placeholders out.
+    #[arg(long)]
+    pub drop_padding: bool,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs `concat`.
+pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
+    if arguments.join.more.is_empty() {
+        return Err(Error::usage("one dataset alone is not joined").hint("name two or more"));
+    }
+    let open = arguments.join.options();
+    let mut studio = studio();
+    let Some(target) = arguments.output else {
+        let path = arguments.first;
+        studio.run_to_end(Command::OpenWith { path, options: open.into() }, &mut |progress| terminal.progress(progress))?;
+        terminal.clear();
+        let opened = studio.document().and_then(|document| document.opened());
+        let reader = opened.map(|open| &open.reader).ok_or_else(|| Error::internal("opening opened nothing"))?;
+        let Physical::Joined(joined) = reader.physical() else { return Err(Error::internal("nothing was joined")) };
+        let levels = joined_levels(joined);
+        if arguments.json {
+            let datasets: Vec<String> = joined.datasets().map(|(_, path)| path.display().to_string()).collect();
+            let out = json!({ "datasets": datasets, "rows": levels, "changes": joined.changes() });
+            print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+        } else {
+            print_warnings(&studio);
+            let rows: Vec<String> = levels.iter().enumerate().map(|(level, rows)| format!("level{level}: {rows} rows")).collect();
+            print(&format!("{} datasets as one: {}", joined.datasets().len(), rows.join(", ")));
+        }
+        return Ok(0);
+    };
+    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
+    let options = BuildOptions {
+        target,
+        format,
+        parquet: arguments.parquet.options(),
+        overwrite: arguments.overwrite,
+        parts: arguments.parts.parts(),
+    };
+    let request = ExportRequest {
+        input: arguments.first,
+        open,
+        options,
+        filters: arguments.filter.filters(),
+        sql: None,
+        ids: None,
+        limit: None,
+        keep_padding: !arguments.drop_padding,
+        keep_siblings: false,
+    };
+    match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
+        Event::Written(built) => {
+            terminal.clear();
+            print_warnings(&studio);
+            print(&summary(&built, arguments.json));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("joining ended with {other:?}"))),
+    }
+}
+
+fn joined_levels(joined: &dyn crate::container::ContainerReader) -> Vec<usize> {
+    (0..joined.levels().count()).map(|level| joined.levels().rows(level)).collect()
+}

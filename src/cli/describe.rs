@@ -1,0 +1,93 @@
+//! `describe`: STAC, GeoParquet, Croissant, DataCite and data cards of a dataset.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Terminal;
+use super::output::print;
+use super::verbs::studio;
+use crate::error::{Error, Result};
+use crate::export::Catalogue;
+use crate::jobs::JobContext;
+use crate::studio::{Command, DescribeRequest, Event, describe_dataset};
+
+/// Arguments of `describe`.
+#[derive(Debug, clap::Args)]
+pub struct DescribeArguments {
+    /// The dataset, of any generation.
+    pub path: PathBuf,
+    /// The form.
+    #[arg(long = "as", value_name = "FORM")]
+    pub form: CatalogueName,
+    /// The file to make, or the folder for several documents. Without it, the main document goes to stdout.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// The dataset's address on the web.
+    #[arg(long)]
+    pub url: Option<String>,
+    /// The level whose samples GeoParquet lists; the first one that has places when absent.
+    #[arg(long)]
+    pub level: Option<usize>,
+    /// Replace what is there.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+/// The forms, as arguments name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatalogueName(Catalogue);
+
+impl ValueEnum for CatalogueName {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                CatalogueName(Catalogue::Stac),
+                CatalogueName(Catalogue::Geoparquet),
+                CatalogueName(Catalogue::StacGeoparquet),
+                CatalogueName(Catalogue::Croissant),
+                CatalogueName(Catalogue::Datacite),
+                CatalogueName(Catalogue::Markdown),
+                CatalogueName(Catalogue::Html),
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.0.name()).help(self.0.title()))
+    }
+}
+
+/// Describes.
+pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8> {
+    let DescribeArguments { path, form: CatalogueName(form), output, url, level, overwrite } = arguments;
+    let Some(output) = output else {
+        if form.is_binary() {
+            return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
+        }
+        let documents = describe_dataset(&path, form, url, level, &JobContext::default())?;
+        let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
+        print(main.trim_end());
+        return Ok(0);
+    };
+    let request = DescribeRequest { input: path, form, output, url, level, overwrite };
+    match studio().run_to_end(Command::Describe { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
+        Event::Saved(path) => {
+            terminal.clear();
+            print(&path.display().to_string());
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("describing ended with {other:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_has_its_name() {
+        let named: Vec<Catalogue> = CatalogueName::value_variants().iter().map(|name| name.0).collect();
+        assert_eq!(named, Catalogue::ALL);
+    }
+}

@@ -1,0 +1,123 @@
+//! `edit`, `tortilla2taco`, `taco2tortilla`: footers and collections of the first generation, changed where they are.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json};
+
+use super::Terminal;
+use super::output::print;
+use super::verbs::studio;
+use crate::container::parse_collection;
+use crate::error::{Error, IoContext, Result};
+use crate::studio::{Command, EditRequest, Event, Generation};
+
+/// Arguments of `edit`.
+#[derive(Debug, clap::Args)]
+pub struct EditArguments {
+    /// A .tortilla or .taco, or the folder of its parts.
+    pub path: PathBuf,
+    /// Write a changed copy instead of changing the file.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// A CSV or Parquet table whose columns are added or replaced, by tortilla:id or id.
+    #[arg(long, value_name = "TABLE")]
+    pub metadata: Option<PathBuf>,
+    /// Take this column out. May be given several times.
+    #[arg(long, value_name = "COLUMN")]
+    pub drop: Vec<String>,
+    /// A JSON file with the whole collection.
+    #[arg(long, value_name = "FILE.json")]
+    pub collection: Option<PathBuf>,
+    /// A field of the collection, KEY=JSON or KEY=text; KEY=null takes it out. May be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = field)]
+    pub set: Vec<(String, Json)>,
+}
+
+/// Arguments of `tortilla2taco`.
+#[derive(Debug, clap::Args)]
+pub struct TortillaToTacoArguments {
+    /// A .tortilla, or the folder of its parts.
+    pub path: PathBuf,
+    /// A JSON file with the collection.
+    #[arg(long, value_name = "FILE.json")]
+    pub collection: PathBuf,
+    /// Write a copy instead of changing the file.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+/// Arguments of `taco2tortilla`.
+#[derive(Debug, clap::Args)]
+pub struct TacoToTortillaArguments {
+    /// A .taco, or the folder of its parts.
+    pub path: PathBuf,
+    /// Write a copy instead of changing the file.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+fn field(text: &str) -> Result<(String, Json), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Json::from(value));
+    Ok((key.to_owned(), value))
+}
+
+fn collection_in(path: &Path) -> Result<Map<String, Json>> {
+    let bytes = std::fs::read(path).io_at("read the collection", path)?;
+    Ok(parse_collection(&bytes).map_err(|error| error.at_path(path))?.fields)
+}
+
+fn run(request: EditRequest, terminal: &Terminal) -> Result<u8> {
+    match studio().run_to_end(Command::EditTortilla { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
+        Event::Saved(path) => {
+            terminal.clear();
+            print(&path.display().to_string());
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("editing ended with {other:?}"))),
+    }
+}
+
+fn request(input: PathBuf, output: Option<PathBuf>, overwrite: bool) -> EditRequest {
+    EditRequest {
+        input,
+        output,
+        overwrite,
+        metadata: None,
+        drop: Vec::new(),
+        collection: None,
+        set: Map::new(),
+        become_generation: None,
+    }
+}
+
+/// Changes columns and fields.
+pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
+    let EditArguments { path, output, overwrite, metadata, drop, collection, set } = arguments;
+    let collection = collection.as_deref().map(collection_in).transpose()?;
+    let set = set.into_iter().collect();
+    run(EditRequest { metadata, drop, collection, set, ..request(path, output, overwrite) }, terminal)
+}
+
+/// Gives a TORTILLA a collection.
+pub fn tortilla_to_taco(arguments: TortillaToTacoArguments, terminal: &Terminal) -> Result<u8> {
+    let TortillaToTacoArguments { path, collection, output, overwrite } = arguments;
+    let collection = Some(collection_in(&collection)?);
+    let become_generation = Some(Generation::Taco);
+    run(EditRequest { collection, become_generation, ..request(path, output, overwrite) }, terminal)
+}
+
+/// Takes a TACO's collection away.
+pub fn taco_to_tortilla(arguments: TacoToTortillaArguments, terminal: &Terminal) -> Result<u8> {
+    let TacoToTortillaArguments { path, output, overwrite } = arguments;
+    run(EditRequest { become_generation: Some(Generation::Tortilla), ..request(path, output, overwrite) }, terminal)
+}

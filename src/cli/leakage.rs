@@ -1,0 +1,77 @@
+//! `leakage`: what leaks between the parts of a split, as text or JSON. Must not change the dataset.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::output::print;
+use super::verbs::studio;
+use crate::error::{Error, Result};
+use crate::extensions::{Leakage, LeakageRequest};
+use crate::studio::{Command, Event};
+
+/// Arguments of `leakage`.
+#[derive(Debug, clap::Args)]
+pub struct LeakageArguments {
+    /// The dataset.
+    pub path: PathBuf,
+    /// The level whose samples are in the parts; the first one with the column when absent.
+    #[arg(long)]
+    pub level: Option<usize>,
+    /// The column that names the parts.
+    #[arg(long, value_name = "NAME", default_value = "split")]
+    pub column: String,
+    /// Share of the smaller footprint from which two overlap.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.001)]
+    pub min_overlap: f64,
+    /// Days that may lie between two samples of the same time.
+    #[arg(long, value_name = "DAYS", default_value_t = 1.0)]
+    pub days: f64,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Looks for leaks; exit code 1 when there are some.
+pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
+    let LeakageArguments { path, level, column, min_overlap, days, json } = arguments;
+    let mut studio = studio();
+    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
+    let request = LeakageRequest { level, column, min_overlap, days };
+    let event = studio.run_to_end(Command::Leakage { request }, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    let Event::Leakage(found) = event else { return Err(Error::internal(format!("looking for leaks ended with {event:?}"))) };
+    if json {
+        let text = serde_json::to_string_pretty(found.as_ref());
+        print(&text.map_err(|error| Error::internal("the leaks can't be written as JSON").because(error))?);
+    } else {
+        print(&text(&found));
+    }
+    Ok(u8::from(found.leaks()))
+}
+
+/// The report for people.
+pub fn text(found: &Leakage) -> String {
+    let mut text = String::new();
+    for part in &found.parts {
+        text.push_str(&format!(
+            "{:12} {:>9} samples, {} with a place, {} with a time\n",
+            part.name, part.samples, part.placed, part.timed
+        ));
+    }
+    for line in found.lines() {
+        text.push_str(&format!("leak: {line}\n"));
+    }
+    for [a, b] in &found.spans {
+        text.push_str(&format!("{a} and {b} overlap in time\n"));
+    }
+    for line in &found.unknown {
+        text.push_str(&format!("not looked at: {line}\n"));
+    }
+    if !found.complete {
+        text.push_str("there were too many neighbours to look at all of them; there may be more leaks\n");
+    }
+    if !found.leaks() {
+        text.push_str(if found.unknown.is_empty() { "nothing leaks\n" } else { "nothing leaks in what could be looked at\n" });
+    }
+    text
+}

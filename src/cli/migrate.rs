@@ -1,0 +1,148 @@
+//! `migrate`: a dataset of another generation becomes one of 2.0; every field is accounted for.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::inspect::finding_json;
+use super::output::print;
+use super::verbs::studio;
+use super::writing::{ParquetArguments, PartsArguments};
+use crate::container::{BuildOptions, parse_collection};
+use crate::error::{Error, IoContext, Result};
+use crate::studio::{Action, Command, Event, FieldChoice, MigrateRequest, Migrated};
+
+/// Arguments of `migrate`.
+#[derive(Debug, clap::Args)]
+pub struct MigrateArguments {
+    /// A .tortilla, a .taco, the folder of its parts, name.*.part.tortilla, or a TACO 3 archive or folder.
+    pub input: PathBuf,
+    /// The file or folder to make; without it, only what would be done is told.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parts: PartsArguments,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Another name for a column, OLD=NEW; OLD= leaves it out. May be given several times.
+    #[arg(long, value_name = "OLD=NEW", value_parser = choice)]
+    pub field: Vec<FieldChoice>,
+    /// A JSON list of such choices: [{"level": 0, "from": "OLD", "to": "NEW"}, …].
+    #[arg(long, value_name = "FILE.json")]
+    pub mapping: Option<PathBuf>,
+    /// A JSON file with fields of the collection that are set after the mapping.
+    #[arg(long, value_name = "FILE.json")]
+    pub collection: Option<PathBuf>,
+    /// Put padding where roots lack what most of them have.
+    #[arg(long)]
+    pub fill_missing: bool,
+    /// Leave ids as they are. Else samples in the same place of every root get the first root's ids where nothing but ids keeps the
+    /// roots from having one shape; the old ids stay in the column tortilla:id.
+    #[arg(long)]
+    pub keep_ids: bool,
+    /// Write what was done as JSON into this file.
+    #[arg(long, value_name = "FILE.json")]
+    pub report: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn choice(text: &str) -> Result<FieldChoice, String> {
+    let (from, to) = text.rsplit_once('=').ok_or("write OLD=NEW")?;
+    Ok(FieldChoice { level: None, from: from.to_owned(), to: Some(to.to_owned()).filter(|to| !to.is_empty()) })
+}
+
+/// Migrates; exit code 1 when 2.0 can't hold the tree, and then nothing is written.
+pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
+    let MigrateArguments { input, output, format, parts, parquet, overwrite, field, mapping, collection, .. } = arguments;
+    let (fill_missing, keep_ids, report, json) = (arguments.fill_missing, arguments.keep_ids, arguments.report, arguments.json);
+    let mut fields = field;
+    if let Some(path) = &mapping {
+        let bytes = std::fs::read(path).io_at("read the mapping", path)?;
+        let more: Vec<FieldChoice> = serde_json::from_slice(&bytes).map_err(|error| {
+            let hint = "write [{\"level\": 0, \"from\": \"old name\", \"to\": \"new name\"}]";
+            Error::usage("the mapping is not a list of choices").because(error).at_path(path).hint(hint)
+        })?;
+        fields.extend(more);
+    }
+    let collection = match &collection {
+        Some(path) => {
+            let bytes = std::fs::read(path).io_at("read the collection", path)?;
+            parse_collection(&bytes).map_err(|error| error.at_path(path))?.descriptive()
+        }
+        None => Map::new(),
+    };
+    let options = output.map(|target| {
+        let format = format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
+        BuildOptions { target, format, parquet: parquet.options(), overwrite, parts: parts.parts() }
+    });
+    let planned = options.is_none();
+    let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids });
+    let event = studio().run_to_end(Command::Migrate { request }, &mut |progress| terminal.progress(progress))?;
+    terminal.clear();
+    let Event::Migrated(migrated) = event else { return Err(Error::internal("a migration ended without a report")) };
+    let told = told(&migrated);
+    if let Some(path) = &report {
+        std::fs::write(path, serde_json::to_vec_pretty(&told).unwrap_or_default()).io_at("write the report", path)?;
+    }
+    print(&if json { serde_json::to_string_pretty(&told).unwrap_or_default() } else { text(&migrated, planned) });
+    Ok(u8::from(!migrated.is_possible()))
+}
+
+fn told(migrated: &Migrated) -> Json {
+    let mut told = serde_json::to_value(migrated).unwrap_or_default();
+    told["possible"] = json!(migrated.is_possible());
+    told["findings"] = migrated.findings.iter().map(finding_json).collect();
+    if let Some(built) = &migrated.built {
+        told["built"]["path"] = json!(built.path.display().to_string());
+    }
+    told
+}
+
+fn text(migrated: &Migrated, planned: bool) -> String {
+    let mut text = String::new();
+    for field in &migrated.fields {
+        let to = field.to.as_deref().unwrap_or("–");
+        text.push_str(&format!("level{}  {:24} → {to}", field.level, field.from));
+        if let Some(to_type) = field.to_type.as_ref().filter(|to_type| **to_type != field.from_type) {
+            text.push_str(&format!("  ({} → {to_type})", field.from_type));
+        }
+        if !field.lost.is_empty() {
+            text.push_str(&format!("  {} values lost", field.lost.len()));
+        }
+        if !field.note.is_empty() {
+            text.push_str(&format!("  {}", field.note));
+        }
+        text.push('\n');
+    }
+    for line in migrated.collection.iter().filter(|line| line.action != Action::Kept) {
+        let word = serde_json::to_value(line.action).unwrap_or_default();
+        let word = word.as_str().unwrap_or_default();
+        let (from, to) = (line.from.as_str(), line.to.as_deref().unwrap_or("–"));
+        text.push_str(&format!("collection  {word:8} {from} → {to}  {}\n", line.note));
+    }
+    for sample in migrated.renamed.iter().take(20) {
+        text.push_str(&format!("renamed  {} → {}\n", sample.path, sample.id));
+    }
+    if migrated.renamed.len() > 20 {
+        text.push_str(&format!("renamed  {} more\n", migrated.renamed.len() - 20));
+    }
+    for finding in &migrated.findings {
+        text.push_str(&format!("{} {}: {}\n", finding.rule, finding.at, finding.message));
+    }
+    match &migrated.built {
+        Some(built) => text.push_str(&super::create::summary(built, false)),
+        None if planned => text.push_str("nothing was written: name an output with -o"),
+        None => text.push_str("nothing was written: 2.0 can't hold this tree; see the findings, or try --fill-missing"),
+    }
+    text
+}

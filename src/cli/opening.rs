@@ -1,0 +1,75 @@
+//! How datasets are opened: the arguments that every reading verb shares, and what joining several of them changed.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::container::{JoinMode, OpenOptions};
+use crate::studio::Studio;
+
+/// Where the parts of an index lie.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct OpenArguments {
+    /// The folder that holds the parts of a TACOCAT or TACOLLECTION; beside it when absent.
+    #[arg(long, value_name = "FOLDER")]
+    pub base_path: Option<PathBuf>,
+    /// Requests to a remote place at a time, at the most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub concurrency: Option<u16>,
+}
+
+impl OpenArguments {
+    /// As the containers take them.
+    pub fn options(self) -> OpenOptions {
+        OpenOptions { base_path: self.base_path, concurrency: self.concurrency.map(usize::from), ..OpenOptions::default() }
+    }
+}
+
+/// [`OpenArguments`], for one dataset or several as one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct JoinArguments {
+    /// More datasets, opened with the first as one.
+    pub more: Vec<PathBuf>,
+    /// What becomes of columns that not all of several datasets have.
+    #[arg(long, value_name = "MODE", default_value = "intersection")]
+    pub mode: ModeName,
+    #[command(flatten)]
+    pub open: OpenArguments,
+}
+
+impl JoinArguments {
+    /// As the containers take them.
+    pub fn options(self) -> OpenOptions {
+        OpenOptions { with: self.more, mode: self.mode.mode(), ..self.open.options() }
+    }
+}
+
+/// The ways to join columns, as arguments name them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// Leave them out.
+    #[default]
+    Intersection,
+    /// Fill them with nulls.
+    #[value(alias = "fill_missing")]
+    FillMissing,
+    /// Refuse.
+    Strict,
+}
+
+impl ModeName {
+    fn mode(self) -> JoinMode {
+        match self {
+            ModeName::Intersection => JoinMode::Intersection,
+            ModeName::FillMissing => JoinMode::FillMissing,
+            ModeName::Strict => JoinMode::Strict,
+        }
+    }
+}
+
+/// Prints to stderr what the jobs warned of: columns that were left out or filled, placeholders that were dropped.
+pub fn print_warnings(studio: &Studio) {
+    for line in studio.log_lines().iter().filter(|line| !line.error) {
+        eprintln!("warning: {}", line.text);
+    }
+}

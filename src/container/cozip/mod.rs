@@ -1,0 +1,5 @@
+//! TACO 3, the generation after 2.0: a ZIP that begins with `__cozip__`, or its folder. Read only.
+
+mod reader;
+
+pub use reader::Taco3Reader;

@@ -1,0 +1,374 @@
+//! Opening a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1, `children__imagery.parquet` the
+//! files in the folder `imagery` of each sample, and so on. Any ZIP reader sees the members, so the index in `__cozip__` is not
+//! needed. Must not judge; that is for the checks.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, Int64Array, StringArray};
+
+use crate::container::made::{MadeLevel, Ranges, level_tables};
+use crate::container::tortilla::join;
+use crate::container::{
+    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Physical, parse_collection,
+};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding, Location, MAX_LEVELS, Rule, safe_relative};
+use crate::table::{LevelTable, TableHead};
+
+/// The level of the samples, and the one right below.
+const SAMPLE: &str = "sample";
+const CHILDREN: &str = "children";
+/// Metadata members larger than this are refused before they are read.
+const METADATA_MAX: u64 = 4 << 30;
+
+/// An opened TACO 3 dataset.
+pub struct Taco3Reader {
+    info: ContainerInfo,
+    collection: Collection,
+    levels: LevelSet,
+    notes: Vec<Finding>,
+    store: Store,
+    /// Paths below DATA/ by level and row.
+    paths: Vec<Vec<String>>,
+    /// Names of the tables in METADATA/ by the level that they are part of, each with its number of rows.
+    tables: Vec<Vec<(String, usize)>>,
+}
+
+enum Store {
+    Zip { file: LocalFile, directory: Directory },
+    Folder(PathBuf),
+}
+
+/// One file of METADATA/.
+struct Part {
+    /// `children/imagery`.
+    name: String,
+    table: LevelTable,
+    ids: Vec<i64>,
+    parents: Vec<i64>,
+    paths: Vec<String>,
+}
+
+impl Taco3Reader {
+    /// Opens an archive or a folder.
+    pub fn open(path: &Path, ctx: &JobContext) -> Result<Self> {
+        let store = if path.is_dir() {
+            Store::Folder(path.to_owned())
+        } else {
+            let file = LocalFile::open(path)?;
+            let directory = Directory::read(&file)?;
+            Store::Zip { file, directory }
+        };
+        let mut notes = Vec::new();
+        let collection = store.read("COLLECTION.json").and_then(|bytes| parse_collection(&bytes)).unwrap_or_else(|error| {
+            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
+            Collection::default()
+        });
+        let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        for (name, member) in store.tables()? {
+            ctx.check()?;
+            let part = read_part(&store, name, &member, ctx).map_err(|error| {
+                if error.is_cancelled() { error } else { Error::format(format!("{member} can't be read")).because(error) }
+            })?;
+            by_depth.entry(depth_of(&part.name)).or_default().push(part);
+        }
+        let mut made: Vec<MadeLevel> = Vec::new();
+        let mut tables: Vec<Vec<(String, usize)>> = Vec::new();
+        // Where the row that a table calls n stands in its level.
+        let mut above: HashMap<(String, i64), u32> = HashMap::new();
+        for depth in 0..=MAX_LEVELS {
+            let Some(parts) = by_depth.remove(&depth) else { break };
+            ctx.check()?;
+            let (level, counts, rows) = join_level(depth, parts, &above)?;
+            made.push(level);
+            tables.push(counts);
+            above = rows;
+        }
+        if made.is_empty() {
+            return Err(Error::format("the dataset has no METADATA/sample.parquet").at_path(path));
+        }
+        mark_folders(&mut made);
+        let paths = made.iter().map(|level| level.paths.clone().unwrap_or_default()).collect();
+        let levels = LevelSet::of_tables(level_tables(made)?);
+        let size_bytes = match &store {
+            Store::Zip { file, .. } => Some(file.size_bytes()),
+            Store::Folder(_) => None,
+        };
+        let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
+        Ok(Self { info, collection, levels, notes, store, paths, tables })
+    }
+
+    /// The path below DATA/ of the sample in `row` of `level`.
+    pub fn relative_path(&self, level: usize, row: u32) -> Result<&str> {
+        let path = self.paths.get(level).and_then(|paths| paths.get(row as usize));
+        path.map(String::as_str).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
+    }
+
+    /// The names of the metadata tables that make a level, each with its number of rows.
+    pub fn tables(&self, level: usize) -> &[(String, usize)] {
+        self.tables.get(level).map_or(&[], Vec::as_slice)
+    }
+
+    /// Paths below DATA/ of all files that are there.
+    pub fn data_files(&self) -> Result<Vec<String>> {
+        match &self.store {
+            Store::Zip { directory, .. } => {
+                let names = directory.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
+                Ok(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect())
+            }
+            Store::Folder(root) => {
+                let mut found = Vec::new();
+                walk(&root.join("DATA"), "", 0, &mut found)?;
+                Ok(found)
+            }
+        }
+    }
+
+    /// True when the files lie apart and not in an archive.
+    pub fn is_folder(&self) -> bool {
+        matches!(self.store, Store::Folder(_))
+    }
+}
+
+fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
+    if !folder.is_dir() || depth > MAX_LEVELS {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+        let entry = entry.io_at("read the folder", folder)?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        // Links are not followed: a loop would have no end.
+        if entry.file_type().io_at("read the folder", folder)?.is_dir() {
+            walk(&entry.path(), &format!("{name}/"), depth + 1, found)?;
+        } else {
+            found.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// 0 for `sample`, 1 for `children`, one more for each step below.
+fn depth_of(name: &str) -> usize {
+    if name == SAMPLE { 0 } else { 1 + name.matches('/').count() }
+}
+
+/// The table that the parents of `name` are in.
+fn table_above(name: &str) -> &str {
+    match name.rsplit_once('/') {
+        Some((above, _)) => above,
+        None => SAMPLE,
+    }
+}
+
+impl Store {
+    fn member(&self, name: &str) -> Result<(AssetPath, u64)> {
+        match self {
+            Store::Folder(root) => {
+                if !safe_relative(name) {
+                    return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
+                }
+                let path = root.join(name);
+                let meta = std::fs::metadata(&path).io_at("read", &path)?;
+                if !meta.is_file() {
+                    return Err(Error::format("this is not a file").at_path(&path));
+                }
+                Ok((AssetPath::file(path), meta.len()))
+            }
+            Store::Zip { file, directory } => {
+                let entry = directory.find(name).ok_or_else(|| Error::format("the archive has no such member").at(name))?;
+                if entry.method != 0 || entry.flags & 1 != 0 {
+                    return Err(Error::format("the member is compressed or encrypted; TACO archives only store").at(name));
+                }
+                let header = LocalHeader::read(file, entry.local)?;
+                if !file.contains(header.data, entry.size) {
+                    return Err(Error::format("the member runs past the end of the file").at(name));
+                }
+                let container = Arc::from(file.path());
+                Ok((AssetPath::Range { container, offset: header.data, size: entry.size }, entry.size))
+            }
+        }
+    }
+
+    fn read(&self, name: &str) -> Result<bytes::Bytes> {
+        let (asset, size) = self.member(name)?;
+        if size > METADATA_MAX {
+            return Err(Error::format(format!("{name} claims {size} bytes")));
+        }
+        crate::container::read_asset(&asset)
+    }
+
+    fn table(&self, name: &str, ctx: &JobContext) -> Result<LevelTable> {
+        let (asset, size) = self.member(name)?;
+        let slice = match (&asset, self) {
+            (AssetPath::Range { offset, .. }, Store::Zip { file, .. }) => file.parquet(*offset, size)?,
+            (AssetPath::File(path), _) => LocalFile::open(path)?.parquet(0, size)?,
+            _ => return Err(Error::internal("a member is neither a file nor a range")),
+        };
+        TableHead::read(slice)?.decode(ctx)
+    }
+
+    /// The level tables: their name as `children/imagery`, and their member.
+    fn tables(&self) -> Result<Vec<(String, String)>> {
+        let mut files: Vec<String> = match self {
+            Store::Zip { directory, .. } => directory.entries.iter().map(|entry| entry.name.to_string()).collect(),
+            Store::Folder(root) => {
+                let folder = root.join("METADATA");
+                let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
+                entries.flatten().map(|entry| format!("METADATA/{}", entry.file_name().to_string_lossy())).collect()
+            }
+        };
+        files.sort();
+        let level = |member: String| {
+            let stem = member.strip_prefix("METADATA/")?.strip_suffix(".parquet")?.replace("__", "/");
+            let known = stem == SAMPLE || stem == CHILDREN || stem.starts_with("children/");
+            known.then_some((stem, member))
+        };
+        Ok(files.into_iter().filter_map(level).collect())
+    }
+}
+
+fn read_part(store: &Store, name: String, member: &str, ctx: &JobContext) -> Result<Part> {
+    let table = store.table(member, ctx)?;
+    let rows = table.rows();
+    let numbers = |column: &str| -> Result<Option<Vec<i64>>> {
+        let column: Option<Int64Array> = table.integers(column)?;
+        Ok(column.map(|column| (0..rows).map(|row| if column.is_valid(row) { column.value(row) } else { -1 }).collect()))
+    };
+    let ids = numbers("internal:current_id")?.unwrap_or_else(|| (0..rows as i64).collect());
+    let parents = numbers("internal:parent_id")?;
+    let parents = match parents {
+        Some(parents) => parents,
+        None if name == SAMPLE => ids.clone(),
+        None => return Err(Error::format("the table has no column internal:parent_id")),
+    };
+    let paths: Option<StringArray> = table.strings("internal:relative_path")?;
+    let paths = paths.ok_or_else(|| Error::format("the table has no column internal:relative_path"))?;
+    let paths = (0..rows).map(|row| if paths.is_valid(row) { paths.value(row).to_owned() } else { String::new() }).collect();
+    Ok(Part { name, table, ids, parents, paths })
+}
+
+/// A level, its tables with their rows, and the row of everything that a table below may have as parent.
+type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<(String, i64), u32>);
+
+/// Joins the tables of one depth.
+fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32>) -> Result<Joined> {
+    // Rows of one parent have to stand together: the tables of one depth are sorted into each other.
+    let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
+    let (batch, _) = join(&tables)?;
+    let mut rows: Vec<(u32, usize, usize)> = Vec::with_capacity(batch.num_rows());
+    for (number, part) in parts.iter().enumerate() {
+        for row in 0..part.ids.len() {
+            let parent = match depth {
+                0 => 0,
+                _ => above.get(&(table_above(&part.name).to_owned(), part.parents[row])).copied().unwrap_or(u32::MAX),
+            };
+            rows.push((parent, number, row));
+        }
+    }
+    let starts: Vec<usize> = parts.iter().scan(0, |next, part| Some(std::mem::replace(next, *next + part.ids.len()))).collect();
+    if parts.len() > 1 {
+        rows.sort();
+    }
+    let order: Vec<u32> = rows.iter().map(|&(_, part, row)| (starts[part] + row) as u32).collect();
+    let own = if order.iter().enumerate().all(|(at, &row)| at as u32 == row) {
+        batch
+    } else {
+        arrow::compute::take_record_batch(&batch, &arrow::array::UInt32Array::from(order))
+            .map_err(|error| Error::internal("rows can't be put in tree order").because(error))?
+    };
+    let named = LevelTable::new(own.schema(), vec![own.clone()]);
+    let own_ids = named.strings("id")?.filter(|_| depth == 0);
+    let mut level = MadeLevel {
+        ids: Vec::with_capacity(rows.len()),
+        folder: vec![depth == 0; rows.len()],
+        parents: Vec::with_capacity(rows.len()),
+        ranges: ranges_of(&named)?,
+        sources: None,
+        paths: Some(Vec::with_capacity(rows.len())),
+        own,
+    };
+    let mut places = HashMap::with_capacity(rows.len());
+    for (at, &(parent, number, row)) in rows.iter().enumerate() {
+        let part = &parts[number];
+        let path = &part.paths[row];
+        let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let id = own_ids.as_ref().filter(|ids| ids.is_valid(at)).map_or(last, |ids| ids.value(at));
+        level.ids.push(id.to_owned());
+        level.parents.push(if depth == 0 { at as u32 } else { parent });
+        if let Some(paths) = &mut level.paths {
+            paths.push(path.trim_end_matches('/').to_owned());
+        }
+        places.insert((part.name.clone(), part.ids[row]), at as u32);
+    }
+    let counts = parts.iter().map(|part| (part.name.clone(), part.ids.len())).collect();
+    Ok((level, counts, places))
+}
+
+/// Where the bytes are, as the table says; nothing in a folder.
+fn ranges_of(table: &LevelTable) -> Result<Option<Ranges>> {
+    let (offsets, sizes) = (table.integers("internal:offset")?, table.integers("internal:size")?);
+    let (Some(offsets), Some(sizes)) = (offsets, sizes) else { return Ok(None) };
+    let number = |column: &Int64Array, row: usize| column.is_valid(row).then(|| u64::try_from(column.value(row)).ok()).flatten();
+    Ok(Some((0..table.rows()).map(|row| number(&offsets, row).zip(number(&sizes, row))).collect()))
+}
+
+/// Whatever has children is a FOLDER, and so is every sample.
+fn mark_folders(levels: &mut [MadeLevel]) {
+    for depth in 1..levels.len() {
+        let (above, here) = levels.split_at_mut(depth);
+        let (Some(above), Some(here)) = (above.last_mut(), here.first()) else { continue };
+        for &parent in &here.parents {
+            if let Some(folder) = above.folder.get_mut(parent as usize) {
+                *folder = true;
+            }
+        }
+    }
+}
+
+impl ContainerReader for Taco3Reader {
+    fn info(&self) -> &ContainerInfo {
+        &self.info
+    }
+
+    fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    fn levels(&self) -> &LevelSet {
+        &self.levels
+    }
+
+    /// The rows of the level below that belong to the FOLDER in `row`: TACO 3 has no `__meta__`.
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
+        let ctx = JobContext::default();
+        let tree = self.levels.skeleton(&ctx)?;
+        let above = tree.levels.get(level).filter(|table| (row as usize) < table.len());
+        let rows = above.map(|table| table.children(row).to_vec()).unwrap_or_default();
+        if rows.is_empty() {
+            return Err(Error::format("this sample has no children").at(tree.path(level, row)));
+        }
+        let batch = self.levels.table(level + 1, &ctx)?.to_batch()?;
+        let chosen = arrow::compute::take_record_batch(&batch, &arrow::array::UInt32Array::from(rows))
+            .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+        Ok(LevelTable::new(chosen.schema(), vec![chosen]))
+    }
+
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+        let path = self.relative_path(level, row)?;
+        if level == 0 {
+            return Err(Error::usage("a sample of TACO 3 has no bytes of its own").hint("name one of its files"));
+        }
+        self.store.member(&format!("DATA/{path}"))
+    }
+
+    fn notes(&self) -> &[Finding] {
+        &self.notes
+    }
+
+    fn physical(&self) -> Physical<'_> {
+        Physical::Taco3(self)
+    }
+}

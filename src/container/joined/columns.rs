@@ -1,0 +1,204 @@
+//! The columns that several datasets have together. What is dropped or filled is told, with the datasets that lack it.
+
+use std::fmt;
+
+use arrow::datatypes::{DataType, Field, Schema};
+
+use crate::error::{Error, Result};
+use crate::model::dtype_name;
+
+/// What becomes of columns that not every dataset has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinMode {
+    /// They are left out, as are those with types that nothing holds together.
+    #[default]
+    Intersection,
+    /// They stay, with nulls where a dataset lacks them.
+    FillMissing,
+    /// They are an error, as is any difference of types.
+    Strict,
+}
+
+/// A column that not every dataset has, or not with one type.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ColumnChange {
+    /// Its level.
+    pub level: usize,
+    /// Its name.
+    pub column: String,
+    /// True when it was left out; false when nulls were filled in.
+    pub dropped: bool,
+    /// The datasets that lack it.
+    pub lacking: Vec<String>,
+    /// Both types, where it was dropped because of them.
+    pub types: Option<(String, String)>,
+}
+
+impl fmt::Display for ColumnChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { level, column, dropped, lacking, types } = self;
+        if let Some((one, other)) = types {
+            return write!(f, "{column} of level{level} is left out: it is {one} in one dataset and {other} in another");
+        }
+        let names: Vec<&str> = lacking.iter().take(4).map(String::as_str).collect();
+        let names = names.join(", ") + if lacking.len() > 4 { ", …" } else { "" };
+        match dropped {
+            true => write!(f, "{column} of level{level} is left out: not in {names}"),
+            false => write!(f, "{column} of level{level} is null for {names}, without it"),
+        }
+    }
+}
+
+/// The level tables of one dataset.
+pub struct SourceColumns {
+    /// What the dataset is called in messages.
+    pub name: String,
+    /// Level 0 first.
+    pub levels: Vec<Schema>,
+}
+
+/// The columns of each level of the whole without `internal:*`: `id`, `type`, the rest by name. Types that differ only in their
+/// width become the wider one.
+pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, Vec<ColumnChange>)> {
+    let mut changes = Vec::new();
+    let count = sources.first().map_or(0, |source| source.levels.len());
+    let mut levels = Vec::with_capacity(count);
+    for level in 0..count {
+        let mut names: Vec<&str> = Vec::new();
+        for field in sources.iter().filter_map(|source| source.levels.get(level)).flat_map(|schema| schema.fields()) {
+            if !names.contains(&field.name().as_str()) {
+                names.push(field.name());
+            }
+        }
+        names.retain(|name| !name.starts_with("internal:"));
+        for needed in ["id", "type"] {
+            if let Some(source) = sources.iter().find(|source| field_of(source, level, needed).is_none()) {
+                return Err(Error::format(format!("level{level} of {} has no column {needed}", source.name)));
+            }
+        }
+        let rank = |name: &str| match name {
+            "id" => 0,
+            "type" => 1,
+            _ => 2,
+        };
+        names.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.cmp(b)));
+        let mut fields = Vec::with_capacity(names.len());
+        for name in names {
+            if rank(name) < 2 {
+                fields.push(Field::new(name, DataType::Utf8, true));
+            } else if let Some(field) = joined_field(sources, level, name, mode, &mut changes)? {
+                fields.push(field);
+            }
+        }
+        levels.push(Schema::new(fields));
+    }
+    Ok((levels, changes))
+}
+
+fn field_of<'a>(source: &'a SourceColumns, level: usize, name: &str) -> Option<&'a Field> {
+    source.levels.get(level)?.field_with_name(name).ok()
+}
+
+fn joined_field(
+    sources: &[&SourceColumns],
+    level: usize,
+    name: &str,
+    mode: JoinMode,
+    changes: &mut Vec<ColumnChange>,
+) -> Result<Option<Field>> {
+    let mut found: Option<(&str, DataType)> = None;
+    let mut lacking = Vec::new();
+    for source in sources {
+        let Some(field) = field_of(source, level, name) else {
+            lacking.push(source.name.clone());
+            continue;
+        };
+        let dtype = field.data_type();
+        found = match found {
+            None => Some((&source.name, dtype.clone())),
+            Some((first, known)) if mode != JoinMode::Strict && wider(&known, dtype).is_some() => {
+                Some((first, wider(&known, dtype).unwrap_or(known)))
+            }
+            Some((first, known)) if known == *dtype => Some((first, known)),
+            Some((first, known)) => {
+                let types = (dtype_name(&known), dtype_name(dtype));
+                if mode == JoinMode::Intersection {
+                    let column = name.to_owned();
+                    changes.push(ColumnChange { level, column, dropped: true, lacking: Vec::new(), types: Some(types) });
+                    return Ok(None);
+                }
+                let message = format!("column {name} of level{level} is {} in {first} and {} in {}", types.0, types.1, source.name);
+                return Err(Error::invalid(message).hint("leave such columns out: --mode intersection"));
+            }
+        };
+    }
+    let Some((_, dtype)) = found else { return Ok(None) };
+    if lacking.is_empty() {
+        return Ok(Some(Field::new(name, dtype, true)));
+    }
+    if mode == JoinMode::Strict {
+        let message = format!("{} has no column {name} in level{level}, which other datasets have", lacking.join(", "));
+        return Err(Error::invalid(message).hint("leave such columns out (--mode intersection) or fill them (--mode fill-missing)"));
+    }
+    let dropped = mode == JoinMode::Intersection;
+    changes.push(ColumnChange { level, column: name.to_owned(), dropped, lacking, types: None });
+    Ok((!dropped).then(|| Field::new(name, dtype, true)))
+}
+
+/// A type that holds the values of both.
+fn wider(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType::{Binary, Float16, Float32, Float64, Int64, LargeBinary, LargeUtf8, Null, UInt64, Utf8};
+    Some(match (a, b) {
+        (a, b) if a == b => a.clone(),
+        (Null, other) | (other, Null) => other.clone(),
+        (Utf8, LargeUtf8) | (LargeUtf8, Utf8) => LargeUtf8,
+        (Binary, LargeBinary) | (LargeBinary, Binary) => LargeBinary,
+        (a, b) if a.is_integer() && b.is_integer() && *a != UInt64 && *b != UInt64 => Int64,
+        (Float16 | Float32 | Float64, Float16 | Float32 | Float64) => Float64,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: &str, columns: &[(&str, DataType)]) -> SourceColumns {
+        let fixed = [("id", DataType::Utf8), ("type", DataType::LargeUtf8)];
+        let fields = fixed.iter().chain(columns).map(|(name, dtype)| Field::new(*name, dtype.clone(), true));
+        SourceColumns { name: name.into(), levels: vec![Schema::new(fields.collect::<Vec<_>>())] }
+    }
+
+    fn names(levels: &[Schema]) -> Vec<&str> {
+        levels[0].fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    #[test]
+    fn each_mode_says_what_it_does() {
+        let a = source("a", &[("only_a", DataType::Utf8), ("both", DataType::Int32), ("internal:size", DataType::Int64)]);
+        let b = source("b", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
+        let both = [&a, &b];
+        let (levels, changes) = join(&both, JoinMode::Intersection).expect("joins");
+        assert_eq!(names(&levels), ["id", "type", "both"]);
+        assert_eq!(levels[0].field(2).data_type(), &DataType::Int64);
+        let told: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["only_a of level0 is left out: not in b", "only_b of level0 is left out: not in a"]);
+        let (levels, changes) = join(&both, JoinMode::FillMissing).expect("joins");
+        assert_eq!(names(&levels), ["id", "type", "both", "only_a", "only_b"]);
+        assert!(changes.len() == 2 && changes[0].to_string() == "only_a of level0 is null for b, without it");
+        let error = join(&both, JoinMode::Strict).expect_err("differ").to_string();
+        assert!(error.contains("both") && error.contains("int32") && error.contains("int64"), "{error}");
+    }
+
+    #[test]
+    fn types_that_nothing_holds_together_are_named() {
+        let (a, b) = (source("a", &[("x", DataType::Utf8)]), source("b", &[("x", DataType::Int64)]));
+        let both = [&a, &b];
+        let (levels, changes) = join(&both, JoinMode::Intersection).expect("joins");
+        assert_eq!(names(&levels), ["id", "type"]);
+        assert!(changes[0].to_string().contains("string in one dataset and int64 in another"), "{}", changes[0]);
+        let error = join(&both, JoinMode::FillMissing).expect_err("differ").to_string();
+        assert!(error.contains("string in a and int64 in b"), "{error}");
+    }
+}

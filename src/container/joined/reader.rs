@@ -1,0 +1,278 @@
+//! Opening several datasets as one.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema};
+use rayon::prelude::*;
+
+use super::columns::{ColumnChange, JoinMode, SourceColumns, join};
+use super::rows::{LevelRows, with_internal};
+use super::sources::Sources;
+use crate::container::merge::{PartFacts, merged, sources_of, summed};
+use crate::container::{
+    ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Physical, field_schema_of, parse_collection,
+};
+use crate::error::{Error, IoContext, Kind, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, safe_relative};
+use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
+
+/// A dataset that a TACOLLECTION.json lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinedPart {
+    /// Its file name, as listed.
+    pub name: String,
+    /// The id and the extent that its own collection says; nothing when it could not be opened.
+    pub says: Option<(String, serde_json::Value)>,
+}
+
+/// Several datasets as one.
+pub struct JoinedReader {
+    info: ContainerInfo,
+    collection: Collection,
+    levels: LevelSet,
+    notes: Vec<Finding>,
+    sources: Sources,
+    /// For each level, the number of each dataset's first row; one entry more than there are datasets.
+    starts: Vec<Vec<u32>>,
+    changes: Vec<ColumnChange>,
+    listed: Option<Vec<JoinedPart>>,
+}
+
+/// What the first look at a dataset gave.
+struct Looked {
+    facts: PartFacts,
+    columns: SourceColumns,
+    collection: Collection,
+    rows: Vec<u32>,
+}
+
+impl JoinedReader {
+    /// Opens the datasets in this order. They must have the same tree; what their columns have to have in common is `mode`'s.
+    /// The level tables are held in memory, compressed.
+    pub fn open(paths: &[PathBuf], mode: JoinMode, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
+        let Some(first) = paths.first() else { return Err(Error::usage("no datasets are given")) };
+        let mut seen = HashSet::new();
+        if let Some(twice) =
+            paths.iter().find(|path| !seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())))
+        {
+            return Err(Error::usage("this dataset is named twice").at_path(twice));
+        }
+        let sources = Sources::new(paths.to_vec(), options);
+        ctx.stage("Comparing the datasets", Some(paths.len() as u64));
+        let looked: Vec<Looked> =
+            (0..paths.len()).into_par_iter().map(|index| look(&sources, index, ctx)).collect::<Result<_>>()?;
+        let info = ContainerInfo { format: Format::Joined, path: first.clone(), size_bytes: None };
+        let mut joined = Self::of(info, sources, &looked, mode, ctx)?;
+        let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
+        let mut fields = looked.first().map(|first| merged(&first.collection, &facts)).transpose()?.unwrap_or_default();
+        let known = fields.shift_remove("taco:field_schema");
+        let columns: Vec<Schema> = (0..joined.levels.count())
+            .filter_map(|level| joined.levels.head(level))
+            .map(|head| head.schema().as_ref().clone())
+            .collect();
+        fields.insert("taco:field_schema".into(), field_schema_of(&columns, known.as_ref()));
+        fields.insert("taco:sources".into(), sources_of(&facts));
+        joined.collection = Collection { fields };
+        Ok(joined)
+    }
+
+    /// Opens the archives that a TACOLLECTION.json lists: beside it, or in `options.base_path`. Those that are missing are noted.
+    pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
+        let bytes = std::fs::read(path).io_at("read the collection", path)?;
+        let collection = parse_collection(&bytes).map_err(|error| error.at_path(path))?;
+        let list = collection.get("taco:sources").and_then(|sources| sources.get("files")?.as_array());
+        let names: Vec<String> = list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+        if names.is_empty() {
+            return Err(Error::format("taco:sources lists no files").at_path(path));
+        }
+        if let Some(name) = names.iter().find(|name| !safe_relative(name)) {
+            let message = "the name of this part leads outside the folder of the parts";
+            return Err(Error::format(message).at(name.escape_default()));
+        }
+        let beside = std::path::absolute(path).io_at("find the folder of the collection", path)?;
+        let folder = options.base_path.clone().or_else(|| beside.parent().map(Path::to_owned)).unwrap_or_default();
+        let all = Sources::new(names.iter().map(|name| folder.join(name)).collect(), options);
+        ctx.stage("Opening the parts", Some(names.len() as u64));
+        let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(|index| look(&all, index, ctx)).collect();
+        let (mut found, mut notes, mut listed, mut paths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (name, looked) in names.into_iter().zip(looked) {
+            let says = match looked {
+                Ok(looked) => {
+                    let says = (looked.facts.id.clone(), looked.facts.extent.clone());
+                    paths.push(folder.join(&name));
+                    found.push(looked);
+                    Some(says)
+                }
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) => {
+                    let at = Location::Member(name.escape_debug().to_string());
+                    notes.push(Finding::new(Rule::PartMissing, at, error.sentence()));
+                    None
+                }
+            };
+            listed.push(JoinedPart { name, says });
+        }
+        if found.is_empty() {
+            let note = notes.first().map(|note| note.message.clone()).unwrap_or_default();
+            return Err(Error::new(Kind::Io, "none of the parts that the collection lists can be opened")
+                .because(note)
+                .at_path(&folder)
+                .hint("put them there, or name the folder that holds them with --base-path"));
+        }
+        let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes: Some(bytes.len() as u64) };
+        let mut joined = Self::of(info, Sources::new(paths, options), &found, JoinMode::FillMissing, ctx)?;
+        joined.collection = collection;
+        joined.notes = notes;
+        joined.listed = Some(listed);
+        Ok(joined)
+    }
+
+    fn of(info: ContainerInfo, sources: Sources, looked: &[Looked], mode: JoinMode, ctx: &JobContext) -> Result<Self> {
+        let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
+        summed(&facts)?;
+        let columns: Vec<&SourceColumns> = looked.iter().map(|looked| &looked.columns).collect();
+        if let Some(other) = columns.iter().find(|other| other.levels.len() != columns[0].levels.len()) {
+            let (first, count) = (&columns[0].name, columns[0].levels.len());
+            return Err(Error::invalid(format!("{first} has {count} levels, {} has {}", other.name, other.levels.len())));
+        }
+        let (planned, changes) = join(&columns, mode)?;
+        changes.iter().for_each(|change| ctx.warn(change.to_string()));
+        let mut starts: Vec<Vec<u32>> = Vec::with_capacity(planned.len());
+        for level in 0..planned.len() {
+            let mut sum = 0u32;
+            let mut level_starts = vec![0];
+            for looked in looked {
+                let rows = looked.rows.get(level).copied().unwrap_or_default();
+                sum = sum
+                    .checked_add(rows)
+                    .ok_or_else(|| Error::unsupported("together these have more than four billion samples"))?;
+                level_starts.push(sum);
+            }
+            starts.push(level_starts);
+        }
+        let mut heads = Vec::with_capacity(planned.len());
+        for (level, columns) in planned.iter().enumerate() {
+            let has = |name: &str| {
+                looked
+                    .iter()
+                    .any(|looked| looked.columns.levels.get(level).is_some_and(|schema| schema.field_with_name(name).is_ok()))
+            };
+            let schema = with_internal(columns, &has);
+            heads.push(level_of(&sources, &starts, level, schema, ctx)?);
+        }
+        let levels = LevelSet::new(heads);
+        Ok(Self { info, collection: Collection::default(), levels, notes: Vec::new(), sources, starts, changes, listed: None })
+    }
+
+    /// The datasets' names and paths, in order.
+    pub fn datasets(&self) -> impl ExactSizeIterator<Item = (&str, &Path)> {
+        self.sources.places().iter().map(|place| (place.name.as_str(), place.path.as_path()))
+    }
+
+    /// The dataset in this place of the list, opened.
+    pub fn dataset(&self, index: usize, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
+        self.sources.get(index, ctx)
+    }
+
+    /// The place in the list of the dataset that a row comes from, and the row's number there.
+    pub fn source_of(&self, level: usize, row: u32) -> Option<(usize, u32)> {
+        let starts = self.starts.get(level)?;
+        let after = starts.partition_point(|&start| start <= row);
+        let index = after.checked_sub(1).filter(|&index| index + 1 < starts.len())?;
+        Some((index, row - starts[index]))
+    }
+
+    /// Columns that were left out or filled with nulls, and why.
+    pub fn changes(&self) -> &[ColumnChange] {
+        &self.changes
+    }
+
+    /// What a TACOLLECTION.json lists; nothing when the datasets were named by a person.
+    pub fn listed(&self) -> Option<&[JoinedPart]> {
+        self.listed.as_deref()
+    }
+
+    fn inner(&self, level: usize, row: u32) -> Result<(Arc<dyn ContainerReader>, u32)> {
+        let (index, row) = self.source_of(level, row).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
+        Ok((self.sources.get(index, &JobContext::default())?, row))
+    }
+}
+
+fn look(sources: &Sources, index: usize, ctx: &JobContext) -> Result<Looked> {
+    ctx.check()?;
+    let reader = sources.get(index, ctx)?;
+    let name = sources.places().get(index).map(|place| place.name.clone()).unwrap_or_default();
+    let levels = reader.levels();
+    let schema = |level: usize| {
+        let fields = levels.fields(level);
+        Schema::new(fields.iter().map(|field| Field::new(&field.name, field.dtype.clone(), true)).collect::<Vec<_>>())
+    };
+    let columns = SourceColumns { name: name.clone(), levels: (0..levels.count()).map(schema).collect() };
+    let tree = levels.skeleton(ctx)?;
+    let pit = PitSchema::of(&tree).ok_or_else(|| Error::invalid("the dataset has no samples").at(&name))?;
+    let collection = reader.collection().clone();
+    let extent = collection.get("extent").cloned().unwrap_or_default();
+    let facts = PartFacts { name, id: collection.id().to_owned(), extent, pit };
+    let rows = (0..levels.count()).map(|level| levels.rows(level) as u32).collect();
+    ctx.step(1);
+    Ok(Looked { facts, columns, collection, rows })
+}
+
+/// One level of all datasets as a Parquet file in memory.
+fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
+    ctx.stage(&format!("Joining level {level}"), None);
+    let schema = Arc::new(schema);
+    let mut sink = ParquetSink::new(Vec::new(), &schema, &ParquetOptions::local())?;
+    for (index, place) in sources.places().iter().enumerate() {
+        ctx.check()?;
+        let reader = sources.get(index, ctx)?;
+        let tree = reader.levels().skeleton(ctx)?;
+        let start_above = level.checked_sub(1).map_or(0, |above| starts[above][index]);
+        let rows = LevelRows {
+            reader: reader.as_ref(),
+            tree: &tree,
+            level,
+            name: &place.name,
+            schema: schema.clone(),
+            start: starts[level][index],
+            start_above,
+        };
+        rows.for_each(ctx, &mut |batch| sink.write(batch))?;
+    }
+    TableHead::read(ParquetSlice::from_bytes(sink.finish()?.into()))
+}
+
+impl ContainerReader for JoinedReader {
+    fn info(&self) -> &ContainerInfo {
+        &self.info
+    }
+
+    fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    fn levels(&self) -> &LevelSet {
+        &self.levels
+    }
+
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
+        let (reader, row) = self.inner(level, row)?;
+        reader.local_meta(level, row)
+    }
+
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+        let (reader, row) = self.inner(level, row)?;
+        reader.asset(level, row)
+    }
+
+    fn notes(&self) -> &[Finding] {
+        &self.notes
+    }
+
+    fn physical(&self) -> Physical<'_> {
+        Physical::Joined(self)
+    }
+}

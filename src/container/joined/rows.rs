@@ -1,0 +1,203 @@
+//! The rows of one dataset as rows of the whole: columns as planned, numbers counted on, positions that are right, and GDAL's
+//! path to each sample.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use crate::container::{ContainerReader, Physical};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Skeleton};
+
+/// Which dataset a row comes from.
+pub const SOURCE_FILE: &str = "internal:source_file";
+/// Where that dataset lies.
+pub const SOURCE_PATH: &str = "internal:source_path";
+/// What GDAL opens.
+const VSI: &str = "internal:gdal_vsi";
+/// Rows of a level whose positions are compared with the bytes before the level is trusted.
+const PROBES: usize = 64;
+
+/// The columns of a level of the whole: the planned ones, and those that lead to rows and bytes; of the places of the bytes
+/// those that `has` says some dataset states.
+pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
+    let mut fields: Vec<Field> = columns.fields().iter().map(|field| field.as_ref().clone()).collect();
+    let places = ["internal:offset", "internal:size"].into_iter().filter(|name| has(name));
+    for name in ["internal:current_id", "internal:parent_id"].into_iter().chain(places) {
+        fields.push(Field::new(name, DataType::Int64, true));
+    }
+    let path = Some("internal:relative_path").filter(|name| has(name));
+    for name in path.into_iter().chain([SOURCE_FILE, SOURCE_PATH, VSI]) {
+        fields.push(Field::new(name, DataType::Utf8, true));
+    }
+    Schema::new(fields)
+}
+
+/// One level of one dataset on its way into the whole.
+pub struct LevelRows<'a> {
+    /// The dataset.
+    pub reader: &'a dyn ContainerReader,
+    /// Its tree.
+    pub tree: &'a Skeleton,
+    /// The level.
+    pub level: usize,
+    /// What its rows call it.
+    pub name: &'a str,
+    /// The columns of the whole.
+    pub schema: Arc<Schema>,
+    /// The number of its first row in the whole.
+    pub start: u32,
+    /// The number of its first row of the level above.
+    pub start_above: u32,
+}
+
+impl LevelRows<'_> {
+    /// Hands its rows over, batch by batch.
+    pub fn for_each(&self, ctx: &JobContext, sink: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+        let place = whole(self.reader.info().path.clone());
+        let trusted = self.positions_hold(ctx)?;
+        let mut first = 0;
+        let mut each = |batch: RecordBatch| {
+            ctx.check()?;
+            let rows = first..first + batch.num_rows();
+            first = rows.end;
+            sink(&self.batch(&batch, rows, &place, trusted, ctx)?)
+        };
+        match self.reader.levels().head(self.level) {
+            Some(head) => head.for_each_batch(ctx, &mut each),
+            None => self.reader.levels().table(self.level, ctx)?.batches().iter().cloned().try_for_each(each),
+        }
+    }
+
+    /// True when the positions that the level states are those of its samples, as far as a look at some of them tells.
+    fn positions_hold(&self, ctx: &JobContext) -> Result<bool> {
+        if let Physical::Zip(zip) = self.reader.physical() {
+            return zip.positions_hold(self.level, ctx);
+        }
+        let positions = self.reader.levels().positions(self.level, ctx)?;
+        let rows = self.reader.levels().rows(self.level);
+        let step = rows.div_ceil(PROBES).max(1);
+        for row in (0..rows as u32).step_by(step) {
+            ctx.check()?;
+            match self.reader.asset(self.level, row) {
+                Ok((AssetPath::Range { offset, size, .. }, _)) if positions.range(row) == Some((offset, size)) => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn batch(
+        &self,
+        batch: &RecordBatch,
+        rows: std::ops::Range<usize>,
+        place: &Path,
+        trusted: bool,
+        ctx: &JobContext,
+    ) -> Result<RecordBatch> {
+        let count = batch.num_rows();
+        let paths = self.paths(batch, rows.clone(), place, trusted, ctx)?;
+        let parents = || match self.level {
+            0 => Int64Array::from_iter_values(rows.clone().map(|row| i64::from(self.start) + row as i64)),
+            // A row without a parent leads nowhere in the whole as well.
+            _ => rows
+                .clone()
+                .map(|row| self.tree.levels.get(self.level)?.parents.get(row).copied())
+                .map(|parent| self.above(parent))
+                .collect(),
+        };
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
+        for field in self.schema.fields() {
+            let stored = || match batch.column_by_name(field.name()) {
+                Some(column) => arrow::compute::cast(column, field.data_type()).map_err(|error| {
+                    Error::format(format!("column {} of level{} of {} can't be joined", field.name(), self.level, self.name))
+                        .because(error)
+                }),
+                None => Ok(new_null_array(field.data_type(), count)),
+            };
+            columns.push(match field.name().as_str() {
+                "internal:current_id" => {
+                    Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| i64::from(self.start) + row as i64)))
+                }
+                "internal:parent_id" => Arc::new(parents()),
+                "internal:offset" if !trusted => Arc::new(positions_of(&paths, |range| range.0)),
+                "internal:size" if !trusted => Arc::new(positions_of(&paths, |range| range.1)),
+                SOURCE_FILE if batch.column_by_name(SOURCE_FILE).is_none() => {
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(self.name, count)))
+                }
+                SOURCE_PATH => {
+                    let text = place.display().to_string();
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, count)))
+                }
+                VSI => {
+                    let mut texts = StringBuilder::with_capacity(count, count * 48);
+                    paths.iter().for_each(|path| texts.append_option(path.as_ref().map(AssetPath::to_vsi)));
+                    Arc::new(texts.finish())
+                }
+                _ => stored()?,
+            });
+        }
+        RecordBatch::try_new(self.schema.clone(), columns)
+            .map_err(|error| Error::internal("rows of a dataset don't fit the whole").because(error))
+    }
+
+    /// The number of the parent in the whole.
+    fn above(&self, parent: Option<u32>) -> Option<i64> {
+        let rows = self.tree.levels.get(self.level.checked_sub(1)?)?.len();
+        parent.filter(|&parent| (parent as usize) < rows).map(|parent| i64::from(self.start_above) + i64::from(parent))
+    }
+
+    /// Where the samples' bytes are; nothing for those that can't be found.
+    fn paths(
+        &self,
+        batch: &RecordBatch,
+        rows: std::ops::Range<usize>,
+        place: &Path,
+        trusted: bool,
+        ctx: &JobContext,
+    ) -> Result<Vec<Option<AssetPath>>> {
+        let positions = self.reader.levels().positions(self.level, ctx)?;
+        let range = |row: usize, container: &Arc<Path>| {
+            let (offset, size) = positions.range(row as u32)?;
+            Some(AssetPath::Range { container: container.clone(), offset, size })
+        };
+        Ok(match self.reader.physical() {
+            Physical::Zip(_) if trusted => {
+                let container: Arc<Path> = place.into();
+                rows.map(|row| range(row, &container)).collect()
+            }
+            Physical::Tacocat(index) if trusted => {
+                let parts = self.reader.levels().sources(self.level, ctx)?;
+                let path = |name: &Arc<str>| {
+                    let path = index.part_path(name).ok()?;
+                    Some(Arc::<Path>::from(whole(path)))
+                };
+                let paths: Vec<Option<Arc<Path>>> = parts.names.iter().map(path).collect();
+                rows.map(|row| range(row, paths.get(*parts.rows.get(row)? as usize)?.as_ref()?)).collect()
+            }
+            Physical::Joined(_) => {
+                let stored = batch.column_by_name(VSI).and_then(|column| arrow::compute::cast(column, &DataType::Utf8).ok());
+                let stored = stored.as_ref().and_then(|column| column.as_any().downcast_ref::<StringArray>());
+                let text = |row: usize| stored.filter(|column| column.is_valid(row)).map(|column| column.value(row));
+                (0..rows.len()).map(|row| AssetPath::parse(text(row)?).ok()).collect()
+            }
+            _ => rows.map(|row| self.reader.asset(self.level, row as u32).ok().map(|(path, _)| path)).collect(),
+        })
+    }
+}
+
+/// The whole path of what lies on this machine; an address stays as it is.
+fn whole(path: PathBuf) -> PathBuf {
+    if path.exists() { std::path::absolute(&path).unwrap_or(path) } else { path }
+}
+
+fn positions_of(paths: &[Option<AssetPath>], part: impl Fn((u64, u64)) -> u64) -> Int64Array {
+    let range = |path: &Option<AssetPath>| match path {
+        Some(AssetPath::Range { offset, size, .. }) => Some(part((*offset, *size)) as i64),
+        _ => None,
+    };
+    paths.iter().map(range).collect()
+}

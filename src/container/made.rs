@@ -1,0 +1,96 @@
+//! Level tables of containers that have none of their own: the columns of the common model beside those that the file has.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use crate::error::{Error, Result};
+use crate::table::LevelTable;
+
+/// First byte and length of each row's bytes; `None` where the file says something impossible.
+pub type Ranges = Vec<Option<(u64, u64)>>;
+
+/// One level as it was found.
+pub struct MadeLevel {
+    /// The columns of the file, as they are.
+    pub own: RecordBatch,
+    /// Ids, unique or not.
+    pub ids: Vec<String>,
+    /// True for FOLDER.
+    pub folder: Vec<bool>,
+    /// Row in the level above; on level 0 the own one.
+    pub parents: Vec<u32>,
+    /// First byte and length of the sample's bytes; nothing where files lie apart.
+    pub ranges: Option<Ranges>,
+    /// Names of the parts that hold the bytes, where there are several.
+    pub sources: Option<Vec<Arc<str>>>,
+    /// Paths below DATA/, where they are not the ids.
+    pub paths: Option<Vec<String>>,
+}
+
+/// The tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. Own columns that have one of those names
+/// give way, unless they say something else: then they are called `own:…`.
+pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
+    let mut above: Vec<String> = Vec::new();
+    let mut tables = Vec::with_capacity(levels.len());
+    for (depth, level) in levels.into_iter().enumerate() {
+        let paths: Vec<String> = level.paths.clone().unwrap_or_else(|| {
+            let path = |(id, &parent): (&String, &u32)| match above.get(parent as usize).filter(|_| depth > 0) {
+                Some(parent) => format!("{parent}/{id}"),
+                None => id.clone(),
+            };
+            level.ids.iter().zip(&level.parents).map(path).collect()
+        });
+        let kinds: StringArray = level.folder.iter().map(|&folder| Some(if folder { "FOLDER" } else { "FILE" })).collect();
+        let mut fields = vec![Field::new("id", DataType::Utf8, true), Field::new("type", DataType::Utf8, true)];
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from_iter_values(&level.ids)), Arc::new(kinds)];
+        for (field, column) in level.own.schema().fields().iter().zip(level.own.columns()) {
+            match field.name().as_str() {
+                "id" if same_text(column, &level.ids) => continue,
+                "internal:current_id" | "internal:parent_id" | "internal:offset" | "internal:size" | "internal:relative_path" => {
+                    continue;
+                }
+                name @ ("id" | "type") | name if name.starts_with("internal:") => {
+                    fields.push(Field::new(format!("own:{name}"), field.data_type().clone(), true));
+                }
+                name => fields.push(Field::new(name, field.data_type().clone(), true)),
+            }
+            columns.push(column.clone());
+        }
+        let mut integers = |name: &str, values: Int64Array| {
+            fields.push(Field::new(name, DataType::Int64, true));
+            columns.push(Arc::new(values));
+        };
+        integers("internal:current_id", (0..level.ids.len() as i64).collect());
+        integers("internal:parent_id", level.parents.iter().map(|&parent| i64::from(parent)).collect());
+        if let Some(ranges) = &level.ranges {
+            integers(
+                "internal:offset",
+                ranges.iter().map(|range| range.and_then(|(offset, _)| i64::try_from(offset).ok())).collect(),
+            );
+            integers("internal:size", ranges.iter().map(|range| range.and_then(|(_, size)| i64::try_from(size).ok())).collect());
+        }
+        if depth > 0 {
+            let shown =
+                paths.iter().zip(&level.folder).map(|(path, &folder)| if folder { format!("{path}/") } else { path.clone() });
+            fields.push(Field::new("internal:relative_path", DataType::Utf8, true));
+            columns.push(Arc::new(StringArray::from_iter_values(shown)));
+        }
+        if let Some(sources) = &level.sources {
+            fields.push(Field::new("internal:source_file", DataType::Utf8, true));
+            columns.push(Arc::new(StringArray::from_iter_values(sources)));
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+            .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
+        tables.push(LevelTable::new(batch.schema(), vec![batch]));
+        above = paths;
+    }
+    Ok(tables)
+}
+
+fn same_text(column: &ArrayRef, ids: &[String]) -> bool {
+    let Ok(text) = arrow::compute::cast(column, &DataType::Utf8) else { return false };
+    let text = text.as_string::<i32>();
+    text.len() == ids.len() && text.iter().zip(ids).all(|(found, id)| found.unwrap_or_default() == id)
+}

@@ -1,0 +1,89 @@
+//! Level tables and COLLECTION.json that are files of their own: in a FOLDER, and in a `.tacocat` folder. Of another machine all of
+//! them come at once.
+
+use std::path::{Path, PathBuf};
+
+use super::{ByteSource, parse_collection};
+use crate::error::{Error, Result};
+use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
+use crate::remote::RemoteFile;
+use crate::table::TableHead;
+
+/// Bytes at the end of a remote table that come with its first request: all of a small one, the footer of a large one.
+const TAIL: u64 = 1 << 20;
+
+/// What was found.
+pub struct TableFiles {
+    /// The levels, until the first that is missing.
+    pub heads: Vec<TableHead>,
+    /// COLLECTION.json, or why there is none.
+    pub collection: Result<Collection>,
+}
+
+/// Reads the tables whose names begin with `prefix` below `folder`, and the collection beside them.
+pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
+    let file = place_below(folder, "COLLECTION.json");
+    let source = ByteSource::open(&file).map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
+    let collection = source.and_then(|source| parse_collection(&source.read(0, source.size_bytes())?));
+    if let Err(error) = &collection
+        && error.is_cancelled()
+    {
+        return Err(Error::cancelled());
+    }
+    let sources = match is_remote(folder) {
+        true => remote_tables(folder, prefix, collection.as_ref().ok())?,
+        false => local_tables(folder, prefix)?,
+    };
+    let mut heads = Vec::new();
+    for (level, source) in sources.iter().enumerate() {
+        let head = source.parquet(0, source.size_bytes()).and_then(TableHead::read);
+        heads.push(head.map_err(|error| unreadable(level, error).at_path(folder))?);
+    }
+    if heads.is_empty() {
+        return Err(Error::format(format!("the folder has no {prefix}level0.parquet")).at_path(folder));
+    }
+    Ok(TableFiles { heads, collection })
+}
+
+/// An error about the table of a level, with the name that the checks know it by.
+pub fn unreadable(level: usize, error: Error) -> Error {
+    if error.is_cancelled() {
+        return error;
+    }
+    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error).of_level(level)
+}
+
+fn table_at(folder: &Path, prefix: &str, level: usize) -> PathBuf {
+    place_below(folder, &format!("{prefix}level{level}.parquet"))
+}
+
+fn local_tables(folder: &Path, prefix: &str) -> Result<Vec<ByteSource>> {
+    let tables = (0..=MAX_LEVELS).map(|level| table_at(folder, prefix, level)).take_while(|table| table.exists());
+    tables.map(|table| ByteSource::open(&table)).collect()
+}
+
+/// The collection says how many levels there are; without it one is asked for after the other.
+fn remote_tables(folder: &Path, prefix: &str, collection: Option<&Collection>) -> Result<Vec<ByteSource>> {
+    let stated = collection.and_then(levels_of).map_or(0, |deepest| deepest + 1);
+    let paths: Vec<PathBuf> = (0..stated.min(MAX_LEVELS + 1)).map(|level| table_at(folder, prefix, level)).collect();
+    let borrowed: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let mut found = Vec::new();
+    for (path, opened) in paths.iter().zip(RemoteFile::open_tails(&borrowed, TAIL)?) {
+        found.push(ByteSource::of_remote(opened?, path));
+    }
+    while collection.is_none() && found.len() <= MAX_LEVELS {
+        let path = table_at(folder, prefix, found.len());
+        match RemoteFile::open_if_there(&path, TAIL) {
+            Ok(Some(file)) => found.push(ByteSource::of_remote(file, &path)),
+            Ok(None) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// The deepest level of `taco:pit_schema`.
+fn levels_of(collection: &Collection) -> Option<usize> {
+    let hierarchy = collection.get("taco:pit_schema")?.get("hierarchy")?.as_object()?;
+    Some(hierarchy.keys().filter_map(|key| key.parse().ok()).max().unwrap_or(0))
+}

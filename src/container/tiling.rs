@@ -1,0 +1,66 @@
+//! Whether the positions that the levels state can be right, by arithmetic alone: every member of a TACO archive begins where the
+//! one before it ends, so the right positions tile the data without gap or overlap. Reading each member's name instead would
+//! take a request for every sample of a remote archive.
+
+use crate::error::Result;
+use crate::jobs::JobContext;
+
+use super::zip::{local_header_len, member_of};
+use super::{HeaderEntry, LevelSet};
+
+/// From the local header to the end of the data of one member, and the archive that it is in.
+type Span = (u32, u64, u64);
+
+/// For each part, by its number, whether the positions of its rows tile. `part_of` gives the part of a row of a level; `first` is
+/// where the first member may begin.
+pub fn tiling_parts(
+    levels: &LevelSet,
+    parts: usize,
+    first: u64,
+    part_of: &dyn Fn(usize, u32) -> Option<u32>,
+    ctx: &JobContext,
+) -> Result<Vec<bool>> {
+    let tree = levels.skeleton(ctx)?;
+    let mut holds = vec![true; parts];
+    let mut spans: Vec<Span> = Vec::with_capacity(tree.total());
+    for (depth, level) in tree.levels.iter().enumerate() {
+        let positions = levels.positions(depth, ctx)?;
+        for row in 0..level.len() as u32 {
+            if row % 4096 == 0 {
+                ctx.check()?;
+            }
+            let Some(part) = part_of(depth, row) else { continue };
+            let name = member_of(&tree.path(depth, row), level.folder[row as usize]);
+            let span = positions.range(row).and_then(|(offset, size)| {
+                Some((part, offset.checked_sub(local_header_len(name.len(), size))?, offset.checked_add(size)?))
+            });
+            match (span, holds.get_mut(part as usize)) {
+                (Some(span), _) => spans.push(span),
+                (None, Some(part)) => *part = false,
+                (None, None) => {}
+            }
+        }
+    }
+    spans.sort_unstable();
+    for part in spans.chunk_by(|a, b| a.0 == b.0) {
+        let begins = part.first().is_some_and(|(_, start, _)| *start == first);
+        let tiles = part.windows(2).all(|pair| pair[0].2 == pair[1].1);
+        if let Some(holds) = part.first().and_then(|(part, ..)| holds.get_mut(*part as usize)) {
+            *holds &= begins && tiles;
+        }
+    }
+    Ok(holds)
+}
+
+/// True when the data also ends where the tables begin, as the header has it.
+pub fn ends_before(levels: &LevelSet, tables: &[HeaderEntry], ctx: &JobContext) -> Result<bool> {
+    let mut end = 0;
+    for depth in 0..levels.count() {
+        let positions = levels.positions(depth, ctx)?;
+        let ends = (0..levels.rows(depth) as u32).filter_map(|row| positions.range(row)).map(|(offset, size)| offset + size);
+        end = end.max(ends.max().unwrap_or_default());
+    }
+    let name = "METADATA/level0.parquet";
+    let table = tables.first().map(|table| table.offset.saturating_sub(local_header_len(name.len(), table.size)));
+    Ok(table.is_some_and(|table| table == end))
+}

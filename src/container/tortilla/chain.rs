@@ -1,0 +1,346 @@
+//! Streamable datasets of TACO 0.2: the footer is a chain of Parquet objects. The header knows the first, the samples of level 0;
+//! each object names the next under the key `pointer`, as `OFFSETLENGTH(A, B)`, and the last, the chunks, says NULL. In all of
+//! them `tortilla:root` is the row of the parent in the object before; places count from the beginning of the file. A chain that
+//! leads outside, into itself or nowhere is an error that says where.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use bytes::Bytes;
+
+use super::header::HEADER_SIZE;
+use super::join::join;
+use super::scan::{NESTED, ScannedLevel};
+use super::tiff::ChunkLayout;
+use crate::container::LocalFile;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::MAX_LEVELS;
+use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
+
+/// The key in the footers of the objects.
+pub const POINTER: &str = "pointer";
+/// The column that leads to the parent.
+pub const ROOT: &str = "tortilla:root";
+/// More objects than this are no chain of a dataset.
+const OBJECTS_MAX: usize = MAX_LEVELS * 2 + 1;
+
+/// What a pointer says.
+pub fn parse_pointer(text: &str) -> Result<Option<(u64, u64)>> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("null") {
+        return Ok(None);
+    }
+    let inside = text.strip_prefix("OFFSETLENGTH(").and_then(|rest| rest.strip_suffix(')'));
+    let numbers = inside.and_then(|inside| inside.split_once(',')).map(|(a, b)| (a.trim().parse(), b.trim().parse()));
+    match numbers {
+        Some((Ok(offset), Ok(length))) => Ok(Some((offset, length))),
+        _ => Err(Error::format(format!("the pointer {} is neither OFFSETLENGTH(A, B) nor NULL", text.escape_debug()))),
+    }
+}
+
+fn pointer_text(next: Option<(u64, u64)>) -> String {
+    next.map_or("NULL".to_owned(), |(offset, length)| format!("OFFSETLENGTH({offset}, {length})"))
+}
+
+/// The objects behind the first, each with its place. One read for each.
+pub fn read_chain(file: &LocalFile, first: (u64, u64), pointer: &str, ctx: &JobContext) -> Result<Vec<((u64, u64), LevelTable)>> {
+    let mut places = vec![first];
+    let mut found = Vec::new();
+    let mut next = parse_pointer(pointer)?;
+    while let Some((offset, length)) = next {
+        ctx.check()?;
+        let number = places.len();
+        let at = |error: Error| {
+            if error.is_cancelled() {
+                error
+            } else {
+                Error::format(format!("object {number} of the footer can't be read")).because(error)
+            }
+        };
+        if number > OBJECTS_MAX {
+            return Err(Error::format(format!("the footer is a chain of more than {OBJECTS_MAX} objects")));
+        }
+        let place = format!("{length} bytes at {offset}");
+        if offset < HEADER_SIZE || length == 0 || !file.contains(offset, length) {
+            return Err(Error::format(format!("the chain of the footer leads to {place}, which are not inside the file")));
+        }
+        // An object that was there before is one that overlaps itself: a chain can't go round.
+        if let Some(other) = places.iter().position(|&(start, size)| offset < start + size && start < offset + length) {
+            return Err(Error::format(format!("the chain of the footer leads to {place}, which is inside object {other}")));
+        }
+        let head = file.read(offset, length).and_then(|bytes| TableHead::read(ParquetSlice::from_bytes(bytes))).map_err(at)?;
+        let table = head.decode(ctx).map_err(at)?;
+        if table.column_index(ROOT).is_none() {
+            return Err(at(Error::format(format!("it has no column {ROOT}"))));
+        }
+        places.push((offset, length));
+        found.push(((offset, length), table));
+        let text = head.note(POINTER).ok_or_else(|| at(Error::format("it has no pointer to the next")))?;
+        next = parse_pointer(&text).map_err(at)?;
+    }
+    if found.is_empty() {
+        return Err(Error::format("the chain of the footer has no object with the chunks"));
+    }
+    Ok(found)
+}
+
+/// One level out of an object of the chain. `rows_above` bounds the parents.
+pub fn chained_level(table: &LevelTable, rows_above: usize, data: std::ops::Range<u64>) -> Result<ScannedLevel> {
+    let text =
+        |name: &str| table.strings(name)?.ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")));
+    let number =
+        |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")));
+    let (ids, formats) = (text("tortilla:id")?, text("tortilla:file_format")?);
+    let (offsets, lengths, parents) = (number("tortilla:offset")?, number("tortilla:length")?, number(ROOT)?);
+    let mut level = ScannedLevel { batch: Some(table.to_batch()?), ..ScannedLevel::default() };
+    for row in 0..table.rows() {
+        level.ids.push(if ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() });
+        level.folder.push(formats.is_valid(row) && formats.value(row) == NESTED);
+        let parent = parents.is_valid(row).then(|| u32::try_from(parents.value(row)).ok()).flatten();
+        let parent = parent.filter(|parent| (*parent as usize) < rows_above);
+        level
+            .parents
+            .push(parent.ok_or_else(|| Error::format(format!("{ROOT} of row {row} leads to no row of the object before")))?);
+        level.parts.push(0);
+        let range = u64::try_from(offsets.value(row)).ok().zip(u64::try_from(lengths.value(row)).ok());
+        let valid = offsets.is_valid(row) && lengths.is_valid(row);
+        let inside =
+            |(offset, length): &(u64, u64)| *offset >= data.start && offset.checked_add(*length).is_some_and(|end| end <= data.end);
+        level.ranges.push(range.filter(|range| valid && inside(range)));
+    }
+    if level.parents.windows(2).any(|pair| pair[0] > pair[1]) {
+        return Err(Error::format(format!("the rows of an object of the footer are not in the order of {ROOT}")));
+    }
+    Ok(level)
+}
+
+/// One chunk of a sample, as the last object of the chain has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// How it is stored; its one place is the chunk's own, in the file.
+    pub layout: ChunkLayout,
+    /// First band, row and column.
+    pub start: [u64; 3],
+    /// Bands, rows and columns inside the raster.
+    pub count: [u64; 3],
+}
+
+/// The chunks of one sample before they are written.
+pub struct SampleChunks {
+    /// The sample's level and row.
+    pub sample: (usize, u32),
+    /// Its id.
+    pub id: String,
+    /// Where its bytes begin in the file.
+    pub base: u64,
+    /// Its chunks; places count from `base`.
+    pub layout: ChunkLayout,
+}
+
+/// The last object: one row for each chunk, `id::number`.
+pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
+    let mut columns: [Vec<i64>; 13] = Default::default();
+    let (mut ids, mut dtypes) = (Vec::new(), Vec::new());
+    let (mut starts, mut shapes) = (Vec::new(), Vec::new());
+    for sample in samples {
+        let layout = &sample.layout;
+        for (index, &(offset, length)) in layout.places.iter().enumerate() {
+            let Some((start, count)) = layout.place(index as u64) else { break };
+            let values = [
+                u64::from(sample.sample.1),
+                sample.sample.0 as u64,
+                index as u64,
+                sample.base + offset,
+                length,
+                layout.compression,
+                layout.predictor,
+                layout.bits,
+                layout.sample_format,
+                u64::from(layout.little),
+                layout.chunk[0],
+                layout.chunk[1],
+                layout.chunk_bands,
+            ];
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value as i64));
+            ids.push(format!("{}::{index}", sample.id));
+            dtypes.push(layout.dtype());
+            starts.push(Some(start.map(|n| Some(n as i64)).to_vec()));
+            shapes.push(Some(count.map(|n| Some(n as i64)).to_vec()));
+        }
+    }
+    let names = [
+        ROOT,
+        "chunk:level",
+        "chunk:index",
+        "tortilla:offset",
+        "tortilla:length",
+        "chunk:compression",
+        "chunk:predictor",
+        "chunk:bits",
+        "chunk:sample_format",
+        "chunk:little_endian",
+        "chunk:columns",
+        "chunk:rows",
+        "chunk:bands",
+    ];
+    let lists =
+        |values: Vec<Option<Vec<Option<i64>>>>| Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(values)) as ArrayRef;
+    let mut all: Vec<(String, ArrayRef)> = vec![("tortilla:id".into(), Arc::new(StringArray::from_iter_values(ids)))];
+    all.extend(
+        names.into_iter().map(str::to_owned).zip(columns.into_iter().map(|column| Arc::new(Int64Array::from(column)) as ArrayRef)),
+    );
+    all.push(("chunk:dtype".into(), Arc::new(dtypes.into_iter().collect::<StringArray>())));
+    all.push(("chunk:start".into(), lists(starts)));
+    all.push(("chunk:shape".into(), lists(shapes)));
+    table_of(all)
+}
+
+fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
+    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect())
+        .map_err(|error| Error::internal("the chunks don't make a table").because(error))
+}
+
+/// Chunk `index` of the sample in `row` of `level`; an error that says what there is.
+pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<Chunk> {
+    let column = |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("the chunks have no column {name}")));
+    let (levels, rows, indices) = (column("chunk:level")?, column(ROOT)?, column("chunk:index")?);
+    let of_sample: Vec<usize> =
+        (0..table.rows()).filter(|&at| levels.value(at) == level as i64 && rows.value(at) == i64::from(row)).collect();
+    let Some(&at) = of_sample.iter().find(|&&at| u64::try_from(indices.value(at)) == Ok(index)) else {
+        let error = match of_sample.len() {
+            0 => Error::usage("this sample has no chunks").hint("only TIFF files that decode chunk by chunk have some"),
+            count => Error::usage(format!("this sample has no chunk {index}")).hint(format!("it has {count}, counted from 0")),
+        };
+        return Err(error);
+    };
+    let number = |name: &str| -> Result<u64> {
+        let value = column(name)?.value(at);
+        u64::try_from(value).map_err(|_| Error::format(format!("{name} of chunk {index} is {value}")))
+    };
+    let three = |name: &str| -> Result<[u64; 3]> {
+        let place = table.column_index(name).ok_or_else(|| Error::format(format!("the chunks have no column {name}")))?;
+        let crate::model::Value::List(items) = table.value(at, place) else {
+            return Err(Error::format(format!("{name} of chunk {index} is no list")));
+        };
+        let numbers: Option<Vec<u64>> = items
+            .iter()
+            .map(|item| match item {
+                crate::model::Value::Int(number) => u64::try_from(*number).ok(),
+                _ => None,
+            })
+            .collect();
+        numbers
+            .and_then(|n| n.try_into().ok())
+            .ok_or_else(|| Error::format(format!("{name} of chunk {index} is not three numbers")))
+    };
+    let (start, count) = (three("chunk:start")?, three("chunk:shape")?);
+    let chunk = [number("chunk:columns")?, number("chunk:rows")?];
+    let bands = number("chunk:bands")?;
+    let bits = number("chunk:bits")?;
+    // A chunk is a piece of memory: what it claims is bounded before anything is made of it.
+    let bytes = chunk[0].checked_mul(chunk[1]).and_then(|n| n.checked_mul(bands)).and_then(|n| n.checked_mul(bits / 8));
+    if bytes.is_none_or(|bytes| bytes == 0 || bytes > 1 << 30) || count[0] > bands || count[1] > chunk[1] || count[2] > chunk[0] {
+        return Err(Error::format(format!("chunk {index} claims {} × {} × {bands} values", chunk[0], chunk[1])));
+    }
+    let layout = ChunkLayout {
+        little: number("chunk:little_endian")? == 1,
+        size: chunk,
+        bands,
+        chunk,
+        chunk_bands: bands,
+        bits,
+        sample_format: number("chunk:sample_format")?,
+        compression: number("chunk:compression")?,
+        predictor: number("chunk:predictor")?,
+        places: vec![(number("tortilla:offset")?, number("tortilla:length")?)],
+    };
+    Ok(Chunk { layout, start, count })
+}
+
+/// The level tables of a dataset whose tortillas are placed: footers of each level below one another, with places in the file
+/// and the parent's row. `tortillas` holds for each its footer, its first byte, and its parent's row.
+pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch> {
+    let mut tables = Vec::with_capacity(tortillas.len());
+    for (footer, base, parent) in tortillas {
+        let fields: Vec<Field> = footer.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let mut all: Vec<(Field, ArrayRef)> = Vec::with_capacity(fields.len() + 1);
+        for (field, column) in fields.into_iter().zip(footer.columns()) {
+            let column = match (field.name().as_str(), arrow::array::AsArray::as_primitive_opt::<Int64Type>(column)) {
+                ("tortilla:offset", Some(offsets)) => {
+                    Arc::new(offsets.unary::<_, Int64Type>(|offset| offset + *base as i64)) as ArrayRef
+                }
+                _ => column.clone(),
+            };
+            all.push((field, column));
+        }
+        let roots = Int64Array::from(vec![i64::from(*parent); footer.num_rows()]);
+        all.push((Field::new(ROOT, DataType::Int64, true), Arc::new(roots)));
+        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = all.into_iter().unzip();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| Error::internal("an object of the footer does not fit its columns").because(error))?;
+        tables.push(LevelTable::new(batch.schema(), vec![batch]));
+    }
+    Ok(join(&tables)?.0)
+}
+
+/// The chain as bytes: objects in file order from `at` on, the last of the chain first, so that each knows where the next one is.
+/// Gives the bytes and the place of the first.
+pub fn chain_bytes(objects: &[RecordBatch], at: u64) -> Result<(Bytes, (u64, u64))> {
+    let mut out = Vec::new();
+    let mut next = None;
+    for object in objects.iter().rev() {
+        let options = ParquetOptions { level: Some(19), content_defined_chunking: false, ..ParquetOptions::default() };
+        let mut sink = ParquetSink::new(Vec::new(), &object.schema(), &options)?;
+        sink.write(object)?;
+        sink.note(POINTER, pointer_text(next));
+        let bytes = sink.finish()?;
+        next = Some((at + out.len() as u64, bytes.len() as u64));
+        out.extend_from_slice(&bytes);
+    }
+    let first = next.ok_or_else(|| Error::internal("a chain without objects"))?;
+    Ok((out.into(), first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_are_read_as_they_are_written() {
+        assert_eq!(parse_pointer(&pointer_text(Some((12, 34)))).expect("reads"), Some((12, 34)));
+        assert_eq!(parse_pointer("NULL").expect("reads"), None);
+        for bad in ["", "OFFSETLENGTH(1)", "OFFSETLENGTH(-1, 2)", "OFFSETLENGTH(1, 2", "12, 34"] {
+            assert!(parse_pointer(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn chains_that_lead_astray_are_errors() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let object = table_of(vec![(ROOT.into(), Arc::new(Int64Array::from(vec![0])) as ArrayRef)]).expect("is a table");
+        let (chain, first) = chain_bytes(&[object.clone(), object.clone(), object], 200).expect("writes");
+        let path = folder.path().join("x");
+        std::fs::write(&path, [vec![0; 200], chain.to_vec()].concat()).expect("writes");
+        let file = LocalFile::open(&path).expect("opens");
+        let ctx = JobContext::default();
+        let head = TableHead::read(file.parquet(first.0, first.1).expect("is inside")).expect("reads");
+        let pointer = head.note(POINTER).expect("has a pointer");
+        assert_eq!(read_chain(&file, first, &pointer, &ctx).expect("reads").len(), 2);
+        for (pointer, says) in [
+            (pointer_text(Some(first)), "inside object 0"),
+            (pointer_text(Some((first.0 + 4, 8))), "inside object 0"),
+            ("OFFSETLENGTH(100, 8)".into(), "not inside the file"),
+            ("OFFSETLENGTH(200, 99999999)".into(), "not inside the file"),
+            (format!("OFFSETLENGTH({}, 9)", u64::MAX), "not inside the file"),
+            ("OFFSETLENGTH(-200, 9)".into(), "neither"),
+            ("OFFSETLENGTH(200, 9)".into(), "object 1 of the footer can't be read"),
+            ("NULL".into(), "no object with the chunks"),
+        ] {
+            let error = read_chain(&file, first, &pointer, &ctx).map(|_| ()).expect_err("leads astray").to_string();
+            assert!(error.contains(says), "{pointer}: {error}");
+        }
+    }
+}

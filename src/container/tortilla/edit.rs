@@ -1,0 +1,146 @@
+//! Another footer or COLLECTION for a file that stays where it is: the samples are not touched. The new tables are written
+//! where nothing is in use and brought to the disk; only then the header, a few bytes, says where they are. A program that is
+//! killed at any moment leaves either the old file or the new one.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::header::{HEADER_SIZE, TortillaHeader};
+use crate::container::output::{PartialFile, check_space};
+use crate::container::transfer::Sources;
+use crate::container::{LocalFile, RowSource};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// What to change. What is absent stays.
+#[derive(Clone, Debug, Default)]
+pub struct TortillaChange {
+    /// The footer, as Parquet. Its offsets have to be those of the samples in the file.
+    pub footer: Option<Bytes>,
+    /// COLLECTION: `Some(None)` takes it away and leaves a TORTILLA.
+    pub collection: Option<Option<Bytes>>,
+}
+
+/// Changes the file at `path`. `data_end` is the first byte behind its last sample. Gives the header that is there now.
+pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> Result<TortillaHeader> {
+    let local = LocalFile::open(path)?;
+    let old = TortillaHeader::parse(&local.read(0, HEADER_SIZE)?)?;
+    if let Some(fault) = old.fault(local.size_bytes()) {
+        return Err(Error::format(fault).at_path(path));
+    }
+    let footer = match &change.footer {
+        Some(footer) => footer.clone(),
+        None => local.read(old.footer.0, old.footer.1)?,
+    };
+    let collection = match (&change.collection, old.collection) {
+        (Some(new), _) => new.clone(),
+        (None, Some((offset, length))) => Some(local.read(offset, length)?),
+        (None, None) => None,
+    };
+    let needed = footer.len() as u64 + collection.as_ref().map_or(0, |bytes| bytes.len() as u64);
+    let at = free_place(&old, data_end, needed, local.size_bytes());
+    let end = at + needed;
+    let header = TortillaHeader {
+        footer: (at, footer.len() as u64),
+        partitions: old.partitions,
+        collection: collection.as_ref().map(|bytes| (at + footer.len() as u64, bytes.len() as u64)),
+    };
+    if end > local.size_bytes() {
+        check_space(path, end - local.size_bytes())?;
+    }
+    let size = local.size_bytes();
+    drop(local);
+    let file = OpenOptions::new().read(true).write(true).open(path).io_at("open for writing", path)?;
+    write_at(&file, &footer, at).io_at("write the footer", path)?;
+    if let Some(collection) = &collection {
+        write_at(&file, collection, at + footer.len() as u64).io_at("write COLLECTION", path)?;
+    }
+    file.sync_all().io_at("bring the new tables to the disk", path)?;
+    // One write inside one sector: it happens or it does not.
+    write_at(&file, &header.to_bytes(), 0).io_at("write the header", path)?;
+    file.sync_all().io_at("bring the header to the disk", path)?;
+    // What is behind belongs to nobody any more.
+    if end < size {
+        file.set_len(end).io_at("cut off the old tables", path)?;
+    }
+    Ok(header)
+}
+
+/// [`change_tortilla`] on a copy at `output`, which appears changed or not at all.
+pub fn copy_changed(
+    path: &Path,
+    output: &Path,
+    overwrite: bool,
+    data_end: u64,
+    change: &TortillaChange,
+    ctx: &JobContext,
+) -> Result<TortillaHeader> {
+    let size = std::fs::metadata(path).io_at("read", path)?.len();
+    check_space(output, size)?;
+    let partial = PartialFile::new(output, overwrite)?;
+    let mut out = partial.file();
+    let source = RowSource::Asset { path: AssetPath::file(path), size };
+    ctx.stage("Copying", None);
+    Sources::default().stream(&source, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
+    let header = change_tortilla(partial.path(), data_end, change)?;
+    partial.finish()?;
+    Ok(header)
+}
+
+/// Between the samples and the tables in use, where the new ones fit there; else behind everything.
+fn free_place(old: &TortillaHeader, data_end: u64, needed: u64, size: u64) -> u64 {
+    let used = [Some(old.footer), old.collection].into_iter().flatten();
+    let first = used.map(|place| place.0).min().unwrap_or(size);
+    let fits = data_end >= HEADER_SIZE && data_end.checked_add(needed).is_some_and(|end| end <= first);
+    if fits { data_end } else { size }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64)?;
+        if written == 0 {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        done += written;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_tables_never_overwrite_those_in_use() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("x.taco");
+        let header = TortillaHeader { footer: (210, 6), partitions: 1, collection: Some((216, 2)) };
+        let bytes = [&header.to_bytes()[..], b"0123456789", b"footer", b"{}"].concat();
+        std::fs::write(&path, &bytes).expect("writes");
+        let change = |footer: Option<&'static [u8]>, collection: Option<Option<&'static [u8]>>| TortillaChange {
+            footer: footer.map(Bytes::from_static),
+            collection: collection.map(|c| c.map(Bytes::from_static)),
+        };
+        // There is no room before the tables in use: the new ones go behind.
+        let first = change_tortilla(&path, 210, &change(Some(b"another"), None)).expect("changes");
+        assert_eq!(first, TortillaHeader { footer: (218, 7), partitions: 1, collection: Some((225, 2)) });
+        // Now there is, and the file shrinks again.
+        let second = change_tortilla(&path, 210, &change(Some(b"foot"), Some(None))).expect("changes");
+        assert_eq!(second, TortillaHeader { footer: (210, 4), partitions: 1, collection: None });
+        let now = std::fs::read(&path).expect("reads");
+        assert_eq!(now.len(), 214);
+        assert_eq!(&now[200..], b"0123456789foot");
+        assert_eq!(TortillaHeader::parse(&now).expect("reads"), second);
+    }
+}

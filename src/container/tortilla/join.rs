@@ -1,0 +1,158 @@
+//! Many small tables of one level become one table: columns by name, types widened until all rows fit. Must not drop a value.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow::compute::{cast, concat};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use crate::error::{Error, Result};
+use crate::model::dtype_name;
+use crate::table::{LevelTable, cell_text};
+
+/// A column whose type is not the same in all tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Widened {
+    /// Its name.
+    pub name: String,
+    /// The types found, as Arrow names them, in the order of the tables.
+    pub found: Vec<String>,
+    /// The type that holds them all.
+    pub into: String,
+}
+
+/// Joins tables below one another. Columns stand in the order in which they first appear; rows of tables that lack one are null
+/// there. Columns of several types are widened, in the end to text, and listed.
+pub fn join(tables: &[LevelTable]) -> Result<(RecordBatch, Vec<Widened>)> {
+    let mut fields: Vec<(String, Vec<DataType>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for table in tables {
+        for field in table.schema().fields() {
+            let place = *places.entry(field.name().clone()).or_insert_with(|| {
+                fields.push((field.name().clone(), Vec::new()));
+                fields.len() - 1
+            });
+            if !fields[place].1.contains(field.data_type()) {
+                fields[place].1.push(field.data_type().clone());
+            }
+        }
+    }
+    let mut widened = Vec::new();
+    let mut schema = Vec::with_capacity(fields.len());
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
+    for (name, found) in fields {
+        let target = found.iter().cloned().reduce(|a, b| common(&a, &b)).unwrap_or(DataType::Null);
+        // Nulls fit everywhere, and the two sizes of text are one thing.
+        let kinds: Vec<&DataType> = found.iter().filter(|dtype| **dtype != DataType::Null && !is_text(dtype)).collect();
+        if kinds.len() > 1 || (kinds.len() == 1 && found.iter().any(is_text)) {
+            let found = found.iter().map(dtype_name).collect();
+            widened.push(Widened { name: name.clone(), found, into: dtype_name(&target) });
+        }
+        let mut parts: Vec<ArrayRef> = Vec::with_capacity(tables.len());
+        for table in tables {
+            parts.push(match table.column_index(&name) {
+                Some(index) => as_type(&table.column(index)?, &target)?,
+                None => new_null_array(&target, table.rows()),
+            });
+        }
+        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        columns.push(concat(&parts).map_err(|error| Error::format(format!("column {name} can't be joined")).because(error))?);
+        schema.push(Field::new(name, target, true));
+    }
+    let rows = tables.iter().map(LevelTable::rows).sum();
+    let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(schema)), columns, &options);
+    Ok((batch.map_err(|error| Error::internal("joined columns don't make a table").because(error))?, widened))
+}
+
+fn is_text(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// The narrowest type that holds the values of both without loss that anybody would notice; text where there is none.
+fn common(a: &DataType, b: &DataType) -> DataType {
+    use DataType::{Boolean, Float32, Float64, Int64, LargeList, List, Null, UInt64, Utf8};
+    match (a, b) {
+        _ if a == b => a.clone(),
+        (Null, other) | (other, Null) => other.clone(),
+        _ if is_text(a) && is_text(b) => Utf8,
+        (List(x) | LargeList(x), List(y) | LargeList(y)) => {
+            List(Arc::new(Field::new("element", common(x.data_type(), y.data_type()), true)))
+        }
+        (Float32 | Float64, Float32 | Float64) => Float64,
+        (Float32 | Float64, other) | (other, Float32 | Float64) if other.is_integer() => Float64,
+        (Boolean, other) | (other, Boolean) if other.is_integer() => Int64,
+        // A number above the largest signed one is not to be expected, and must not become another.
+        (UInt64, other) | (other, UInt64) if other.is_signed_integer() => Utf8,
+        (x, y) if x.is_integer() && y.is_integer() => Int64,
+        _ => Utf8,
+    }
+}
+
+fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == target {
+        return Ok(array.clone());
+    }
+    if *array.data_type() == DataType::Null {
+        return Ok(new_null_array(target, array.len()));
+    }
+    let nested_text = array.data_type().is_nested() && *target == DataType::Utf8;
+    match cast(array, target) {
+        Ok(cast) if cast.null_count() == array.null_count() && !nested_text => Ok(cast),
+        _ if *target == DataType::Utf8 => {
+            let text = (0..array.len()).map(|row| array.is_valid(row).then(|| cell_text(array, row)));
+            Ok(Arc::new(text.collect::<StringArray>()))
+        }
+        _ => {
+            let (from, to) = (dtype_name(array.data_type()), dtype_name(target));
+            Err(Error::format(format!("a column of {from} does not fit the {to} of the other tables")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{AsArray, Float64Array, Int64Array, LargeStringArray};
+    use arrow::datatypes::Float64Type;
+
+    fn table(columns: Vec<(&str, ArrayRef)>) -> LevelTable {
+        let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+        let batch = batch.expect("is a batch");
+        LevelTable::new(batch.schema(), vec![batch])
+    }
+
+    #[test]
+    fn types_are_widened_and_said() {
+        let one = table(vec![
+            ("a", Arc::new(Int64Array::from(vec![1, 2]))),
+            ("s", Arc::new(StringArray::from(vec!["x", "y"]))),
+            ("n", new_null_array(&DataType::Null, 2)),
+        ]);
+        let two = table(vec![
+            ("s", Arc::new(LargeStringArray::from(vec!["z"]))),
+            ("a", Arc::new(Float64Array::from(vec![0.5]))),
+            ("n", Arc::new(Int64Array::from(vec![7]))),
+            ("only", Arc::new(Int64Array::from(vec![9]))),
+        ]);
+        let (batch, widened) = join(&[one, two]).expect("joins");
+        let names: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+        assert_eq!(names, ["a", "s", "n", "only"]);
+        assert_eq!(batch.column(0).as_primitive::<Float64Type>().values(), &[1.0, 2.0, 0.5]);
+        assert_eq!(batch.column(1).as_string::<i32>().value(2), "z");
+        assert_eq!((batch.column(2).null_count(), batch.column(3).null_count()), (2, 2));
+        assert_eq!(widened.len(), 1, "{widened:?}");
+        assert_eq!((widened[0].name.as_str(), widened[0].into.as_str()), ("a", "double"));
+    }
+
+    #[test]
+    fn what_has_no_common_type_becomes_text() {
+        let one = table(vec![("a", Arc::new(Int64Array::from(vec![Some(1), None])))]);
+        let two = table(vec![("a", Arc::new(StringArray::from(vec!["x"])))]);
+        let (batch, widened) = join(&[one, two]).expect("joins");
+        let text = batch.column(0).as_string::<i32>();
+        assert_eq!((text.value(0), text.is_null(1), text.value(2)), ("1", true, "x"));
+        assert_eq!(widened[0].found, ["int64", "string"]);
+    }
+}

@@ -1,0 +1,418 @@
+//! The layout of a TORTILLA or TACO before a byte is written: nested tortillas from the inside out, because a footer's length is
+//! known only once it is made; then the bytes in order. Must not change a column that it is given.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
+use bytes::Bytes;
+use rayon::prelude::*;
+
+use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
+use super::header::{HEADER_SIZE, TortillaHeader};
+use super::tiff::{ChunkLayout, chunk_layout};
+use crate::container::output::{PartialFile, check_space};
+use crate::container::transfer::Sources;
+use crate::container::{Built, Format, LocalFile, RowSource};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+use crate::table::{ParquetOptions, write_parquet};
+
+/// The columns that the layout makes.
+const OFFSET: &str = "tortilla:offset";
+const LENGTH: &str = "tortilla:length";
+
+/// One tortilla to write.
+pub struct TortillaDraft {
+    /// `tortilla:id`, `tortilla:file_format` and everything else but the places, one row for each item.
+    pub footer: RecordBatch,
+    /// The items' bytes.
+    pub items: Vec<Item>,
+}
+
+/// What an item is made of.
+pub enum Item {
+    /// Bytes as they are; a whole nested tortilla is such bytes as well.
+    Source(RowSource),
+    /// A tortilla made from its items.
+    Nested(Box<TortillaDraft>),
+}
+
+/// How to write it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TortillaOptions {
+    /// The file to make; of parts the name without their numbers: `name.tortilla` gives `name.0000.part.tortilla`.
+    pub target: PathBuf,
+    /// COLLECTION of a TACO; absent for a TORTILLA.
+    #[serde(default)]
+    pub collection: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Bytes of samples in a part at the most; one file when absent.
+    #[serde(default)]
+    pub part_bytes: Option<u64>,
+    /// Make the dataset streamable: the footer is a chain of tables for all levels and for the chunks of the samples.
+    #[serde(default)]
+    pub stream: bool,
+    /// Replace what is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// A tortilla with every size known.
+struct Planned {
+    pieces: Vec<Piece>,
+    size: u64,
+    footer: Bytes,
+    footer_at: u64,
+    /// The footer with its places.
+    table: RecordBatch,
+}
+
+enum Piece {
+    Source(RowSource),
+    Nested(Planned),
+}
+
+/// Writes one file, or parts. Each appears complete or not at all; the parts one after the other.
+pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+    ctx.stage("Planning", None);
+    let rows = draft.footer.num_rows();
+    if rows == 0 {
+        return Err(Error::invalid("a tortilla needs at least one sample"));
+    }
+    if rows != draft.items.len() {
+        return Err(Error::internal("a footer has as many rows as there are items"));
+    }
+    let format = if options.collection.is_some() { Format::Taco } else { Format::Tortilla };
+    let counts = counted(&draft);
+    if options.stream && options.part_bytes.is_some() {
+        return Err(Error::usage("a streamable dataset is one file").hint("leave the size of parts out"));
+    }
+    let pieces = planned_items(draft.items, ctx)?;
+    let groups = grouped(&pieces, options.part_bytes)?;
+    let collection = match &options.collection {
+        Some(fields) => {
+            Bytes::from(serde_json::to_vec(fields).map_err(|e| Error::internal("the collection is not JSON").because(e))?)
+        }
+        None => Bytes::new(),
+    };
+    let mut built = Built {
+        path: options.target.clone(),
+        format,
+        samples: counts.0,
+        files: counts.1,
+        bytes: 0,
+        parts: Vec::new(),
+        indexes: Vec::new(),
+    };
+    let mut pieces = pieces.into_iter();
+    let mut first = 0;
+    for (number, length) in groups.iter().enumerate() {
+        let footer = draft.footer.slice(first, *length);
+        first += length;
+        let planned = place(&footer, pieces.by_ref().take(*length).collect())?;
+        let target = if groups.len() == 1 { options.target.clone() } else { part_path(&options.target, number) };
+        let tables = match options.stream {
+            true => streamed(&planned, ctx)?,
+            false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
+        };
+        let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
+        built.bytes += whole.write(&target, options.overwrite, ctx)?;
+        if groups.len() > 1 {
+            built.parts.push(target);
+        }
+    }
+    if let Some(first) = built.parts.first() {
+        built.path = first.clone();
+    }
+    Ok(built)
+}
+
+/// Samples on all levels and FILEs.
+fn counted(draft: &TortillaDraft) -> (u64, u64) {
+    draft.items.iter().fold((0, 0), |(samples, files), item| match item {
+        Item::Source(_) => (samples + 1, files + 1),
+        Item::Nested(inner) => {
+            let (more, inside) = counted(inner);
+            (samples + 1 + more, files + inside)
+        }
+    })
+}
+
+fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
+    items
+        .into_par_iter()
+        .map(|item| {
+            ctx.check()?;
+            Ok(match item {
+                Item::Source(source) => Piece::Source(source),
+                Item::Nested(inner) => Piece::Nested(place(&inner.footer, planned_items(inner.items, ctx)?)?),
+            })
+        })
+        .collect()
+}
+
+impl Piece {
+    fn size(&self) -> u64 {
+        match self {
+            Piece::Source(source) => source.size_bytes(),
+            Piece::Nested(planned) => planned.size,
+        }
+    }
+}
+
+/// Rows of each part: filled in order as long as the next sample fits.
+fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
+    let Some(most) = part_bytes else { return Ok(vec![pieces.len()]) };
+    let mut groups = vec![0];
+    let mut filled = 0u64;
+    for piece in pieces {
+        let size = piece.size();
+        // A sample that is larger than a part is a part of its own.
+        if filled > 0 && filled.saturating_add(size) > most {
+            groups.push(0);
+            filled = 0;
+        }
+        filled = filled.saturating_add(size);
+        if let Some(group) = groups.last_mut() {
+            *group += 1;
+        }
+    }
+    if groups.len() > 10_000 {
+        return Err(Error::usage(format!("this makes {} parts; 10,000 is the limit", groups.len())).hint("choose larger parts"));
+    }
+    Ok(groups)
+}
+
+/// Places items back to back behind the header, and makes the footer that says where.
+fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
+    let mut offsets = Vec::with_capacity(pieces.len());
+    let mut lengths = Vec::with_capacity(pieces.len());
+    let mut at = HEADER_SIZE;
+    for piece in &pieces {
+        let size = piece.size();
+        offsets.push(at as i64);
+        lengths.push(size as i64);
+        at = at.checked_add(size).ok_or_else(|| Error::invalid("the samples are larger than any file can be"))?;
+    }
+    let table = with_places(footer, offsets, lengths)?;
+    let footer = footer_bytes(&table)?;
+    Ok(Planned { size: at + footer.len() as u64, footer_at: at, footer, table, pieces })
+}
+
+/// The table with `tortilla:offset` and `tortilla:length`, behind `tortilla:data_split` as the tools write them.
+pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -> Result<RecordBatch> {
+    let schema = footer.schema();
+    let mut fields: Vec<Field> = Vec::with_capacity(schema.fields().len() + 2);
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len() + 2);
+    for (field, column) in schema.fields().iter().zip(footer.columns()) {
+        if field.name() != OFFSET && field.name() != LENGTH {
+            fields.push(field.as_ref().clone());
+            columns.push(column.clone());
+        }
+    }
+    let behind = fields.iter().rposition(|field| field.name().starts_with("tortilla:")).map_or(0, |at| at + 1);
+    for (name, values) in [(LENGTH, lengths), (OFFSET, offsets)] {
+        fields.insert(behind, Field::new(name, DataType::Int64, true));
+        columns.insert(behind, Arc::new(Int64Array::from(values)));
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
+}
+
+/// A footer as Parquet, as the tools write it: zstd at its strongest.
+pub fn footer_bytes(footer: &RecordBatch) -> Result<Bytes> {
+    let options = ParquetOptions { level: Some(22), content_defined_chunking: false, ..ParquetOptions::default() };
+    Ok(write_parquet(&footer.schema(), std::slice::from_ref(footer), &options)?.into())
+}
+
+/// `name.0003.part.tortilla` for `name.tortilla`.
+fn part_path(target: &Path, number: usize) -> PathBuf {
+    let ending = target.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+    target.with_extension(format!("{number:04}.part.{ending}"))
+}
+
+/// A file with everything in it.
+struct Whole<'a> {
+    planned: &'a Planned,
+    /// What stands behind the samples, and the place of the footer in it.
+    tables: (Bytes, (u64, u64)),
+    partitions: u64,
+    format: Format,
+    collection: &'a [u8],
+}
+
+impl Whole<'_> {
+    fn write(&self, target: &Path, overwrite: bool, ctx: &JobContext) -> Result<u64> {
+        let tables_end = self.planned.footer_at + self.tables.0.len() as u64;
+        let total = tables_end + self.collection.len() as u64;
+        check_space(target, total)?;
+        let output = PartialFile::new(target, overwrite)?;
+        ctx.stage("Writing", None);
+        let collection = (self.format == Format::Taco).then_some((tables_end, self.collection.len() as u64));
+        let header = TortillaHeader { footer: self.tables.1, partitions: self.partitions, collection };
+        let mut out = BufWriter::with_capacity(1 << 20, output.file());
+        put(self.planned, &header, &self.tables.0, &mut out, &Sources::default(), target, ctx)?;
+        out.write_all(self.collection).io_at("write the output", target)?;
+        out.flush().io_at("write the output", target)?;
+        drop(out);
+        ctx.stage("Bringing it to the disk", None);
+        output.finish()?;
+        Ok(total)
+    }
+}
+
+/// The chain of tables of a streamable dataset: every level, then the chunks.
+fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
+    ctx.stage("Finding the chunks", None);
+    let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
+    let mut fields: Vec<Field> = root.table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+    fields.push(Field::new(ROOT, DataType::Int64, true));
+    let mut columns = root.table.columns().to_vec();
+    columns.push(Arc::new(rows));
+    let top = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
+    let mut objects = vec![top];
+    let mut chunks = Vec::new();
+    // The tortillas of a level, each with its first byte and the number of its first row.
+    let mut level: Vec<(&Planned, u64, u32)> = vec![(root, 0, 0)];
+    while !level.is_empty() {
+        ctx.check()?;
+        let depth = objects.len() - 1;
+        let mut tables = Vec::new();
+        let mut below = Vec::new();
+        let mut next_row = 0;
+        for (planned, base, first) in level {
+            let ids = planned.table.column_by_name("tortilla:id").and_then(|column| column.as_string_opt::<i32>());
+            let mut at = base + HEADER_SIZE;
+            for (number, piece) in planned.pieces.iter().enumerate() {
+                let row = first + number as u32;
+                match piece {
+                    Piece::Source(source) => {
+                        if let Some(layout) = layout_of(source)? {
+                            let id =
+                                ids.filter(|ids| ids.is_valid(number)).map_or(String::new(), |ids| ids.value(number).to_owned());
+                            chunks.push(SampleChunks { sample: (depth, row), id, base: at, layout });
+                        }
+                    }
+                    Piece::Nested(inner) => {
+                        tables.push((inner.table.clone(), at, row));
+                        below.push((inner, at, next_row));
+                        next_row += inner.table.num_rows() as u32;
+                    }
+                }
+                at += piece.size();
+            }
+        }
+        if !tables.is_empty() {
+            objects.push(level_object(&tables)?);
+        }
+        level = below;
+    }
+    objects.push(chunk_table(&chunks)?);
+    chain_bytes(&objects, root.footer_at)
+}
+
+/// The chunks of a sample; nothing for what is no TIFF, or a damaged one: then it is bytes like any other.
+fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
+    let local = |path: &Path, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
+        let file = LocalFile::open(path)?;
+        Ok(chunk_layout(&|at, length| Ok(file.read(start + at, length)?.to_vec()), size).unwrap_or_default())
+    };
+    match source {
+        RowSource::Asset { path: AssetPath::File(path), size } => local(path, 0, *size),
+        RowSource::Asset { path: AssetPath::Range { container, offset, .. }, size } => local(container, *offset, *size),
+        RowSource::Bytes(bytes) => {
+            let read = |at: u64, length: u64| {
+                let range = usize::try_from(at).ok().zip(usize::try_from(length).ok()).and_then(|(at, n)| bytes.get(at..at + n));
+                range.map(<[u8]>::to_vec).ok_or_else(|| Error::format("a TIFF in memory ends early"))
+            };
+            Ok(chunk_layout(&read, bytes.len() as u64).unwrap_or_default())
+        }
+        RowSource::Asset { path: AssetPath::Vsi(_), .. } | RowSource::Folder => Ok(None),
+    }
+}
+
+fn put(
+    planned: &Planned,
+    header: &TortillaHeader,
+    tables: &[u8],
+    out: &mut BufWriter<&File>,
+    sources: &Sources,
+    target: &Path,
+    ctx: &JobContext,
+) -> Result<()> {
+    out.write_all(&header.to_bytes()).io_at("write the output", target)?;
+    for piece in &planned.pieces {
+        ctx.check()?;
+        match piece {
+            Piece::Nested(inner) => {
+                // A nested tortilla is never in parts.
+                let footer = (inner.footer_at, inner.footer.len() as u64);
+                let header = TortillaHeader { footer, partitions: 1, collection: None };
+                put(inner, &header, &inner.footer, out, sources, target, ctx)?;
+            }
+            Piece::Source(source) => {
+                sources.stream(source, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", target))?;
+            }
+        }
+        ctx.step(1);
+    }
+    out.write_all(tables).io_at("write the output", target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::{ContainerReader, TortillaReader};
+    use arrow::array::StringArray;
+
+    fn draft(ids: &[&str], formats: &[&str], items: Vec<Item>) -> TortillaDraft {
+        let text = |values: &[&str]| Arc::new(StringArray::from_iter_values(values)) as ArrayRef;
+        let footer = RecordBatch::try_from_iter_with_nullable([
+            ("tortilla:id", text(ids), true),
+            ("tortilla:file_format", text(formats), true),
+            ("note", text(ids), true),
+        ]);
+        TortillaDraft { footer: footer.expect("is a batch"), items }
+    }
+
+    fn bytes(text: &str) -> Item {
+        Item::Source(RowSource::Bytes(Bytes::copy_from_slice(text.as_bytes())))
+    }
+
+    #[test]
+    fn nested_tortillas_and_parts_read_back() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let target = folder.path().join("x.tortilla");
+        let ctx = JobContext::default();
+        let options =
+            TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: false, overwrite: false };
+        let inner = draft(&["x", "y"], &["BYTES", "BYTES"], vec![bytes("first"), bytes("second")]);
+        let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![Item::Nested(Box::new(inner)), bytes("third")]);
+        let built = write_tortilla(whole, &options, &ctx).expect("writes");
+        assert_eq!((built.samples, built.files), (4, 3));
+        assert_eq!(built.bytes, std::fs::metadata(&target).expect("is there").len());
+        let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
+        let (asset, _) = reader.asset(1, 1).expect("has bytes");
+        assert_eq!(&crate::container::read_asset(&asset).expect("reads")[..], b"second");
+        let names: Vec<String> = reader.levels().fields(0).into_iter().map(|field| field.name).skip(2).take(5).collect();
+        assert_eq!(names, ["tortilla:id", "tortilla:file_format", "tortilla:offset", "tortilla:length", "note"]);
+        let items = ["12345", "678", "90", "1234567890", "1"];
+        let ids = ["a", "b", "c", "d", "e"];
+        let split = draft(&ids, &["BYTES"; 5], items.into_iter().map(bytes).collect());
+        let built = write_tortilla(split, &TortillaOptions { part_bytes: Some(8), ..options }, &ctx).expect("writes");
+        let names: Vec<String> =
+            built.parts.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+        let numbered = |n: usize| format!("x.{n:04}.part.tortilla");
+        assert_eq!(names, [numbered(0), numbered(1), numbered(2), numbered(3)]);
+        let set = crate::container::PartSet::of(&folder.path().join("x.*.part.tortilla")).expect("is a set");
+        let reader = TortillaReader::open_set(folder.path(), &set, &ctx).expect("opens");
+        assert_eq!((reader.levels().rows(0), reader.missing_parts().len()), (5, 0));
+        let (asset, _) = reader.asset(0, 3).expect("has bytes");
+        assert_eq!(&crate::container::read_asset(&asset).expect("reads")[..], b"1234567890");
+    }
+}

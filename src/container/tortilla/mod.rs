@@ -1,0 +1,21 @@
+//! TORTILLA 0.5 and TACO 0.2: header, data, Parquet footer, COLLECTION; nested tortillas and parts.
+
+mod chain;
+mod edit;
+mod header;
+mod join;
+mod layout;
+mod parts;
+mod reader;
+mod scan;
+mod tiff;
+
+pub use chain::Chunk;
+pub use edit::{TortillaChange, change_tortilla, copy_changed};
+pub use header::{HEADER_SIZE, TortillaHeader, part_name};
+pub use join::{Widened, join};
+pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, with_places, write_tortilla};
+pub use parts::PartSet;
+pub use reader::TortillaReader;
+pub use scan::Tortilla;
+pub use tiff::{ChunkLayout, lone_chunk};

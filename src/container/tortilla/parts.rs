@@ -1,0 +1,65 @@
+//! Which files are the parts of one dataset: `name.0000.part.tortilla`, `name.0001.part.tortilla`, … Must not open them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::header::part_name;
+
+/// The parts of one dataset that are there, in the order of their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartSet {
+    /// The files.
+    pub files: Vec<PathBuf>,
+}
+
+impl PartSet {
+    /// The parts that `path` means: a folder that holds the parts of one dataset, or a pattern `name.*.part.tortilla`.
+    pub fn of(path: &Path) -> Option<Self> {
+        if path.is_dir() {
+            let mut sets = sets_in(path);
+            return if sets.len() == 1 { sets.pop_first().map(|(_, set)| set) } else { None };
+        }
+        let name = path.file_name()?.to_str()?;
+        let key = ["tortilla", "taco"].iter().find_map(|ending| {
+            let stem = name.strip_suffix(&format!(".*.part.{ending}"))?;
+            Some((stem.to_owned(), (*ending).to_owned()))
+        })?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sets_in(folder).remove(&key)
+    }
+}
+
+/// The sets of parts in a folder, by stem and ending.
+fn sets_in(folder: &Path) -> BTreeMap<(String, String), PartSet> {
+    let mut found: BTreeMap<(String, String), Vec<(u32, PathBuf)>> = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if let Some((stem, number, ending)) = entry.file_name().to_str().and_then(part_name) {
+            found.entry((stem.to_owned(), ending.to_owned())).or_default().push((number, entry.path()));
+        }
+    }
+    let sorted = |mut files: Vec<(u32, PathBuf)>| {
+        files.sort();
+        PartSet { files: files.into_iter().map(|(_, path)| path).collect() }
+    };
+    found.into_iter().map(|(key, files)| (key, sorted(files))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found_by_folder_and_by_pattern() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        for name in ["a.0001.part.tortilla", "a.0000.part.tortilla", "note.txt"] {
+            std::fs::write(folder.path().join(name), b"").expect("writes");
+        }
+        let names = |set: PartSet| set.files.iter().map(|file| file.file_name().map(|n| n.to_owned())).collect::<Vec<_>>();
+        let whole = names(PartSet::of(folder.path()).expect("is a set"));
+        assert_eq!(whole, [Some("a.0000.part.tortilla".into()), Some("a.0001.part.tortilla".into())]);
+        assert_eq!(names(PartSet::of(&folder.path().join("a.*.part.tortilla")).expect("is a set")), whole);
+        assert_eq!(PartSet::of(&folder.path().join("b.*.part.tortilla")), None);
+        std::fs::write(folder.path().join("b.0000.part.taco"), b"").expect("writes");
+        assert_eq!(PartSet::of(folder.path()), None);
+    }
+}

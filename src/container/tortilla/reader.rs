@@ -1,0 +1,263 @@
+//! Opening a TORTILLA 0.5 or TACO 0.2 dataset: one file, one part alone, or all parts together. A nested tortilla is a FOLDER;
+//! the columns of the footers stay as they are, beside those of the common model. Must not judge; that is for the checks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::chain::{Chunk, chained_level, find_chunk, read_chain};
+use super::header::{HEADER_SIZE, part_name};
+use super::parts::PartSet;
+use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, scan};
+use crate::container::made::{MadeLevel, level_tables};
+use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
+use crate::error::{Error, Kind, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Collection, Finding, Location, Rule};
+use crate::table::LevelTable;
+
+/// A COLLECTION larger than this is refused before it is read.
+const COLLECTION_MAX: u64 = 256 << 20;
+
+/// An opened dataset of the first generation.
+pub struct TortillaReader {
+    info: ContainerInfo,
+    collection: Collection,
+    levels: LevelSet,
+    notes: Vec<Finding>,
+    files: Vec<LocalFile>,
+    roots: Vec<Tortilla>,
+    widened: Vec<(usize, super::join::Widened)>,
+    chunks: Option<LevelTable>,
+}
+
+impl TortillaReader {
+    /// Opens one file; a part is opened alone.
+    pub fn open_file(path: &Path, ctx: &JobContext) -> Result<Self> {
+        Self::open(path, std::slice::from_ref(&path.to_owned()), ctx)
+    }
+
+    /// Opens the parts in a folder, or those that a pattern as `name.*.part.tortilla` names, as one dataset.
+    pub fn open_set(path: &Path, set: &PartSet, ctx: &JobContext) -> Result<Self> {
+        Self::open(path, &set.files, ctx)
+    }
+
+    fn open(path: &Path, parts: &[PathBuf], ctx: &JobContext) -> Result<Self> {
+        let mut files = Vec::with_capacity(parts.len());
+        let mut roots = Vec::with_capacity(parts.len());
+        for (number, part) in parts.iter().enumerate() {
+            ctx.check()?;
+            let file = LocalFile::open(part)?;
+            let root = read_tortilla(&file, number, 0, file.size_bytes(), ctx);
+            roots.push(root.map_err(|error| unreadable(error, part))?);
+            files.push(file);
+        }
+        let mut notes = Vec::new();
+        let chained = match (roots.as_mut_slice(), files.as_slice()) {
+            ([root], [file]) if root.pointer.is_some() => chained(file, root, &mut notes, ctx)?,
+            _ => None,
+        };
+        let Some(first) = roots.first() else { return Err(Error::usage("no part is named").at_path(path)) };
+        let format = if first.header.is_taco() { Format::Taco } else { Format::Tortilla };
+        // Without a chain, or with a broken one, every nested tortilla has its own footer.
+        let (levels, chunks) = match chained {
+            Some((levels, chunks)) => (levels, Some(chunks)),
+            None => {
+                let Scan { levels, findings } = scan(&files, roots.clone(), ctx)?;
+                notes.extend(findings);
+                (levels, None)
+            }
+        };
+        let (collection, problem) = collection_of(&files, &roots);
+        notes.extend(problem);
+        let names: Vec<Arc<str>> = files.iter().map(|file| name_of(file.path())).collect();
+        let mut widened = Vec::new();
+        let mut made = Vec::with_capacity(levels.len());
+        for (depth, level) in levels.into_iter().enumerate() {
+            widened.extend(level.widened.into_iter().map(|column| (depth, column)));
+            let sources = || level.parts.iter().map(|&part| names[part as usize].clone()).collect();
+            made.push(MadeLevel {
+                own: level.batch.ok_or_else(|| Error::internal("a level has no columns"))?,
+                sources: (files.len() > 1).then(sources),
+                ids: level.ids,
+                folder: level.folder,
+                parents: level.parents,
+                ranges: Some(level.ranges),
+                paths: None,
+            });
+        }
+        let levels = LevelSet::of_tables(level_tables(made)?);
+        let size_bytes = Some(files.iter().map(LocalFile::size_bytes).sum());
+        let info = ContainerInfo { format, path: path.to_owned(), size_bytes };
+        Ok(Self { info, collection, levels, notes, files, roots, widened, chunks })
+    }
+
+    /// The files, in the order of their numbers.
+    pub fn files(&self) -> &[LocalFile] {
+        &self.files
+    }
+
+    /// The outermost tortilla of each file.
+    pub fn roots(&self) -> &[Tortilla] {
+        &self.roots
+    }
+
+    /// Columns that have another type in some tortillas, with their level.
+    pub fn widened(&self) -> &[(usize, super::join::Widened)] {
+        &self.widened
+    }
+
+    /// The chunks of all samples, of a streamable dataset.
+    pub fn chunks(&self) -> Option<&LevelTable> {
+        self.chunks.as_ref()
+    }
+
+    /// Chunk `index` of the sample in `row` of `level`, and where its bytes are.
+    pub fn chunk(&self, level: usize, row: u32, index: u64) -> Result<(Chunk, AssetPath)> {
+        let Some(chunks) = &self.chunks else {
+            let error = Error::usage("this dataset is not streamable: its footer has no chunks");
+            return Err(error.hint("`compile --stream` makes one that is"));
+        };
+        let chunk = find_chunk(chunks, level, row, index)?;
+        let file = self.file_of(level, row)?;
+        let place = chunk.layout.places.first().copied().filter(|&(offset, size)| file.contains(offset, size));
+        let (offset, size) = place.ok_or_else(|| Error::format(format!("chunk {index} lies outside the file")))?;
+        Ok((chunk, AssetPath::Range { container: Arc::from(file.path()), offset, size }))
+    }
+
+    /// The folder that holds the files.
+    pub fn folder(&self) -> PathBuf {
+        let file = self.files.first().map_or(self.info.path.as_path(), LocalFile::path);
+        std::path::absolute(file).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default()
+    }
+
+    /// Names of parts that the headers announce and that do not lie beside those that are there. Empty for whole datasets.
+    pub fn missing_parts(&self) -> Vec<String> {
+        let Some((file, root)) = self.files.first().zip(self.roots.first()) else { return Vec::new() };
+        let name = name_of(file.path());
+        let Some((stem, _, ending)) = part_name(&name) else { return Vec::new() };
+        let folder = self.folder();
+        let there = |number: u64| folder.join(format!("{stem}.{number:04}.part.{ending}")).is_file();
+        // The text counts from 1, the tool from 0.
+        let first = u64::from(!there(0) && there(root.header.partitions));
+        // A header may announce any number.
+        let count = root.header.partitions.min(10_000);
+        (first..first + count).filter(|&number| !there(number)).map(|number| format!("{stem}.{number:04}.part.{ending}")).collect()
+    }
+
+    fn file_of(&self, level: usize, row: u32) -> Result<&LocalFile> {
+        if self.files.len() == 1 {
+            return Ok(&self.files[0]);
+        }
+        let source = self.levels.sources(level, &JobContext::default())?.of(row);
+        let file = source.and_then(|source| self.files.iter().find(|file| name_of(file.path()) == source));
+        file.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
+    }
+
+    fn range(&self, level: usize, row: u32) -> Result<(u64, u64)> {
+        let rows = self.levels.rows(level);
+        if row as usize >= rows {
+            return Err(Error::usage(format!("level{level} has no row {row}")));
+        }
+        let ctx = JobContext::default();
+        self.levels.positions(level, &ctx)?.range(row).ok_or_else(|| {
+            let path = self.levels.skeleton(&ctx).map(|tree| tree.path(level, row).to_string()).unwrap_or_default();
+            Error::format("the footer places this sample outside its tortilla").at(path).hint("validate the dataset")
+        })
+    }
+}
+
+/// The levels and the chunks of a streamable dataset; `None`, with a finding, when the chain is broken.
+type Chained = (Vec<ScannedLevel>, LevelTable);
+
+fn chained(file: &LocalFile, root: &mut Tortilla, notes: &mut Vec<Finding>, ctx: &JobContext) -> Result<Option<Chained>> {
+    let pointer = root.pointer.clone().unwrap_or_default();
+    let mut read = || -> Result<(Vec<(u64, u64)>, Chained)> {
+        let mut objects = read_chain(file, root.header.footer, &pointer, ctx)?;
+        let Some((last, chunks)) = objects.pop() else { return Err(Error::internal("a chain without objects")) };
+        let mut top = Scan::default();
+        let first = read_level(std::slice::from_ref(&*root), 0, &mut top)?;
+        notes.extend(top.findings);
+        let mut levels = vec![first];
+        let mut places = vec![last];
+        for (place, table) in &objects {
+            let above = levels.last().map_or(0, |level| level.ids.len());
+            levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
+            places.push(*place);
+        }
+        Ok((places, (levels, chunks)))
+    };
+    match read() {
+        Ok((places, chained)) => {
+            root.chain = places;
+            Ok(Some(chained))
+        }
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) => {
+            notes.push(Finding::new(Rule::TortillaChain, Location::Member("footer".into()), error.sentence()));
+            Ok(None)
+        }
+    }
+}
+
+fn unreadable(error: Error, part: &Path) -> Error {
+    match error.kind() {
+        Kind::Format => Error::format("this TORTILLA or TACO can't be opened").because(error).at_path(part),
+        _ => error,
+    }
+}
+
+fn name_of(path: &Path) -> Arc<str> {
+    path.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default()
+}
+
+/// The COLLECTION of the first TACO among the parts. A TORTILLA has none.
+fn collection_of(files: &[LocalFile], roots: &[Tortilla]) -> (Collection, Option<Finding>) {
+    let stored = files.iter().zip(roots).find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
+    let Some((file, (offset, length))) = stored else { return (Collection::default(), None) };
+    let read = if length > COLLECTION_MAX {
+        Err(Error::format(format!("COLLECTION claims {length} bytes")))
+    } else {
+        file.read(offset, length).and_then(|bytes| parse_collection(&bytes))
+    };
+    match read {
+        Ok(collection) => (collection, None),
+        Err(error) => {
+            let finding = Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence());
+            (Collection::default(), Some(finding))
+        }
+    }
+}
+
+impl ContainerReader for TortillaReader {
+    fn info(&self) -> &ContainerInfo {
+        &self.info
+    }
+
+    fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    fn levels(&self) -> &LevelSet {
+        &self.levels
+    }
+
+    /// The footer of the nested tortilla in `row` of `level`.
+    fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
+        let (offset, length) = self.range(level, row)?;
+        Ok(read_tortilla(self.file_of(level, row)?, 0, offset, length, &JobContext::default())?.table)
+    }
+
+    /// The sample's bytes; of a nested tortilla all of it, header and footer included.
+    fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+        let (offset, size) = self.range(level, row)?;
+        Ok((AssetPath::Range { container: Arc::from(self.file_of(level, row)?.path()), offset, size }, size))
+    }
+
+    fn notes(&self) -> &[Finding] {
+        &self.notes
+    }
+
+    fn physical(&self) -> Physical<'_> {
+        Physical::Tortilla(self)
+    }
+}

@@ -1,0 +1,298 @@
+//! Where the chunks of a TIFF lie and what they hold: tiles or strips of classic TIFF and BigTIFF, in either byte order. Reads
+//! the first directory only. Every number is checked before it is used; what is no TIFF, or one with chunks that can't be decoded
+//! alone, has none.
+
+use crate::error::{Error, Result};
+
+/// More chunks than this in one file are refused.
+const CHUNKS_MAX: u64 = 1 << 22;
+/// Entries of a directory.
+const ENTRIES_MAX: u64 = 4096;
+/// Compressions whose chunks need nothing from elsewhere in the file: none, LZW, deflate (two numbers), PackBits, zstd.
+const ALONE: [u64; 6] = [1, 5, 8, 32946, 32773, 50000];
+
+/// How the chunks of a file are stored: all alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkLayout {
+    /// Numbers are stored with the lowest byte first.
+    pub little: bool,
+    /// Columns and rows of the raster.
+    pub size: [u64; 2],
+    /// Bands of the raster.
+    pub bands: u64,
+    /// Columns and rows of a whole chunk.
+    pub chunk: [u64; 2],
+    /// Bands in a chunk: all of them, or one.
+    pub chunk_bands: u64,
+    /// Bits of a value.
+    pub bits: u64,
+    /// 1 unsigned, 2 signed, 3 floating point.
+    pub sample_format: u64,
+    /// The number that TIFF gives the compression.
+    pub compression: u64,
+    /// 1 none, 2 differences, 3 differences of floating point numbers.
+    pub predictor: u64,
+    /// First byte in the file and length of each chunk, in the order of the file's own table.
+    pub places: Vec<(u64, u64)>,
+}
+
+impl ChunkLayout {
+    /// The type as NumPy writes it: `<u2`.
+    pub fn dtype(&self) -> Option<String> {
+        let kind = match self.sample_format {
+            1 => 'u',
+            2 => 'i',
+            3 => 'f',
+            _ => return None,
+        };
+        let bytes = self.bits / 8;
+        let known = self.bits.is_multiple_of(8) && matches!((kind, bytes), ('u' | 'i', 1 | 2 | 4 | 8) | ('f', 4 | 8));
+        let order = if bytes == 1 { '|' } else { '<' };
+        known.then(|| format!("{order}{kind}{bytes}"))
+    }
+
+    fn across(&self) -> [u64; 2] {
+        [self.size[0].div_ceil(self.chunk[0]), self.size[1].div_ceil(self.chunk[1])]
+    }
+
+    /// First band, row and column of chunk `index`, and how many of each lie inside the raster.
+    pub fn place(&self, index: u64) -> Option<([u64; 3], [u64; 3])> {
+        let [columns, rows] = self.across();
+        let (plane, inside) = (index / (columns * rows), index % (columns * rows));
+        let band = plane * self.chunk_bands;
+        if band >= self.bands {
+            return None;
+        }
+        let (row, column) = (inside / columns * self.chunk[1], inside % columns * self.chunk[0]);
+        let count = [self.chunk_bands, self.chunk[1].min(self.size[1] - row), self.chunk[0].min(self.size[0] - column)];
+        Some(([band, row, column], count))
+    }
+}
+
+struct Source<'a> {
+    read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>,
+    size: u64,
+    little: bool,
+    big: bool,
+}
+
+impl Source<'_> {
+    fn bytes(&self, at: u64, length: u64) -> Result<Vec<u8>> {
+        if at.checked_add(length).is_none_or(|end| end > self.size) {
+            return Err(Error::format(format!("{length} bytes at {at} lie outside the TIFF, which has {}", self.size)));
+        }
+        (self.read)(at, length)
+    }
+
+    fn number(&self, bytes: &[u8]) -> u64 {
+        let fold = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
+        if self.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
+    }
+
+    /// The values of an entry: whole numbers only.
+    fn values(&self, entry: &[u8]) -> Result<Vec<u64>> {
+        let kind = self.number(entry.get(2..4).unwrap_or_default());
+        let width = match kind {
+            1 | 6 => 1,
+            3 | 8 => 2,
+            4 | 9 | 13 => 4,
+            16..=18 => 8,
+            _ => return Ok(Vec::new()),
+        };
+        let (count, inline) = if self.big { (entry.get(4..12), 12..20) } else { (entry.get(4..8), 8..12) };
+        let count = self.number(count.unwrap_or_default());
+        let inline = entry.get(inline).unwrap_or_default();
+        if count > CHUNKS_MAX {
+            return Err(Error::format(format!("an entry of the TIFF claims {count} values")));
+        }
+        let length = count * width;
+        let bytes = match length <= inline.len() as u64 {
+            true => inline[..length as usize].to_vec(),
+            false => self.bytes(self.number(inline), length)?,
+        };
+        Ok(bytes.chunks(width as usize).map(|value| self.number(value)).collect())
+    }
+}
+
+/// The chunks of a file of `size` bytes that `read` gives ranges of. `None` for what is no TIFF, or has no chunks that can be
+/// decoded alone; an error for a damaged one.
+pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<ChunkLayout>> {
+    if size < 16 {
+        return Ok(None);
+    }
+    let head = read(0, 16)?;
+    let (little, big) = match head.get(..4) {
+        Some(b"II*\0") => (true, false),
+        Some(b"MM\0*") => (false, false),
+        Some(b"II+\0") => (true, true),
+        Some(b"MM\0+") => (false, true),
+        _ => return Ok(None),
+    };
+    let source = Source { read, size, little, big };
+    let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
+    let (count_width, entry_width) = if big { (8, 20) } else { (2, 12) };
+    let count = source.number(&source.bytes(directory, count_width)?);
+    if count > ENTRIES_MAX {
+        return Err(Error::format(format!("the directory of the TIFF claims {count} entries")));
+    }
+    let entries = source.bytes(directory.saturating_add(count_width), count * entry_width)?;
+    let tag = |wanted: u64| -> Result<Option<Vec<u64>>> {
+        let entry = entries.chunks(entry_width as usize).find(|entry| source.number(&entry[..2]) == wanted);
+        entry.map(|entry| source.values(entry)).transpose()
+    };
+    let one =
+        |wanted: u64, usual: u64| -> Result<u64> { Ok(tag(wanted)?.and_then(|values| values.first().copied()).unwrap_or(usual)) };
+    let (width, height, bands) = (one(256, 0)?, one(257, 0)?, one(277, 1)?);
+    let bits = tag(258)?.unwrap_or_else(|| vec![1]);
+    let compression = one(259, 1)?;
+    let planar = one(284, 1)?;
+    let tiled = tag(324)?.is_some();
+    let (offsets, lengths) = if tiled { (tag(324)?, tag(325)?) } else { (tag(273)?, tag(279)?) };
+    let chunk = if tiled { [one(322, 0)?, one(323, 0)?] } else { [width, one(278, u64::from(u32::MAX))?.min(height)] };
+    let (Some(offsets), Some(lengths)) = (offsets, lengths) else { return Ok(None) };
+    let plain = bits.iter().all(|one| Some(one) == bits.first()) && ALONE.contains(&compression);
+    if !plain || [width, height, bands, chunk[0], chunk[1]].iter().any(|n| *n == 0 || *n > u64::from(u32::MAX)) || bands > 65_535 {
+        return Ok(None);
+    }
+    let layout = ChunkLayout {
+        little,
+        size: [width, height],
+        bands,
+        chunk,
+        chunk_bands: if planar == 2 { 1 } else { bands },
+        bits: bits.first().copied().unwrap_or(1),
+        sample_format: one(339, 1)?,
+        compression,
+        predictor: one(317, 1)?,
+        places: offsets.into_iter().zip(lengths).collect(),
+    };
+    let [across, down] = layout.across();
+    let wanted = across.checked_mul(down).and_then(|plane| plane.checked_mul(bands.div_ceil(layout.chunk_bands)));
+    if wanted != Some(layout.places.len() as u64) {
+        return Err(Error::format(format!("the TIFF lists {} chunks; its size asks for {wanted:?}", layout.places.len())));
+    }
+    if layout.places.iter().any(|(offset, length)| offset.checked_add(*length).is_none_or(|end| end > size)) {
+        return Err(Error::format("a chunk of the TIFF lies outside the file"));
+    }
+    Ok(layout.dtype().is_some().then_some(layout))
+}
+
+/// A TIFF of one strip that holds the bytes of one chunk, for any decoder. `chunk` is columns and rows, `bands` those in it.
+pub fn lone_chunk(layout: &ChunkLayout, bytes: &[u8]) -> Vec<u8> {
+    let bands = layout.chunk_bands;
+    // A classic directory with eleven entries behind the header; lists of bits and formats behind that, then the data.
+    const ENTRIES: u64 = 12;
+    let lists = 8 + 2 + ENTRIES * 12 + 4;
+    let data = lists + bands * 4;
+    let order = |value: u64, width: usize| -> Vec<u8> {
+        let bytes = value.to_le_bytes()[..width].to_vec();
+        if layout.little { bytes } else { bytes.into_iter().rev().collect() }
+    };
+    let mut out = Vec::with_capacity(data as usize + bytes.len());
+    out.extend_from_slice(if layout.little { b"II*\0" } else { b"MM\0*" });
+    out.extend(order(8, 4));
+    out.extend(order(ENTRIES, 2));
+    let mut entry = |tag: u64, kind: u64, count: u64, value: u64| {
+        out.extend(order(tag, 2));
+        out.extend(order(kind, 2));
+        out.extend(order(count, 4));
+        if kind == 3 && count == 1 {
+            out.extend(order(value, 2));
+            out.extend([0, 0]);
+        } else {
+            out.extend(order(value, 4));
+        }
+    };
+    // Two short numbers fit into the entry itself.
+    let pair = |value: u64| value | (value << 16);
+    let list = |value: u64, place: u64| match bands {
+        1 => value,
+        2 => pair(value),
+        _ => place,
+    };
+    entry(256, 4, 1, layout.chunk[0]);
+    entry(257, 4, 1, layout.chunk[1]);
+    entry(258, 3, bands, list(layout.bits, lists));
+    entry(259, 3, 1, layout.compression);
+    entry(262, 3, 1, 1);
+    entry(273, 4, 1, data);
+    entry(277, 3, 1, bands);
+    entry(278, 4, 1, layout.chunk[1]);
+    entry(279, 4, 1, bytes.len() as u64);
+    entry(284, 3, 1, 1);
+    entry(317, 3, 1, layout.predictor);
+    entry(339, 3, bands, list(layout.sample_format, lists + bands * 2));
+    out.extend([0; 4]);
+    for value in [layout.bits, layout.sample_format] {
+        for _ in 0..bands {
+            out.extend(order(value, 2));
+        }
+    }
+    out.extend_from_slice(bytes);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout_of(bytes: &[u8]) -> Result<Option<ChunkLayout>> {
+        let read = |at: u64, length: u64| Ok(bytes[at as usize..(at + length) as usize].to_vec());
+        chunk_layout(&read, bytes.len() as u64)
+    }
+
+    fn sample(little: bool, bands: u64) -> (ChunkLayout, Vec<u8>) {
+        let data: Vec<u8> = (0..24 * bands as u8).collect();
+        let layout = ChunkLayout {
+            little,
+            size: [4, 3],
+            bands,
+            chunk: [4, 3],
+            chunk_bands: bands,
+            bits: 16,
+            sample_format: 1,
+            compression: 1,
+            predictor: 1,
+            places: Vec::new(),
+        };
+        let bytes = lone_chunk(&layout, &data);
+        (layout, bytes)
+    }
+
+    #[test]
+    fn what_is_made_reads_back() {
+        for (little, bands) in [(true, 1), (false, 1), (true, 2), (false, 2), (true, 3), (false, 5)] {
+            let (layout, bytes) = sample(little, bands);
+            let found = layout_of(&bytes).expect("is sound").expect("has chunks");
+            let place = (bytes.len() as u64 - 24 * bands, 24 * bands);
+            assert_eq!(found, ChunkLayout { places: vec![place], ..layout }, "{little} {bands}");
+            assert_eq!((found.dtype().as_deref(), found.place(0)), (Some("<u2"), Some(([0, 0, 0], [bands, 3, 4]))));
+            assert_eq!(found.place(1), None);
+        }
+    }
+
+    #[test]
+    fn damage_gives_a_reason_and_never_a_panic() {
+        let (_, good) = sample(true, 3);
+        for cut in 0..good.len() {
+            let _ = layout_of(&good[..cut]);
+        }
+        for at in 0..good.len() {
+            for change in [0x01, 0x80, 0xFF] {
+                let mut bytes = good.clone();
+                bytes[at] ^= change;
+                let _ = layout_of(&bytes);
+            }
+        }
+        assert!(matches!(layout_of(b"no tiff at all, but long enough"), Ok(None)));
+    }
+
+    #[test]
+    fn chunks_at_the_edge_hold_less() {
+        let (layout, _) = sample(true, 1);
+        let layout = ChunkLayout { size: [40, 20], chunk: [16, 16], bands: 2, chunk_bands: 1, ..layout };
+        assert_eq!(layout.place(5), Some(([0, 16, 32], [1, 4, 8])));
+        assert_eq!(layout.place(6), Some(([1, 0, 0], [1, 16, 16])));
+        assert_eq!(layout.place(12), None);
+    }
+}

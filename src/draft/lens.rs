@@ -1,0 +1,320 @@
+//! What the window shows of the structure: one root beside the pattern, position by position; the whole dataset in as many rows
+//! as there are pixels; and the fixes of many roots with what they change, before anything is changed. Pure.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::structure::align;
+use super::{Edit, Fix, PositionState, Structure};
+use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, SamplePath, Tortilla};
+
+/// What stands at one position of the pattern in one root.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its state.
+    pub state: PositionState,
+    /// The FOLDER above is missing, or is a FILE: nothing can stand here.
+    pub unreachable: bool,
+    /// The sample that stands here, or that was taken for the one that belongs here.
+    pub found: Option<NodePath>,
+    /// Its id. For a wrong order the id that stands where this one belongs.
+    pub id: Option<Arc<str>>,
+    /// Its type.
+    pub kind: Option<SampleKind>,
+}
+
+/// One root beside the pattern: a place for each position, and the samples that have none. Empty without a pattern.
+pub fn places(dataset: &Dataset, structure: &Structure, root: usize) -> (Vec<Place>, Vec<NodePath>) {
+    let model = structure.model().and_then(|model| dataset.root.samples.get(model));
+    let sample = dataset.root.samples.get(root);
+    let mut beside = Beside { places: Vec::with_capacity(structure.pattern().len()), extra: Vec::new() };
+    let (Some(wanted), Some(sample)) = (model.and_then(|model| model.children()), sample) else { return (Vec::new(), Vec::new()) };
+    match sample.children() {
+        Some(found) => beside.compare(wanted, found, &NodePath(vec![root as u32])),
+        None => beside.nothing(wanted),
+    }
+    (beside.places, beside.extra)
+}
+
+struct Beside {
+    places: Vec<Place>,
+    extra: Vec<NodePath>,
+}
+
+impl Beside {
+    fn compare(&mut self, wanted: &Tortilla, found: &Tortilla, at: &NodePath) {
+        let ids = |tortilla: &Tortilla| tortilla.samples.iter().map(|sample| sample.id.clone()).collect::<Vec<Arc<str>>>();
+        let (wanted_ids, found_ids) = (ids(wanted), ids(found));
+        let texts = |ids: &[Arc<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
+        let (wanted_texts, found_texts) = (texts(&wanted_ids), texts(&found_ids));
+        let aligned = align(
+            &wanted_texts.iter().map(String::as_str).collect::<Vec<_>>(),
+            &found_texts.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        for (position, (state, place)) in aligned.places.iter().enumerate() {
+            let model = &wanted.samples[position];
+            let Some(sample) = place.and_then(|place| found.samples.get(place)) else {
+                self.places.push(Place { state: PositionState::Missing, unreachable: false, found: None, id: None, kind: None });
+                model.children().into_iter().for_each(|below| self.nothing(below));
+                continue;
+            };
+            let node = at.child(place.unwrap_or_default() as u32);
+            let mut id = sample.id.clone();
+            if *state == PositionState::WrongOrder
+                && let Some(here) = found.samples.get(position)
+            {
+                id = here.id.clone();
+            }
+            let wrong = sample.kind() != model.kind();
+            let state = if wrong { PositionState::WrongType } else { *state };
+            self.places.push(Place {
+                state,
+                unreachable: false,
+                found: Some(node.clone()),
+                id: Some(id),
+                kind: Some(sample.kind()),
+            });
+            match (model.children(), sample.children()) {
+                (Some(wanted), Some(found)) => self.compare(wanted, found, &node),
+                (Some(wanted), None) => self.nothing(wanted),
+                (None, _) => {}
+            }
+        }
+        self.extra.extend(aligned.extra.iter().map(|&index| at.child(index as u32)));
+    }
+
+    fn nothing(&mut self, wanted: &Tortilla) {
+        for model in &wanted.samples {
+            self.places.push(Place { state: PositionState::Missing, unreachable: true, found: None, id: None, kind: None });
+            model.children().into_iter().for_each(|below| self.nothing(below));
+        }
+    }
+}
+
+/// The whole dataset in few rows: for each row and position the worst state of the roots that it stands for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overview {
+    /// Rows; at most one a root.
+    pub rows: usize,
+    /// Positions of the pattern.
+    pub columns: usize,
+    /// Row by row.
+    pub cells: Vec<PositionState>,
+    /// The worst state of each row, samples too many among them.
+    pub worst: Vec<PositionState>,
+}
+
+/// The overview in at most `rows` rows.
+pub fn overview(structure: &Structure, rows: usize) -> Overview {
+    let (roots, columns) = (structure.roots(), structure.pattern().len());
+    let rows = rows.min(roots);
+    let mut view =
+        Overview { rows, columns, cells: vec![PositionState::Present; rows * columns], worst: structure.strip(rows.max(1)) };
+    view.worst.truncate(rows);
+    if columns == 0 {
+        return view;
+    }
+    for (row, cells) in view.cells.chunks_exact_mut(columns).enumerate() {
+        for root in row * roots / rows..(row + 1) * roots / rows {
+            // Sound roots are nearly all; nothing has to be looked at there.
+            if structure.worst(root) == PositionState::Present {
+                continue;
+            }
+            for (cell, &state) in cells.iter_mut().zip(structure.states(root)) {
+                *cell = (*cell).max(state);
+            }
+        }
+    }
+    view
+}
+
+/// A fix of many roots, with what it changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What it does: "Pad t02 in 12 roots".
+    pub label: String,
+    /// The edit: one step of the history.
+    pub edit: Edit,
+    /// Roots that it changes.
+    pub roots: u64,
+    /// Root and what is done there, as far as they are listed.
+    pub changes: Vec<(Arc<str>, String)>,
+    /// It removes nothing.
+    pub safe: bool,
+    /// How many times each is done, most often first: ("Pad", 12).
+    pub verbs: Vec<(String, u64)>,
+}
+
+/// Changes that a plan lists.
+const LISTED: usize = 500;
+
+/// The first fix that removes nothing of every root that breaks PIT-1, as one step; `fixes` gives the fixes of a finding.
+pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Finding) -> Vec<Fix>) -> Option<Plan> {
+    let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
+    let chosen = roots.filter_map(|root| {
+        let finding = fault_of(dataset, root)?;
+        let fix = fixes(&finding).into_iter().next().filter(|fix| fix.safe)?;
+        Some((root, fix))
+    });
+    plan(dataset, chosen, |roots| format!("Fix {roots} roots"))
+}
+
+/// The same kind of fix for every root that has the shape of `root`, as one step.
+pub fn alike_plan(
+    dataset: &Dataset,
+    structure: &Structure,
+    root: usize,
+    like: &Fix,
+    fixes: impl Fn(&Finding) -> Vec<Fix>,
+) -> Option<Plan> {
+    let roots = (0..structure.roots()).filter(|&other| structure.alike(root, other));
+    let chosen = roots.filter_map(|other| {
+        let finding = fault_of(dataset, other)?;
+        let fix = fixes(&finding).into_iter().find(|fix| fix.safe == like.safe && verb_of(fix) == verb_of(like))?;
+        Some((other, fix))
+    });
+    plan(dataset, chosen, |roots| format!("{} in {roots} roots", verb_of(like)))
+}
+
+/// How many roots have the shape of this one.
+pub fn alike_count(structure: &Structure, root: usize) -> u64 {
+    (0..structure.roots()).filter(|&other| structure.alike(root, other)).count() as u64
+}
+
+/// A finding that says that this root breaks PIT-1.
+pub fn fault_of(dataset: &Dataset, root: usize) -> Option<Finding> {
+    let sample = dataset.root.samples.get(root)?;
+    let at = Location::Sample { level: 0, row: root as u32, path: SamplePath(vec![sample.id.clone()]) };
+    Some(Finding::new(Rule::PitRoots, at, "this root differs from the pattern"))
+}
+
+/// The first word of a fix: what it does.
+pub fn verb_of(fix: &Fix) -> &str {
+    fix.label.split(' ').next().unwrap_or_default()
+}
+
+fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: impl Fn(u64) -> String) -> Option<Plan> {
+    let mut edits = Vec::new();
+    let mut plan = Plan {
+        label: String::new(),
+        edit: Edit::Batch { label: String::new(), edits: Vec::new() },
+        roots: 0,
+        changes: Vec::new(),
+        safe: true,
+        verbs: Vec::new(),
+    };
+    let mut placed: HashSet<String> = HashSet::new();
+    for (root, fix) in chosen {
+        // One file can't stand in two places: who comes first has it.
+        if verb_of(&fix) == "Place" && !placed.insert(fix.label.clone()) {
+            continue;
+        }
+        let Some(sample) = dataset.root.samples.get(root) else { continue };
+        plan.roots += 1;
+        plan.safe &= fix.safe;
+        match plan.verbs.iter_mut().find(|(verb, _)| verb == verb_of(&fix)) {
+            Some((_, count)) => *count += 1,
+            None => plan.verbs.push((verb_of(&fix).to_owned(), 1)),
+        }
+        if plan.changes.len() < LISTED {
+            plan.changes.push((sample.id.clone(), fix.label.clone()));
+        }
+        edits.push(fix.edit);
+    }
+    plan.verbs.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    // From the last to the first, so that a root that goes moves none that is still to come.
+    edits.reverse();
+    plan.label = label(plan.roots);
+    plan.edit = Edit::Batch { label: plan.label.clone(), edits };
+    (plan.roots > 0).then_some(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use PositionState::{Missing, Present, WrongId, WrongOrder, WrongType};
+
+    use super::super::fixes_of;
+    use super::*;
+    use crate::model::Sample;
+
+    fn file(id: &str) -> Sample {
+        Sample::file(id, format!("/data/{id}"), 1)
+    }
+
+    fn scene(id: &str, parts: Vec<Sample>) -> Sample {
+        Sample::folder(id, Tortilla::new(parts))
+    }
+
+    fn whole(id: &str) -> Sample {
+        scene(id, vec![scene("s2", vec![file("t0"), file("t1")]), file("dem"), file("label")])
+    }
+
+    fn dataset() -> Dataset {
+        let samples = vec![
+            whole("a"),
+            scene("b", vec![file("s2"), file("dem"), file("label")]),
+            scene("c", vec![scene("s2", vec![file("t0")]), file("dem"), file("lable")]),
+            scene("d", vec![file("dem"), scene("s2", vec![file("t0"), file("t1")]), file("label")]),
+            whole("e"),
+            scene("f", vec![scene("s2", vec![file("t0")]), file("dem"), file("lable")]),
+            file("g"),
+        ];
+        Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }
+    }
+
+    #[test]
+    fn places_say_what_stands_there() {
+        let data = dataset();
+        let structure = Structure::of(&data);
+        for root in 0..data.root.samples.len() {
+            let (places, _) = places(&data, &structure, root);
+            let states: Vec<PositionState> = places.iter().map(|place| place.state).collect();
+            assert_eq!(states, structure.states(root), "the same states as the lens, root {root}");
+        }
+        let (b, _) = places(&data, &structure, 1);
+        assert_eq!((b[0].state, b[0].kind, b[1].unreachable), (WrongType, Some(SampleKind::File), true));
+        let (c, _) = places(&data, &structure, 2);
+        assert_eq!((c[2].state, c[2].unreachable), (Missing, false));
+        assert_eq!((c[4].state, c[4].id.as_deref()), (WrongId, Some("lable")));
+        let (d, _) = places(&data, &structure, 3);
+        let moved = d.iter().find(|place| place.state == WrongOrder).expect("one is out of order");
+        assert!(moved.id.is_some() && moved.found.is_some());
+        assert_eq!(places(&data, &structure, 0).0[0].state, Present);
+    }
+
+    #[test]
+    fn the_overview_keeps_the_worst_of_each_row() {
+        let data = dataset();
+        let structure = Structure::of(&data);
+        let all = overview(&structure, 100);
+        assert_eq!((all.rows, all.columns), (7, 5));
+        assert_eq!(&all.cells[5..10], structure.states(1));
+        let two = overview(&structure, 2);
+        assert_eq!(two.worst, [Missing, Missing]);
+        assert_eq!(two.cells.len(), 10);
+        assert_eq!(overview(&Structure::default(), 10), Overview::default());
+    }
+
+    #[test]
+    fn a_plan_is_what_is_done() {
+        let data = dataset();
+        let structure = Structure::of(&data);
+        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &crate::draft::TrayIndex::default());
+        let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
+        assert!(safe.safe && safe.roots >= 4);
+        let mut mended = data.clone();
+        safe.edit.apply(&mut mended).expect("applies");
+        let left = Structure::of(&mended).root_counts().faults();
+        assert_eq!(left, structure.root_counts().faults() - safe.roots);
+
+        // Dropping takes out the right ones although each moves those behind it.
+        let drop = fixes(&fault_of(&data, 2).expect("is there")).into_iter().find(|fix| !fix.safe).expect("can be dropped");
+        let plan = alike_plan(&data, &structure, 2, &drop, fixes).expect("has fixes");
+        assert_eq!((plan.roots, alike_count(&structure, 2), plan.safe), (2, 2, false));
+        let mut rest = data.clone();
+        plan.edit.apply(&mut rest).expect("applies");
+        let ids: Vec<&str> = rest.root.samples.iter().map(|sample| &*sample.id).collect();
+        assert_eq!(ids, ["a", "b", "d", "e", "g"]);
+        assert!(plan.changes.iter().all(|(_, what)| what.starts_with("Drop ")));
+    }
+}

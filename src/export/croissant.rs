@@ -1,0 +1,226 @@
+//! Croissant 1.0: the archive or folder as files, level tables as record sets, RAI fields and the coverage in space and time.
+
+use arrow::datatypes::DataType;
+use serde_json::{Map, Value as Json, json};
+
+use super::Described;
+use crate::container::Format;
+
+/// The JSON-LD document.
+pub fn document(described: &Described<'_>) -> Json {
+    let mut out = Map::new();
+    out.insert("@context".into(), context());
+    out.insert("@type".into(), json!("sc:Dataset"));
+    let rai: Vec<(&String, &Json)> =
+        described.fields.iter().filter(|(key, value)| key.starts_with("rai:") && !value.is_null()).collect();
+    let mut conforms = vec!["http://mlcommons.org/croissant/1.0"];
+    if !rai.is_empty() {
+        conforms.push("http://mlcommons.org/croissant/RAI/1.0");
+    }
+    out.insert("conformsTo".into(), if conforms.len() == 1 { json!(conforms[0]) } else { json!(conforms) });
+    out.insert("name".into(), json!(described.id()));
+    if let Some(title) = described.text("title") {
+        out.insert("alternateName".into(), json!(title));
+    }
+    out.insert("description".into(), json!(described.description()));
+    out.insert("url".into(), json!(described.url().unwrap_or_else(|| format!("urn:taco:{}", described.id()))));
+    out.insert("version".into(), json!(semantic(described.version())));
+    out.insert("datePublished".into(), json!(described.day()));
+    let licences: Vec<String> = described
+        .texts("licenses")
+        .into_iter()
+        .map(|licence| match spdx::license_id(licence) {
+            Some(_) => format!("https://spdx.org/licenses/{licence}.html"),
+            None => licence.to_owned(),
+        })
+        .collect();
+    out.insert("license".into(), if licences.len() == 1 { json!(licences[0]) } else { json!(licences) });
+    let keywords: Vec<&str> = described.texts("keywords").into_iter().chain(described.texts("tasks")).collect();
+    if !keywords.is_empty() {
+        out.insert("keywords".into(), json!(keywords));
+    }
+    let people: Vec<Json> = described.contacts("providers").iter().map(person).collect();
+    if !people.is_empty() {
+        out.insert("creator".into(), json!(people));
+    }
+    let curators: Vec<Json> = described.contacts("curators").iter().map(person).collect();
+    if !curators.is_empty() {
+        out.insert("maintainer".into(), json!(curators));
+    }
+    out.insert("citeAs".into(), json!(citation(described)));
+    if let Some([west, south, east, north]) = described.bbox {
+        // schema.org wants latitude first.
+        let shape = json!({ "@type": "sc:GeoShape", "box": format!("{south} {west} {north} {east}") });
+        out.insert("spatialCoverage".into(), json!({ "@type": "sc:Place", "geo": shape }));
+    }
+    if let Some([start, end]) = &described.interval {
+        out.insert("temporalCoverage".into(), json!(format!("{start}/{end}")));
+    }
+    for (key, value) in rai {
+        out.insert(key.clone(), value.clone());
+    }
+    let (files, tables) = distribution(described);
+    out.insert("distribution".into(), json!(files));
+    out.insert("recordSet".into(), json!(record_sets(described, &tables)));
+    Json::Object(out)
+}
+
+/// The context of the standard, with the geo vocabulary beside it.
+fn context() -> Json {
+    json!({
+        "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
+        "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
+        "geocr": "http://mlcommons.org/croissant/geo/", "data": { "@id": "cr:data", "@type": "@json" },
+        "dataType": { "@id": "cr:dataType", "@type": "@vocab" }, "dct": "http://purl.org/dc/terms/",
+        "equivalentProperty": "cr:equivalentProperty", "examples": { "@id": "cr:examples", "@type": "@json" },
+        "extract": "cr:extract", "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject",
+        "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset",
+        "jsonPath": "cr:jsonPath", "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
+        "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated",
+        "replace": "cr:replace", "samplingRate": "cr:samplingRate", "sc": "https://schema.org/", "separator": "cr:separator",
+        "source": "cr:source", "subField": "cr:subField", "transform": "cr:transform"
+    })
+}
+
+/// MAJOR.MINOR.PATCH, as the standard asks for; what does not have three numbers gets zeros.
+fn semantic(version: &str) -> String {
+    let plain = version.trim().trim_start_matches('v');
+    let mut numbers: Vec<&str> = plain.split('.').collect();
+    if numbers.iter().any(|number| number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit())) || numbers.len() > 3 {
+        return version.to_owned();
+    }
+    numbers.resize(3, "0");
+    numbers.join(".")
+}
+
+fn person(contact: &super::Contact) -> Json {
+    let alone = contact.organization.as_ref().is_some_and(|organization| *organization == contact.name);
+    let mut out = Map::new();
+    out.insert("@type".into(), json!(if alone { "sc:Organization" } else { "sc:Person" }));
+    out.insert("name".into(), json!(contact.name));
+    if let Some(email) = &contact.email {
+        out.insert("email".into(), json!(email));
+    }
+    if let Some(url) = &contact.url {
+        out.insert("url".into(), json!(url));
+    }
+    Json::Object(out)
+}
+
+/// The dataset's reference, or one made of what it says.
+pub fn citation(described: &Described<'_>) -> String {
+    if let Some(text) = described.publications().into_iter().find_map(|one| one.citation) {
+        return text;
+    }
+    let names: Vec<String> = described.contacts("providers").into_iter().map(|contact| contact.name).collect();
+    let year = described.day().chars().take(4).collect::<String>();
+    format!(
+        "@misc{{{}, author = {{{}}}, title = {{{}}}, year = {{{year}}}, version = {{{}}}}}",
+        described.id(),
+        names.join(" and "),
+        described.title(),
+        described.version()
+    )
+}
+
+/// Files, and for each level the file that holds its table: nothing where it is not a file of its own.
+fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Option<String>>) {
+    let facts = described.facts;
+    let levels = described.assembly.levels.len();
+    // The name that the reference reader knows Parquet by.
+    let parquet = "application/x-parquet";
+    let names: Vec<String> = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).collect();
+    let mut files = Vec::new();
+    if let Some(sha256) = &facts.sha256 {
+        let name = described.file_name();
+        files.push(json!({
+            "@type": "cr:FileObject", "@id": "archive", "name": name, "description": "The whole dataset.",
+            "contentUrl": name, "contentSize": format!("{} B", facts.size_bytes), "encodingFormat": described.media_type(),
+            "sha256": sha256
+        }));
+        if facts.format != Format::Zip {
+            return (files, vec![None; levels]);
+        }
+        for (level, name) in names.iter().enumerate() {
+            files.push(json!({
+                "@type": "cr:FileObject", "@id": name, "name": format!("level{level}.parquet"),
+                "description": format!("The samples of level {level}."), "containedIn": { "@id": "archive" },
+                "contentUrl": name, "encodingFormat": parquet
+            }));
+        }
+        return (files, names.into_iter().map(Some).collect());
+    }
+    let folder = described.file_name();
+    let mut tables = vec![None; levels];
+    for (name, size, sha256) in &facts.tables {
+        files.push(json!({
+            "@type": "cr:FileObject", "@id": name, "name": name.rsplit('/').next(), "description": "Metadata of the dataset.",
+            "contentUrl": format!("{folder}/{name}"), "contentSize": format!("{size} B"),
+            "encodingFormat": if name.ends_with(".json") { "application/json" } else { parquet }, "sha256": sha256
+        }));
+        if let Some(level) = names.iter().position(|known| known == name)
+            && facts.format == Format::Folder
+        {
+            tables[level] = Some(name.clone());
+        }
+    }
+    (files, tables)
+}
+
+fn record_sets(described: &Described<'_>, tables: &[Option<String>]) -> Vec<Json> {
+    let levels = described.assembly.levels.iter().zip(tables).enumerate();
+    let set = |(level, (rows, table)): (usize, (&crate::container::AssemblyLevel, &Option<String>))| {
+        let table = table.as_ref()?;
+        let schema = rows.batch.schema();
+        let fields: Vec<Json> = schema
+            .fields()
+            .iter()
+            .filter_map(|field| {
+                let (kind, repeated) = data_type(field.data_type())?;
+                let name = field.name();
+                let mut entry = json!({
+                    "@type": "cr:Field", "@id": format!("level{level}/{name}"), "name": name,
+                    "description": described_field(described, level, name), "dataType": kind,
+                    "source": { "fileObject": { "@id": table }, "extract": { "column": name } }
+                });
+                if repeated {
+                    entry["repeated"] = json!(true);
+                }
+                Some(entry)
+            })
+            .collect();
+        let description = if level == 0 { "The samples.".to_owned() } else { format!("What the samples hold, {level} deep.") };
+        Some(json!({
+            "@type": "cr:RecordSet", "@id": format!("level{level}"), "name": format!("level{level}"), "description": description,
+            "field": fields
+        }))
+    };
+    levels.filter_map(set).collect()
+}
+
+/// What `taco:field_schema` says, else the name.
+pub fn described_field(described: &Described<'_>, level: usize, name: &str) -> String {
+    let columns = described.fields.get("taco:field_schema").and_then(|schema| schema.get(format!("level{level}"))?.as_array());
+    let found = columns.and_then(|columns| columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name)));
+    let text = found.and_then(|column| column.get(2)?.as_str()).filter(|text| !text.is_empty());
+    match (text, name) {
+        (Some(text), _) => text.to_owned(),
+        (None, "id") => "Identifier of the sample, unique among its siblings.".into(),
+        (None, "type") => "FILE or FOLDER.".into(),
+        (None, other) => format!("The field {other}."),
+    }
+}
+
+/// The type in Croissant, and whether there are several values; nothing for bytes and structures.
+fn data_type(dtype: &DataType) -> Option<(&'static str, bool)> {
+    Some(match dtype {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ("sc:Text", false),
+        DataType::Boolean => ("sc:Boolean", false),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 | DataType::Decimal128(..) => ("sc:Float", false),
+        DataType::Date32 | DataType::Date64 => ("sc:Date", false),
+        DataType::Timestamp(..) => ("sc:DateTime", false),
+        whole if whole.is_integer() => ("sc:Integer", false),
+        DataType::List(item) | DataType::LargeList(item) => (data_type(item.data_type()).filter(|inner| !inner.1)?.0, true),
+        _ => return None,
+    })
+}

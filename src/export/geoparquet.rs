@@ -1,0 +1,246 @@
+//! GeoParquet 1.1: the samples of a level with footprint and bbox column, or the STAC Items of level 0 in the layout of
+//! stac-geoparquet.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, BinaryArray, Float64Array, ListBuilder, NullBufferBuilder, RecordBatch, StringArray, StringBuilder,
+    StructArray, TimestampMicrosecondArray, UInt32Array,
+};
+use arrow::datatypes::{DataType, Field, Fields, Schema};
+use geo::Geometry;
+use serde_json::{Value as Json, json};
+
+use super::place::{self, Place};
+use super::{Described, Document, stac};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::is_padding;
+use crate::query::write_wkb;
+use crate::table::{ParquetOptions, ParquetSink};
+
+/// Columns that the geometry column stands for.
+const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
+
+/// The samples of the first level that has places, or of the one that was asked for.
+pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+    let level = place::level_with_places(described.assembly, described.facts.level);
+    let batch = &described.assembly.levels[level].batch;
+    let ids = &described.assembly.tree.levels[level].ids;
+    let keep: Vec<u32> = (0..ids.len() as u32).filter(|&row| !is_padding(ids.value(row as usize))).collect();
+    let all = place::places(batch, ctx)?;
+    let places: Vec<Place> = keep.iter().map(|&row| all[row as usize].clone()).collect();
+    if places.iter().all(|place| place.geometry.is_none()) {
+        return Err(Error::usage("no sample has a place, so there is nothing for a map")
+            .hint("add places with the STAC extension, or describe the dataset in another form"));
+    }
+    let batch = arrow::compute::take_record_batch(batch, &UInt32Array::from(keep.clone()))
+        .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+    let mut fields = Vec::new();
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        // A column of no type is none for most readers.
+        if !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null {
+            fields.push(Field::new(field.name(), field.data_type().clone(), true));
+            columns.push(column.clone());
+        }
+    }
+    if level > 0 {
+        let path = |row: &u32| Some(described.assembly.tree.path(level, *row).to_archive());
+        fields.insert(1, Field::new("path", DataType::Utf8, true));
+        columns.insert(1, Arc::new(keep.iter().map(path).collect::<StringArray>()));
+    }
+    put_places(&places, &mut fields, &mut columns);
+    let bytes = written(fields, columns, &[("geo", geo_key(&places))])?;
+    Ok(vec![Document { name: "samples.parquet".into(), bytes }])
+}
+
+/// The Items of level 0.
+pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+    let items = stac::items(described, ctx)?;
+    if items.is_empty() {
+        let error = Error::invalid("no sample has a time, so none can be an Item");
+        return Err(error.hint("add times with the STAC extension, or state the extent in time"));
+    }
+    let roots = stac::roots(described, ctx)?;
+    let ids = &described.assembly.tree.levels[0].ids;
+    let rows: Vec<u32> = {
+        let made: BTreeSet<&str> = items.iter().filter_map(|item| item["id"].as_str()).collect();
+        (0..ids.len() as u32)
+            .filter(|&row| made.contains(ids.value(row as usize)) && !is_padding(ids.value(row as usize)))
+            .collect()
+    };
+    let places: Vec<Place> = rows.iter().map(|&row| roots[row as usize].clone()).collect();
+    let count = items.len();
+    let text = |of: &dyn Fn(&Json) -> Option<String>| Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef;
+    let mut fields: Vec<Field> = Vec::new();
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    let mut put = |name: &str, array: ArrayRef| {
+        fields.push(Field::new(name, array.data_type().clone(), true));
+        columns.push(array);
+    };
+    let own = |key: &'static str| move |item: &Json| item[key].as_str().map(str::to_owned);
+    put("type", text(&own("type")));
+    put("stac_version", text(&own("stac_version")));
+    put("stac_extensions", Arc::new(text_lists(items.iter().map(|item| &item["stac_extensions"]))));
+    put("id", text(&own("id")));
+    put("collection", text(&own("collection")));
+    put("links", links(&items));
+    put("assets", assets(&items));
+    let time = |key: &str| {
+        let micros = |item: &Json| {
+            let text = item["properties"][key].as_str()?;
+            Some(chrono::DateTime::parse_from_rfc3339(text).ok()?.timestamp_micros())
+        };
+        let array: TimestampMicrosecondArray = items.iter().map(micros).collect();
+        Arc::new(array.with_timezone("UTC")) as ArrayRef
+    };
+    put("datetime", time("datetime"));
+    for key in ["start_datetime", "end_datetime"] {
+        let times = time(key);
+        if times.null_count() < count {
+            put(key, times);
+        }
+    }
+    // Every other property with the type that it has in the level: text, numbers and lists go as they are.
+    let names: BTreeSet<&String> =
+        items.iter().filter_map(|item| item["properties"].as_object()).flat_map(|properties| properties.keys()).collect();
+    for name in names.into_iter().filter(|name| !["datetime", "start_datetime", "end_datetime"].contains(&name.as_str())) {
+        let values: Vec<&Json> = items.iter().map(|item| &item["properties"][name.as_str()]).collect();
+        put(name, property(&values));
+    }
+    put_places(&places, &mut fields, &mut columns);
+    let collection = stac::collection(described, &[]);
+    let id = described.id();
+    let meta = json!({ "version": "1.1.0", "collections": { id: collection } }).to_string();
+    let bytes = written(fields, columns, &[("geo", geo_key(&places)), ("stac-geoparquet", meta)])?;
+    Ok(vec![Document { name: "items.parquet".into(), bytes }])
+}
+
+/// Numbers, texts, booleans and lists of numbers; anything else as JSON text.
+fn property(values: &[&Json]) -> ArrayRef {
+    let is = |test: &dyn Fn(&Json) -> bool| values.iter().all(|value| value.is_null() || test(value));
+    if is(&|value| value.is_i64()) {
+        return Arc::new(values.iter().map(|value| value.as_i64()).collect::<arrow::array::Int64Array>());
+    }
+    if is(&|value| value.is_number()) {
+        return Arc::new(values.iter().map(|value| value.as_f64()).collect::<Float64Array>());
+    }
+    if is(&|value| value.is_boolean()) {
+        return Arc::new(values.iter().map(|value| value.as_bool()).collect::<arrow::array::BooleanArray>());
+    }
+    let items = |value: &Json| value.as_array().cloned().unwrap_or_default();
+    if is(&|value| value.is_array() && items(value).iter().all(Json::is_i64)) {
+        let list = |value: &&Json| value.as_array().map(|list| list.iter().map(Json::as_i64).collect::<Vec<_>>());
+        return Arc::new(arrow::array::ListArray::from_iter_primitive::<arrow::datatypes::Int64Type, _, _>(
+            values.iter().map(list),
+        ));
+    }
+    if is(&|value| value.is_array() && items(value).iter().all(Json::is_number)) {
+        let list = |value: &&Json| value.as_array().map(|list| list.iter().map(Json::as_f64).collect::<Vec<_>>());
+        return Arc::new(arrow::array::ListArray::from_iter_primitive::<arrow::datatypes::Float64Type, _, _>(
+            values.iter().map(list),
+        ));
+    }
+    let text = |value: &&Json| match value {
+        Json::Null => None,
+        Json::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    Arc::new(values.iter().map(text).collect::<StringArray>())
+}
+
+fn text_lists<'a>(values: impl Iterator<Item = &'a Json>) -> arrow::array::ListArray {
+    let mut builder = ListBuilder::new(StringBuilder::new());
+    for value in values {
+        for text in value.as_array().into_iter().flatten().filter_map(Json::as_str) {
+            builder.values().append_value(text);
+        }
+        builder.append(true);
+    }
+    builder.finish()
+}
+
+/// One struct for each link.
+fn links(items: &[Json]) -> ArrayRef {
+    let all: Vec<&Json> = items.iter().flat_map(|item| item["links"].as_array().into_iter().flatten()).collect();
+    let column = |key: &str| Arc::new(all.iter().map(|link| link[key].as_str()).collect::<StringArray>()) as ArrayRef;
+    let fields: Fields = ["href", "rel", "type"].map(|key| Field::new(key, DataType::Utf8, true)).to_vec().into();
+    let structs = StructArray::new(fields.clone(), ["href", "rel", "type"].map(column).to_vec(), None);
+    let lengths = items.iter().map(|item| item["links"].as_array().map_or(0, Vec::len));
+    let offsets = arrow::buffer::OffsetBuffer::from_lengths(lengths);
+    let item = Arc::new(Field::new("item", DataType::Struct(fields), true));
+    Arc::new(arrow::array::ListArray::new(item, offsets, Arc::new(structs), None))
+}
+
+/// A struct of the one asset that every Item has.
+fn assets(items: &[Json]) -> ArrayRef {
+    let column =
+        |key: &str| Arc::new(items.iter().map(|item| item["assets"]["data"][key].as_str()).collect::<StringArray>()) as ArrayRef;
+    let roles: ArrayRef = Arc::new(text_lists(items.iter().map(|item| &item["assets"]["data"]["roles"])));
+    let mut fields: Vec<Field> = ["href", "title", "type"].map(|key| Field::new(key, DataType::Utf8, true)).to_vec();
+    fields.push(Field::new("roles", roles.data_type().clone(), true));
+    let arrays = vec![column("href"), column("title"), column("type"), roles];
+    let data = StructArray::new(fields.into(), arrays, None);
+    let field: Fields = vec![Field::new("data", data.data_type().clone(), true)].into();
+    Arc::new(StructArray::new(field, vec![Arc::new(data)], None))
+}
+
+/// `geometry` as WKB and `bbox` as a struct, the last two columns.
+fn put_places(places: &[Place], fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>) {
+    let wkb: BinaryArray = places.iter().map(|place| place.geometry.as_ref().map(write_wkb)).collect();
+    fields.push(Field::new("geometry", DataType::Binary, true));
+    columns.push(Arc::new(wkb));
+    let names = ["xmin", "ymin", "xmax", "ymax"];
+    let side =
+        |at: usize| Arc::new(places.iter().map(|place| place.bbox.map(|bbox| bbox[at])).collect::<Float64Array>()) as ArrayRef;
+    let mut valid = NullBufferBuilder::new(places.len());
+    places.iter().for_each(|place| valid.append(place.bbox.is_some()));
+    let inner: Fields = names.map(|name| Field::new(name, DataType::Float64, true)).to_vec().into();
+    let bbox = StructArray::new(inner.clone(), (0..4).map(side).collect(), valid.finish());
+    fields.push(Field::new("bbox", DataType::Struct(inner), true));
+    columns.push(Arc::new(bbox));
+}
+
+/// The text under the key `geo`. Without a CRS it is longitude and latitude.
+fn geo_key(places: &[Place]) -> String {
+    let kinds: BTreeSet<&str> = places.iter().filter_map(|place| place.geometry.as_ref()).map(kind_of).collect();
+    let mut column = json!({ "encoding": "WKB", "geometry_types": kinds, "orientation": "counterclockwise" });
+    // A box that crosses the antimeridian can't be joined with others by numbers alone.
+    let plain: Option<Vec<[f64; 4]>> =
+        places.iter().filter_map(|place| place.bbox).map(|bbox| (bbox[0] <= bbox[2]).then_some(bbox)).collect();
+    if let Some(bbox) = plain.and_then(|boxes| place::union(boxes.into_iter())) {
+        column["bbox"] = json!(bbox);
+    }
+    let covering = ["xmin", "ymin", "xmax", "ymax"].map(|side| (side.to_owned(), json!(["bbox", side])));
+    column["covering"] = json!({ "bbox": serde_json::Map::from_iter(covering) });
+    json!({ "version": "1.1.0", "primary_column": "geometry", "columns": { "geometry": column } }).to_string()
+}
+
+fn kind_of(geometry: &Geometry<f64>) -> &'static str {
+    match geometry {
+        Geometry::Point(_) => "Point",
+        Geometry::LineString(_) | Geometry::Line(_) => "LineString",
+        Geometry::MultiPoint(_) => "MultiPoint",
+        Geometry::MultiLineString(_) => "MultiLineString",
+        Geometry::MultiPolygon(_) => "MultiPolygon",
+        Geometry::GeometryCollection(_) => "GeometryCollection",
+        Geometry::Polygon(_) | Geometry::Rect(_) | Geometry::Triangle(_) => "Polygon",
+    }
+}
+
+fn written(fields: Vec<Field>, columns: Vec<ArrayRef>, notes: &[(&str, String)]) -> Result<Vec<u8>> {
+    // In the schema as well as in the footer: readers look at either.
+    let notes_of_schema: std::collections::HashMap<String, String> =
+        notes.iter().map(|(key, text)| ((*key).to_owned(), text.clone())).collect();
+    let schema = Schema::new(fields).with_metadata(notes_of_schema);
+    let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns)
+        .map_err(|error| Error::internal("the table does not fit its columns").because(error))?;
+    let mut sink = ParquetSink::annotated(Vec::new(), &schema, &ParquetOptions::default())?;
+    sink.write(&batch)?;
+    for (key, text) in notes {
+        sink.note(key, text.clone());
+    }
+    sink.finish()
+}

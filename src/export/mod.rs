@@ -1,0 +1,288 @@
+//! What catalogues ask for: STAC, GeoParquet, stac-geoparquet, Croissant, DataCite, data cards. Each is made from a dataset as
+//! 2.0 lays it out, and is a list of documents; writing them is the caller's. Must not invent what the dataset does not say.
+
+mod card;
+mod croissant;
+mod datacite;
+mod geoparquet;
+mod place;
+mod stac;
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::container::{Assembly, Format, extent_of};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+
+/// The forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Catalogue {
+    /// A STAC 1.1 Collection with an Item for each sample that has a time.
+    Stac,
+    /// The samples as GeoParquet 1.1 with a bbox column.
+    Geoparquet,
+    /// The Items as one GeoParquet file.
+    StacGeoparquet,
+    /// Croissant 1.0 with the RAI and geo vocabularies, as JSON-LD.
+    Croissant,
+    /// DataCite 4.5 as JSON.
+    Datacite,
+    /// A data card.
+    Markdown,
+    /// The data card as a page.
+    Html,
+}
+
+impl Catalogue {
+    /// Every form, in the order of menus.
+    pub const ALL: [Catalogue; 7] = [
+        Catalogue::Stac,
+        Catalogue::Geoparquet,
+        Catalogue::StacGeoparquet,
+        Catalogue::Croissant,
+        Catalogue::Datacite,
+        Catalogue::Markdown,
+        Catalogue::Html,
+    ];
+
+    /// The word in arguments.
+    pub fn name(self) -> &'static str {
+        match self {
+            Catalogue::Stac => "stac",
+            Catalogue::Geoparquet => "geoparquet",
+            Catalogue::StacGeoparquet => "stac-geoparquet",
+            Catalogue::Croissant => "croissant",
+            Catalogue::Datacite => "datacite",
+            Catalogue::Markdown => "markdown",
+            Catalogue::Html => "html",
+        }
+    }
+
+    /// The words on menus.
+    pub fn title(self) -> &'static str {
+        match self {
+            Catalogue::Stac => "STAC Collection and Items",
+            Catalogue::Geoparquet => "GeoParquet",
+            Catalogue::StacGeoparquet => "STAC GeoParquet",
+            Catalogue::Croissant => "Croissant",
+            Catalogue::Datacite => "DataCite",
+            Catalogue::Markdown => "Data card (Markdown)",
+            Catalogue::Html => "Data card (HTML)",
+        }
+    }
+
+    /// True for bytes that are nothing for a terminal.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Catalogue::Geoparquet | Catalogue::StacGeoparquet)
+    }
+}
+
+/// What is known of the container.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its kind.
+    pub format: Format,
+    /// Bytes of the file, or of all files.
+    pub size_bytes: u64,
+    /// SHA-256 of the file in lower-case hexadecimal; absent for folders.
+    pub sha256: Option<String>,
+    /// Files of METADATA/ with their size and SHA-256, where they lie apart.
+    pub tables: Vec<(String, u64, String)>,
+    /// When it was last changed.
+    pub modified: Option<DateTime<Utc>>,
+    /// Its address on the web, when somebody said so.
+    pub url: Option<String>,
+    /// The level whose samples are listed; found by where places are when absent.
+    pub level: Option<usize>,
+}
+
+/// A document: its path below the folder of the export, and its bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// `collection.json`, `items/a.json`, …
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Makes the documents of one form, the main one first. A dataset without samples is an error.
+pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<Document>> {
+    ctx.stage("Describing", None);
+    if assembly.tree.total() == 0 {
+        return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
+    }
+    let described = Described::new(assembly, facts);
+    match form {
+        Catalogue::Stac => stac::documents(&described, ctx),
+        Catalogue::Geoparquet => geoparquet::footer(&described, ctx),
+        Catalogue::StacGeoparquet => geoparquet::items(&described, ctx),
+        Catalogue::Croissant => Ok(vec![json_document("croissant.json", &croissant::document(&described))]),
+        Catalogue::Datacite => Ok(vec![json_document("datacite.json", &datacite::document(&described))]),
+        Catalogue::Markdown => Ok(vec![Document { name: "README.md".into(), bytes: card::markdown(&described).into_bytes() }]),
+        Catalogue::Html => Ok(vec![Document { name: "index.html".into(), bytes: card::html(&described).into_bytes() }]),
+    }
+}
+
+fn json_document(name: &str, json: &Json) -> Document {
+    let mut bytes = serde_json::to_vec_pretty(json).unwrap_or_default();
+    bytes.push(b'\n');
+    Document { name: name.into(), bytes }
+}
+
+/// The dataset as all forms look at it.
+struct Described<'a> {
+    assembly: &'a Assembly,
+    facts: &'a Facts,
+    fields: &'a Map<String, Json>,
+    /// West, south, east, north; `None` where nobody knows.
+    bbox: Option<[f64; 4]>,
+    /// First and last time, ISO 8601 in UTC.
+    interval: Option<[String; 2]>,
+}
+
+/// A person or an organisation.
+struct Contact {
+    name: String,
+    organization: Option<String>,
+    email: Option<String>,
+    url: Option<String>,
+    roles: Vec<String>,
+}
+
+/// A reference.
+struct Publication {
+    doi: Option<String>,
+    citation: Option<String>,
+}
+
+impl<'a> Described<'a> {
+    fn new(assembly: &'a Assembly, facts: &'a Facts) -> Self {
+        let fields = &assembly.collection.fields;
+        let stated = fields.get("extent").filter(|extent| !extent.is_null()).cloned();
+        let extent = stated.unwrap_or_else(|| extent_of(&assembly.levels.iter().map(|level| &level.batch).collect::<Vec<_>>()));
+        let numbers: Option<Vec<f64>> =
+            extent.get("spatial").and_then(Json::as_array).and_then(|list| list.iter().map(Json::as_f64).collect());
+        let times: Option<Vec<String>> = extent
+            .get("temporal")
+            .and_then(Json::as_array)
+            .and_then(|list| list.iter().map(|time| time.as_str().and_then(utc)).collect());
+        Self {
+            assembly,
+            facts,
+            fields,
+            bbox: numbers.and_then(|numbers| numbers.try_into().ok()),
+            interval: times.and_then(|times| times.try_into().ok()),
+        }
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    fn id(&self) -> &str {
+        self.text("id").unwrap_or("dataset")
+    }
+
+    fn title(&self) -> &str {
+        self.text("title").unwrap_or(self.id())
+    }
+
+    fn description(&self) -> &str {
+        self.text("description").unwrap_or(self.title())
+    }
+
+    fn version(&self) -> &str {
+        self.text("dataset_version").unwrap_or("1.0.0")
+    }
+
+    fn texts(&self, key: &str) -> Vec<&str> {
+        let list = self.fields.get(key).and_then(Json::as_array);
+        list.into_iter().flatten().filter_map(Json::as_str).filter(|text| !text.trim().is_empty()).collect()
+    }
+
+    /// Contacts of either form: name, organization, email, role; or name, roles, url.
+    fn contacts(&self, key: &str) -> Vec<Contact> {
+        let list = self.fields.get(key).and_then(Json::as_array);
+        let contact = |entry: &Json| {
+            let text =
+                |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned);
+            let mut roles: Vec<String> =
+                text("role").iter().flat_map(|role| role.split(',')).map(|r| r.trim().to_owned()).collect();
+            roles.extend(
+                entry.get("roles").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).map(str::to_owned),
+            );
+            let organization = text("organization");
+            Some(Contact {
+                name: text("name").or_else(|| organization.clone())?,
+                organization,
+                email: text("email"),
+                url: text("url"),
+                roles,
+            })
+        };
+        list.into_iter().flatten().filter_map(contact).collect()
+    }
+
+    fn publications(&self) -> Vec<Publication> {
+        let list = ["publications", "publications:list"].iter().find_map(|key| self.fields.get(*key)?.as_array());
+        let text = |entry: &Json, key: &str| entry.get(key).and_then(Json::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+        let mut found: Vec<Publication> = Vec::new();
+        if self.text("sci:doi").is_some() || self.text("sci:citation").is_some() {
+            let own = |key: &str| self.text(key).map(str::to_owned);
+            found.push(Publication { doi: own("sci:doi").map(plain_doi), citation: own("sci:citation") });
+        }
+        let entry = |entry: &Json| Publication { doi: text(entry, "doi").map(plain_doi), citation: text(entry, "citation") };
+        found.extend(list.into_iter().flatten().map(entry));
+        found.retain(|one| one.doi.is_some() || one.citation.is_some());
+        found
+    }
+
+    /// The dataset's address: as given, else by its identifier.
+    fn url(&self) -> Option<String> {
+        let doi = || self.text("sci:doi").map(|doi| format!("https://doi.org/{}", plain_doi(doi.to_owned())));
+        let contact = || self.contacts("providers").into_iter().find_map(|contact| contact.url);
+        self.facts.url.clone().or_else(doi).or_else(contact)
+    }
+
+    /// The name of the file or folder.
+    fn file_name(&self) -> String {
+        self.facts.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| self.id().to_owned())
+    }
+
+    /// The day on which the data was last changed.
+    fn day(&self) -> String {
+        self.facts.modified.unwrap_or_default().format("%Y-%m-%d").to_string()
+    }
+
+    fn media_type(&self) -> &'static str {
+        match self.facts.format {
+            Format::Zip | Format::Taco3 => "application/zip",
+            Format::Tortilla | Format::Taco => "application/vnd.tortilla+blob",
+            Format::TacocatFile => "application/octet-stream",
+            _ => "application/vnd.apache.parquet",
+        }
+    }
+}
+
+fn plain_doi(doi: String) -> String {
+    let plain = ["https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"]
+        .iter()
+        .find_map(|prefix| doi.strip_prefix(prefix));
+    plain.map_or(doi.clone(), str::to_owned)
+}
+
+/// A time as people write it, in the one form that catalogues take.
+fn utc(text: &str) -> Option<String> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.to_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true));
+    }
+    let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
+    Some(day.and_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true))
+}

@@ -1,0 +1,282 @@
+//! STAC 1.1: the Collection, and an Item for each sample of level 0 that has a time.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::place::{self, Place};
+use super::{Described, Document, json_document};
+use crate::container::Format;
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::is_padding;
+use crate::table::cell_json;
+
+const VERSION: &str = "1.1.0";
+const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
+const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/schema.json";
+
+/// The Collection first, then the Items below `items/`.
+pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
+    let items = items(described, ctx)?;
+    let mut documents = vec![json_document("collection.json", &collection(described, &items))];
+    documents.extend(items.iter().map(|item| {
+        let id = item["id"].as_str().unwrap_or_default();
+        json_document(&format!("items/{}.json", file_name(id)), item)
+    }));
+    Ok(documents)
+}
+
+/// Ids may have any letter; names of files may not.
+fn file_name(id: &str) -> String {
+    id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
+pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
+    let bbox = described.bbox.unwrap_or([-180.0, -90.0, 180.0, 90.0]);
+    let interval: Json = match &described.interval {
+        Some(interval) => json!(interval),
+        None => json!([null, null]),
+    };
+    let mut out = Map::new();
+    let publications = described.publications();
+    let own_doi = described.text("sci:doi").is_some();
+    out.insert("type".into(), json!("Collection"));
+    out.insert("stac_version".into(), json!(VERSION));
+    if !publications.is_empty() {
+        out.insert("stac_extensions".into(), json!([SCIENTIFIC]));
+    }
+    out.insert("id".into(), json!(described.id()));
+    if let Some(title) = described.text("title") {
+        out.insert("title".into(), json!(title));
+    }
+    out.insert("description".into(), json!(described.description()));
+    let keywords = described.texts("keywords");
+    if !keywords.is_empty() {
+        out.insert("keywords".into(), json!(keywords));
+    }
+    let licences = described.texts("licenses");
+    let one = match licences.as_slice() {
+        [one] if spdx::license_id(one).is_some() => Some(*one),
+        _ => None,
+    };
+    out.insert("license".into(), json!(one.unwrap_or("other")));
+    out.insert("version".into(), json!(described.version()));
+    let providers: Vec<Json> = described.contacts("providers").iter().map(provider).collect();
+    if !providers.is_empty() {
+        out.insert("providers".into(), json!(providers));
+    }
+    out.insert("extent".into(), json!({ "spatial": { "bbox": [bbox] }, "temporal": { "interval": [interval] } }));
+    if own_doi && let Some(first) = publications.first() {
+        if let Some(doi) = &first.doi {
+            out.insert("sci:doi".into(), json!(doi));
+        }
+        if let Some(citation) = &first.citation {
+            out.insert("sci:citation".into(), json!(citation));
+        }
+    }
+    let others: Vec<Json> = publications
+        .iter()
+        .skip(usize::from(own_doi))
+        .map(|one| {
+            let parts = [("doi", &one.doi), ("citation", &one.citation)];
+            Json::Object(parts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), json!(text.as_ref()?)))).collect())
+        })
+        .collect();
+    if !others.is_empty() {
+        out.insert("sci:publications".into(), json!(others));
+    }
+    let tasks = described.texts("tasks");
+    if !tasks.is_empty() {
+        out.insert("summaries".into(), json!({ "taco:tasks": tasks }));
+    }
+    out.insert("assets".into(), json!({ "data": data_asset(described) }));
+    let mut links: Vec<Json> = items
+        .iter()
+        .map(|item| {
+            let id = item["id"].as_str().unwrap_or_default();
+            json!({ "rel": "item", "href": format!("./items/{}.json", file_name(id)), "type": "application/geo+json" })
+        })
+        .collect();
+    if one.is_none() {
+        let known = licences.iter().filter(|licence| spdx::license_id(licence).is_some());
+        links.extend(known.map(|licence| json!({ "rel": "license", "href": format!("https://spdx.org/licenses/{licence}.html") })));
+    }
+    if let Some(url) = described.url() {
+        links.push(json!({ "rel": "about", "href": url }));
+    }
+    if own_doi && let Some(doi) = publications.first().and_then(|one| one.doi.as_ref()) {
+        links.push(json!({ "rel": "cite-as", "href": format!("https://doi.org/{doi}") }));
+    }
+    out.insert("links".into(), json!(links));
+    Json::Object(out)
+}
+
+fn provider(contact: &super::Contact) -> Json {
+    // STAC knows four roles.
+    let known = ["licensor", "producer", "processor", "host"];
+    let roles: Vec<&String> = contact.roles.iter().filter(|role| known.contains(&role.as_str())).collect();
+    let mut out = Map::new();
+    out.insert("name".into(), json!(contact.name));
+    if let Some(organization) = contact.organization.as_ref().filter(|organization| **organization != contact.name) {
+        out.insert("description".into(), json!(organization));
+    }
+    if !roles.is_empty() {
+        out.insert("roles".into(), json!(roles));
+    }
+    if let Some(url) = &contact.url {
+        out.insert("url".into(), json!(url));
+    }
+    Json::Object(out)
+}
+
+/// The file that holds everything; a folder by its collection.
+fn data_asset(described: &Described<'_>) -> Json {
+    let name = described.file_name();
+    let folder = !matches!(described.facts.format, Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile)
+        && described.facts.path.is_dir();
+    let (href, kind) = if folder {
+        (format!("./{name}/COLLECTION.json"), "application/json")
+    } else {
+        (format!("./{name}"), described.media_type())
+    };
+    json!({ "href": href, "title": described.title(), "type": kind, "roles": ["data"] })
+}
+
+/// An Item for each sample of level 0. A sample without a time of its own has that of the dataset; where there is none either,
+/// no Item is valid and none is made.
+pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
+    let rows = roots(described, ctx)?;
+    let level = &described.assembly.levels[0];
+    let ids = &described.assembly.tree.levels[0].ids;
+    let schema = level.batch.schema();
+    let mut items = Vec::with_capacity(rows.len());
+    for (row, place) in rows.iter().enumerate() {
+        if row % 1024 == 0 {
+            ctx.check()?;
+        }
+        let id = ids.value(row);
+        if is_padding(id) {
+            continue;
+        }
+        let mut properties = Map::new();
+        let Some(()) = put_times(place, described, &mut properties) else { continue };
+        let mut extensions: Vec<&str> = Vec::new();
+        for (field, column) in schema.fields().iter().zip(level.batch.columns()).skip(2) {
+            let value = cell_json(column, row);
+            if value.is_null() {
+                continue;
+            }
+            let name = match field.name().as_str() {
+                "stac:time_start" | "stac:time_end" | "stac:time_middle" | "istac:time_start" | "istac:time_end"
+                | "istac:time_middle" => continue,
+                "stac:centroid" | "istac:centroid" | "istac:geometry" => continue,
+                "stac:crs" | "istac:crs" => match value.as_str().filter(|crs| is_code(crs)) {
+                    Some(_) => "proj:code",
+                    None => field.name(),
+                },
+                "stac:geotransform" => "proj:transform",
+                "stac:tensor_shape" => "proj:shape",
+                other => other,
+            };
+            let value = match name {
+                "proj:transform" => match affine(&value) {
+                    Some(affine) => affine,
+                    None => continue,
+                },
+                "proj:shape" => match value.as_array().filter(|shape| shape.len() >= 2) {
+                    Some(shape) => json!(shape[shape.len() - 2..]),
+                    None => continue,
+                },
+                _ => value,
+            };
+            if name.starts_with("proj:") && !extensions.contains(&PROJECTION) {
+                extensions.push(PROJECTION);
+            }
+            properties.insert(name.to_owned(), value);
+        }
+        let geometry = place.geometry.as_ref().map_or(Json::Null, place::geojson);
+        let mut item = Map::new();
+        item.insert("type".into(), json!("Feature"));
+        item.insert("stac_version".into(), json!(VERSION));
+        item.insert("stac_extensions".into(), json!(extensions));
+        item.insert("id".into(), json!(id));
+        item.insert("geometry".into(), geometry);
+        if let Some(bbox) = place.bbox {
+            item.insert("bbox".into(), json!(bbox.map(place::digits)));
+        }
+        item.insert("properties".into(), Json::Object(properties));
+        item.insert("links".into(), json!([{ "rel": "collection", "href": "../collection.json", "type": "application/json" }]));
+        let mut asset = data_asset(described);
+        if let Some(href) = asset["href"].as_str().map(|href| href.replacen("./", "../", 1)) {
+            asset["href"] = json!(href);
+        }
+        item.insert("assets".into(), json!({ "data": asset }));
+        item.insert("collection".into(), json!(described.id()));
+        items.push(Json::Object(item));
+    }
+    Ok(items)
+}
+
+/// The places of the roots: their own, or what their descendants cover.
+pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> {
+    let level = place::level_with_places(described.assembly, None);
+    let found = place::places(&described.assembly.levels[level].batch, ctx)?;
+    if level == 0 {
+        return Ok(found);
+    }
+    let tree = &described.assembly.tree;
+    let mut gathered: Vec<Vec<Place>> = vec![Vec::new(); tree.levels[0].len()];
+    for (row, place) in found.into_iter().enumerate() {
+        let root = (1..=level).rev().fold(row as u32, |row, depth| tree.levels[depth].parents[row as usize]);
+        if let Some(list) = gathered.get_mut(root as usize) {
+            list.push(place);
+        }
+    }
+    let own = place::places(&described.assembly.levels[0].batch, ctx)?;
+    let joined = gathered.into_iter().zip(own).map(|(list, own)| {
+        let bbox = own.bbox.or_else(|| place::union(list.iter().filter_map(|place| place.bbox)));
+        Place {
+            geometry: own.geometry.or(bbox.map(place::polygon_of)),
+            bbox,
+            start: own.start.or_else(|| list.iter().filter_map(|place| place.start).min()),
+            end: own.end.or_else(|| list.iter().filter_map(|place| place.end.or(place.start)).max()),
+        }
+    });
+    Ok(joined.collect())
+}
+
+/// `datetime`, and both ends where there are two.
+fn put_times(place: &Place, described: &Described<'_>, properties: &mut Map<String, Json>) -> Option<()> {
+    let iso = |micros: i64| super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339());
+    let start = place.start.and_then(iso);
+    let end = place.end.and_then(iso);
+    match (start, end) {
+        (Some(start), Some(end)) if start != end => {
+            properties.insert("datetime".into(), json!(start));
+            properties.insert("start_datetime".into(), json!(start));
+            properties.insert("end_datetime".into(), json!(end));
+        }
+        (Some(one), _) | (None, Some(one)) => drop(properties.insert("datetime".into(), json!(one))),
+        (None, None) => {
+            let [start, end] = described.interval.as_ref()?;
+            properties.insert("datetime".into(), Json::Null);
+            properties.insert("start_datetime".into(), json!(start));
+            properties.insert("end_datetime".into(), json!(end));
+        }
+    }
+    Some(())
+}
+
+/// `AUTHORITY:CODE`.
+fn is_code(crs: &str) -> bool {
+    crs.split_once(':').is_some_and(|(authority, code)| {
+        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        plain(authority) && plain(code)
+    })
+}
+
+/// GDAL's order → that of the projection extension.
+fn affine(value: &Json) -> Option<Json> {
+    let numbers: Vec<f64> = value.as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
+    let &[x, dx, rx, y, ry, dy] = numbers.as_slice() else { return None };
+    Some(json!([dx, rx, x, ry, dy, y]))
+}

@@ -1,0 +1,552 @@
+//! What leaks between the parts of a split: the same bytes, the same ground, the same ground at the same time. Pure work on facts
+//! that the caller gathered; must never read pixels.
+//!
+//! Footprints count as overlapping when a share of the smaller one lies in the other, so that neighbouring tiles, which share an
+//! edge, are no leak. Samples that only have a centroid leak to those with the same one.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, TimeUnit};
+use geo::{Area, BooleanOps, BoundingRect, MapCoords, MultiPolygon, Polygon, Translate};
+
+use super::sample::parse_wkb;
+use super::tortilla::{PLACE_COLUMNS, place_of};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::Value;
+use crate::raster::to_lonlat_from;
+
+/// What to look for.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LeakageRequest {
+    /// The level whose samples are in the parts; the first one with the column when absent.
+    pub level: Option<usize>,
+    /// The column that names the parts.
+    pub column: String,
+    /// Share of the smaller footprint from which two overlap, above 0 to 1.
+    pub min_overlap: f64,
+    /// Two samples are of the same time when no more days lie between them.
+    pub days: f64,
+}
+
+impl Default for LeakageRequest {
+    fn default() -> Self {
+        Self { level: None, column: "split".into(), min_overlap: 0.001, days: 1.0 }
+    }
+}
+
+/// What leaks between parts.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Leakage {
+    /// The column that names the parts.
+    pub column: String,
+    /// The level of the column.
+    pub level: usize,
+    /// Every part.
+    pub parts: Vec<Part>,
+    /// Samples of different parts whose footprints overlap, or whose centroids are the same.
+    pub footprints: Vec<Leak>,
+    /// Those of them that are of the same time as well.
+    pub times: Vec<Leak>,
+    /// Samples of different parts with the same bytes.
+    pub content: Vec<Leak>,
+    /// Parts whose spans of time overlap: what comes later can be learned from what it is to predict.
+    pub spans: Vec<[String; 2]>,
+    /// What could not be looked at, and why.
+    pub unknown: Vec<String>,
+    /// False when there were too many pairs of neighbours to look at them all.
+    pub complete: bool,
+}
+
+/// One part of the split.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Samples of it that were looked at.
+    pub samples: u64,
+    /// Of these, with a footprint or a centroid.
+    pub placed: u64,
+    /// Of these, with a time.
+    pub timed: u64,
+    /// First and last time, microseconds since 1970, UTC.
+    pub span: Option<[i64; 2]>,
+}
+
+/// What leaks between two parts.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Leak {
+    /// The parts.
+    pub parts: [String; 2],
+    /// Pairs of samples.
+    pub pairs: u64,
+    /// Samples of each part that are in a pair.
+    pub samples: [u64; 2],
+    /// The first pairs.
+    pub examples: Vec<LeakPair>,
+}
+
+/// Two samples that should not be in different parts.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct LeakPair {
+    /// Path of the one of the first part.
+    pub one: String,
+    /// Path of the one of the second part.
+    pub other: String,
+    /// The share of the smaller footprint that lies in the other; `None` for centroids and content.
+    pub overlap: Option<f64>,
+    /// Days between the two; 0 when they overlap. `None` when one has no time.
+    pub days: Option<f64>,
+}
+
+impl Leakage {
+    /// True when something leaks. Overlapping spans alone are a remark.
+    pub fn leaks(&self) -> bool {
+        !(self.footprints.is_empty() && self.content.is_empty())
+    }
+
+    /// One sentence for each kind, for people.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (leaks, what) in [
+            (&self.footprints, "cover the same ground"),
+            (&self.times, "cover it at the same time"),
+            (&self.content, "have the same bytes"),
+        ] {
+            for leak in leaks {
+                let [a, b] = &leak.parts;
+                let mut line =
+                    format!("{} samples of {a} and {} of {b} {what} ({} pairs)", leak.samples[0], leak.samples[1], leak.pairs);
+                if let Some(LeakPair { one, other, .. }) = leak.examples.first() {
+                    line.push_str(&format!(", for example {one} and {other}"));
+                }
+                lines.push(line);
+            }
+        }
+        lines
+    }
+}
+
+/// What is known of a sample.
+#[derive(Clone, Debug)]
+pub struct LeakSample {
+    /// Its path, for people.
+    pub path: String,
+    /// Its part; `None` is in none and leaks to nobody.
+    pub part: Option<Arc<str>>,
+    /// What its columns say.
+    pub facts: Facts,
+}
+
+/// What the columns of a sample say.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Footprint in its own coordinate system.
+    shape: Option<(Arc<str>, MultiPolygon)>,
+    centroid: Option<[f64; 2]>,
+    /// First and last moment in microseconds since 1970.
+    time: Option<[i64; 2]>,
+    hash: Option<Arc<str>>,
+}
+
+/// Columns that place a sample in space and time.
+pub const GROUND_COLUMNS: [&str; 11] = [
+    "istac:geometry",
+    "istac:crs",
+    "stac:crs",
+    "stac:geotransform",
+    "stac:tensor_shape",
+    "stac:centroid",
+    "istac:centroid",
+    "stac:time_start",
+    "stac:time_end",
+    "istac:time_start",
+    "istac:time_end",
+];
+/// The column that tells equal bytes.
+pub const HASH_COLUMN: &str = "content:sha256";
+/// Pairs of neighbours that are looked at.
+const PAIRS_LIMIT: u64 = 20_000_000;
+const EXAMPLES: usize = 10;
+
+impl Facts {
+    /// From columns by name, with the columns' types.
+    pub fn of(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
+        let text = |name: &str| match value(name).0 {
+            Value::Text(text) => Some(text),
+            _ => None,
+        };
+        let drawn = || match (value("istac:geometry").0, text("istac:crs")) {
+            (Value::Bytes(bytes), Some(crs)) => Some((crs, polygons(parse_wkb(&bytes)?)?)),
+            _ => None,
+        };
+        let gridded = || {
+            Some((text("stac:crs")?, corners(&numbers(&value("stac:geotransform").0), &numbers(&value("stac:tensor_shape").0))?))
+        };
+        let moment = |names: [&str; 2]| names.into_iter().find_map(|name| micros(&value(name)));
+        let start = moment(["stac:time_start", "istac:time_start"]);
+        let end = moment(["stac:time_end", "istac:time_end"]);
+        let time = match (start, end) {
+            (Some(start), Some(end)) => Some([start.min(end), start.max(end)]),
+            (Some(at), None) | (None, Some(at)) => Some([at, at]),
+            (None, None) => None,
+        };
+        Self {
+            shape: drawn().or_else(gridded),
+            centroid: PLACE_COLUMNS.iter().find_map(|name| place_of(&value(name).0)),
+            time,
+            hash: text(HASH_COLUMN),
+        }
+    }
+}
+
+fn micros((value, dtype): &(Value, DataType)) -> Option<i64> {
+    let Value::Int(number) = value else { return None };
+    match dtype {
+        DataType::Timestamp(TimeUnit::Second, _) => number.checked_mul(1_000_000),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => number.checked_mul(1000),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => Some(*number),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => Some(number / 1000),
+        DataType::Date32 => number.checked_mul(86_400_000_000),
+        _ => None,
+    }
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let Value::List(items) = value else { return Vec::new() };
+    let number = |item: &Value| match item {
+        Value::Float(number) => *number,
+        Value::Int(number) => *number as f64,
+        Value::UInt(number) => *number as f64,
+        _ => f64::NAN,
+    };
+    items.iter().map(number).collect()
+}
+
+fn corners(transform: &[f64], shape: &[f64]) -> Option<MultiPolygon> {
+    let ([x, dx, rx, y, ry, dy], [.., rows, columns]) = (<[f64; 6]>::try_from(transform).ok()?, shape) else { return None };
+    let corner = |column: f64, row: f64| (x + column * dx + row * rx, y + column * ry + row * dy);
+    let ring = vec![corner(0.0, 0.0), corner(*columns, 0.0), corner(*columns, *rows), corner(0.0, *rows)];
+    let finite = ring.iter().all(|(x, y)| x.is_finite() && y.is_finite());
+    finite.then(|| MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]))
+}
+
+/// The areas of a geometry; `None` when it has none.
+fn polygons(geometry: geo::Geometry) -> Option<MultiPolygon> {
+    fn collect(geometry: geo::Geometry, all: &mut Vec<Polygon>) {
+        match geometry {
+            geo::Geometry::Polygon(polygon) => all.push(polygon),
+            geo::Geometry::MultiPolygon(many) => all.extend(many),
+            geo::Geometry::GeometryCollection(parts) => parts.into_iter().for_each(|part| collect(part, all)),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    collect(geometry, &mut all);
+    let finite = all.iter().flat_map(|polygon| polygon.exterior()).all(|place| place.x.is_finite() && place.y.is_finite());
+    (finite && !all.is_empty()).then_some(MultiPolygon(all))
+}
+
+/// A sample on the ground, in degrees. Beyond the antimeridian longitudes go on above 180.
+enum Ground {
+    Area { shape: MultiPolygon, area: f64 },
+    Point([f64; 2]),
+}
+
+/// A box around a sample for the sweep from west to east.
+struct Boxed {
+    sample: usize,
+    /// West, south, east, north.
+    bounds: [f64; 4],
+    shift: f64,
+}
+
+/// Finds what leaks between the parts of `samples`.
+pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, ctx: &JobContext) -> Result<Leakage> {
+    if !(request.min_overlap > 0.0 && request.min_overlap <= 1.0 && request.days >= 0.0) {
+        return Err(Error::usage("the least overlap has to be above 0 and at most 1, and the days not below 0"));
+    }
+    ctx.stage("Looking for leaks", None);
+    let mut names: Vec<&Arc<str>> = samples.iter().filter_map(|sample| sample.part.as_ref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let part_of = |sample: usize| samples[sample].part.as_ref().and_then(|part| names.binary_search(&part).ok());
+    let parts: Vec<Option<usize>> = (0..samples.len()).map(part_of).collect();
+    let grounds = grounds(samples, ctx)?;
+    let mut found = Finder { samples, parts: &parts, names: &names, request, footprints: BTreeMap::new(), times: BTreeMap::new() };
+    let complete = found.sweep(&grounds, ctx)?;
+    let content = found.content();
+    let (footprints, times) = (found.finished(&found.footprints), found.finished(&found.times));
+    let summaries = part_summaries(samples, &parts, &grounds, &names);
+    let mut unknown = Vec::new();
+    let real: u64 = summaries.iter().map(|part| part.samples).sum();
+    let mut lacking = |count: u64, what: &str| {
+        if count > 0 {
+            unknown.push(format!("{count} of {real} samples have no {what}"));
+        }
+    };
+    lacking(real - summaries.iter().map(|part| part.placed).sum::<u64>(), "place");
+    lacking(real - summaries.iter().map(|part| part.timed).sum::<u64>(), "time");
+    let hashed = samples.iter().zip(&parts).filter(|(sample, part)| part.is_some() && sample.facts.hash.is_some()).count() as u64;
+    lacking(real - hashed, HASH_COLUMN);
+    let mut spans = Vec::new();
+    for (at, one) in summaries.iter().enumerate() {
+        for other in &summaries[at + 1..] {
+            if let (Some([a, b]), Some([c, d])) = (one.span, other.span)
+                && a <= d
+                && c <= b
+            {
+                spans.push([one.name.clone(), other.name.clone()]);
+            }
+        }
+    }
+    Ok(Leakage { column: request.column.clone(), level, parts: summaries, footprints, times, content, spans, unknown, complete })
+}
+
+fn part_summaries(samples: &[LeakSample], parts: &[Option<usize>], grounds: &[Option<Ground>], names: &[&Arc<str>]) -> Vec<Part> {
+    let mut summaries: Vec<Part> = names.iter().map(|name| Part { name: name.to_string(), ..Part::default() }).collect();
+    for ((sample, part), ground) in samples.iter().zip(parts).zip(grounds) {
+        let Some(summary) = part.and_then(|part| summaries.get_mut(part)) else { continue };
+        summary.samples += 1;
+        summary.placed += u64::from(ground.is_some());
+        if let Some([start, end]) = sample.facts.time {
+            summary.timed += 1;
+            let span = summary.span.unwrap_or([start, end]);
+            summary.span = Some([span[0].min(start), span[1].max(end)]);
+        }
+    }
+    summaries
+}
+
+/// Where each sample lies, in degrees: coordinate systems are looked up once each.
+fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
+    let mut grounds: Vec<Option<Ground>> = samples.iter().map(|sample| sample.facts.centroid.map(Ground::Point)).collect();
+    let mut by_system: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, sample) in samples.iter().enumerate() {
+        if let (Some((crs, _)), Some(_)) = (&sample.facts.shape, &sample.part) {
+            by_system.entry(crs).or_default().push(at);
+        }
+    }
+    for (crs, members) in by_system {
+        for members in members.chunks(4096) {
+            ctx.check()?;
+            let shapes = || members.iter().filter_map(|&at| samples[at].facts.shape.as_ref().map(|(_, shape)| (at, shape)));
+            let points: Vec<[f64; 2]> =
+                shapes().flat_map(|(_, shape)| shape.0.iter().flat_map(|p| p.exterior()).map(|c| [c.x, c.y])).collect();
+            // An unknown system leaves the centroids.
+            let Ok(places) = to_lonlat_from(crs, &points) else { continue };
+            let mut places = places.into_iter();
+            for (at, shape) in shapes() {
+                let rings: Vec<Option<Vec<[f64; 2]>>> =
+                    shape.0.iter().map(|polygon| places.by_ref().take(polygon.exterior().0.len()).collect()).collect();
+                let Some(rings) = rings.into_iter().collect::<Option<Vec<_>>>() else { continue };
+                if let Some(ground) = ground_of(rings) {
+                    grounds[at] = Some(ground);
+                }
+            }
+        }
+    }
+    Ok(grounds)
+}
+
+fn ground_of(rings: Vec<Vec<[f64; 2]>>) -> Option<Ground> {
+    let polygon = |ring: Vec<[f64; 2]>| Polygon::new(ring.into_iter().map(|[x, y]| (x, y)).collect::<Vec<_>>().into(), Vec::new());
+    let mut shape = MultiPolygon(rings.into_iter().map(polygon).collect());
+    let bounds = shape.bounding_rect()?;
+    if bounds.width() > 180.0 {
+        // It lies on both sides of the antimeridian.
+        shape = shape.map_coords(|place| {
+            if place.x < 0.0 {
+                geo::coord! { x: place.x + 360.0, y: place.y }
+            } else {
+                place
+            }
+        });
+    }
+    let area = shape.unsigned_area();
+    (area > 0.0).then_some(Ground::Area { shape, area })
+}
+
+#[derive(Default)]
+struct Pairs {
+    pairs: u64,
+    members: [HashSet<usize>; 2],
+    examples: Vec<LeakPair>,
+}
+
+struct Finder<'a> {
+    samples: &'a [LeakSample],
+    parts: &'a [Option<usize>],
+    names: &'a [&'a Arc<str>],
+    request: &'a LeakageRequest,
+    footprints: BTreeMap<(usize, usize), Pairs>,
+    times: BTreeMap<(usize, usize), Pairs>,
+}
+
+impl Finder<'_> {
+    /// From west to east: only samples of other parts whose boxes have not ended are neighbours. False when there were too many.
+    fn sweep(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
+        let boxes = boxes(grounds, self.parts);
+        let mut open: Vec<Vec<&Boxed>> = self.names.iter().map(|_| Vec::new()).collect();
+        let mut looked_at = 0u64;
+        // Copies beyond the antimeridian can meet twice.
+        let mut shifted: HashSet<(usize, usize)> = HashSet::new();
+        for (at, next) in boxes.iter().enumerate() {
+            if at % 256 == 0 {
+                ctx.check()?;
+            }
+            let Some(part) = self.parts[next.sample] else { continue };
+            for (other_part, others) in open.iter_mut().enumerate() {
+                others.retain(|other| other.bounds[2] >= next.bounds[0]);
+                if other_part == part {
+                    continue;
+                }
+                for other in others.iter() {
+                    looked_at += 1;
+                    if other.bounds[1] > next.bounds[3] || other.bounds[3] < next.bounds[1] {
+                        continue;
+                    }
+                    let Some(overlap) = overlap(grounds, other, next, self.request.min_overlap) else { continue };
+                    let pair = (other.sample.min(next.sample), other.sample.max(next.sample));
+                    if (other.shift != 0.0 || next.shift != 0.0 || crosses(grounds, pair)) && !shifted.insert(pair) {
+                        continue;
+                    }
+                    let (a, b) = if other_part < part { (other.sample, next.sample) } else { (next.sample, other.sample) };
+                    let days = self.days_between(a, b);
+                    let key = (part.min(other_part), part.max(other_part));
+                    let record = LeakPair { one: self.samples[a].path.clone(), other: self.samples[b].path.clone(), overlap, days };
+                    add(self.footprints.entry(key).or_default(), [a, b], &record);
+                    if days.is_some_and(|days| days <= self.request.days) {
+                        add(self.times.entry(key).or_default(), [a, b], &record);
+                    }
+                }
+            }
+            if looked_at > PAIRS_LIMIT {
+                return Ok(false);
+            }
+            open[part].push(next);
+        }
+        Ok(true)
+    }
+
+    fn days_between(&self, a: usize, b: usize) -> Option<f64> {
+        let ([a, b], [c, d]) = (self.samples[a].facts.time?, self.samples[b].facts.time?);
+        let gap = c.saturating_sub(b).max(a.saturating_sub(d)).max(0);
+        Some(gap as f64 / 86_400e6)
+    }
+
+    fn content(&self) -> Vec<Leak> {
+        let mut by_hash: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, sample) in self.samples.iter().enumerate() {
+            if let (Some(hash), Some(_)) = (&sample.facts.hash, self.parts[at]) {
+                by_hash.entry(hash).or_default().push(at);
+            }
+        }
+        let mut groups: Vec<Vec<usize>> = by_hash.into_values().filter(|members| members.len() > 1).collect();
+        groups.sort_unstable();
+        let mut found: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
+        for group in groups {
+            let mut by_part: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            for at in group {
+                by_part.entry(self.parts[at].unwrap_or_default()).or_default().push(at);
+            }
+            let by_part: Vec<(usize, Vec<usize>)> = by_part.into_iter().collect();
+            for (index, (part, ones)) in by_part.iter().enumerate() {
+                for (other_part, others) in &by_part[index + 1..] {
+                    let pairs = found.entry((*part, *other_part)).or_default();
+                    pairs.pairs += ones.len() as u64 * others.len() as u64;
+                    pairs.members[0].extend(ones);
+                    pairs.members[1].extend(others);
+                    if pairs.examples.len() < EXAMPLES
+                        && let (Some(&one), Some(&other)) = (ones.first(), others.first())
+                    {
+                        let path = |at: usize| self.samples[at].path.clone();
+                        pairs.examples.push(LeakPair { one: path(one), other: path(other), ..LeakPair::default() });
+                    }
+                }
+            }
+        }
+        self.finished(&found)
+    }
+
+    fn finished(&self, found: &BTreeMap<(usize, usize), Pairs>) -> Vec<Leak> {
+        let leak = |(&(a, b), pairs): (&(usize, usize), &Pairs)| Leak {
+            parts: [self.names[a].to_string(), self.names[b].to_string()],
+            pairs: pairs.pairs,
+            samples: [pairs.members[0].len() as u64, pairs.members[1].len() as u64],
+            examples: pairs.examples.clone(),
+        };
+        found.iter().map(leak).collect()
+    }
+}
+
+fn add(pairs: &mut Pairs, [a, b]: [usize; 2], record: &LeakPair) {
+    pairs.pairs += 1;
+    pairs.members[0].insert(a);
+    pairs.members[1].insert(b);
+    if pairs.examples.len() < EXAMPLES {
+        pairs.examples.push(record.clone());
+    }
+}
+
+/// Boxes by their west side; what lies beyond the antimeridian stands there twice.
+fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
+    let mut boxes = Vec::with_capacity(grounds.len());
+    for (sample, ground) in grounds.iter().enumerate() {
+        if parts[sample].is_none() {
+            continue;
+        }
+        let bounds = match ground {
+            None => continue,
+            // To about a decimetre.
+            Some(Ground::Point([x, y])) => [x - 1e-6, y - 1e-6, x + 1e-6, y + 1e-6],
+            Some(Ground::Area { shape, .. }) => match shape.bounding_rect() {
+                Some(bounds) => [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y],
+                None => continue,
+            },
+        };
+        boxes.push(Boxed { sample, bounds, shift: 0.0 });
+        if bounds[2] > 180.0 {
+            let [west, south, east, north] = bounds;
+            boxes.push(Boxed { sample, bounds: [west - 360.0, south, east - 360.0, north], shift: -360.0 });
+        }
+    }
+    boxes.sort_unstable_by(|a, b| a.bounds[0].total_cmp(&b.bounds[0]).then(a.sample.cmp(&b.sample)));
+    boxes
+}
+
+fn crosses(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
+    let beyond = |at: usize| matches!(&grounds[at], Some(Ground::Area { shape, .. }) if shape.bounding_rect().is_some_and(|bounds| bounds.max().x > 180.0));
+    beyond(a) && beyond(b)
+}
+
+/// `Some` when two samples share ground, with the share where both have a footprint.
+fn overlap(grounds: &[Option<Ground>], one: &Boxed, other: &Boxed, least: f64) -> Option<Option<f64>> {
+    match (grounds[one.sample].as_ref()?, grounds[other.sample].as_ref()?) {
+        (Ground::Point(a), Ground::Point(b)) => {
+            let same = (a[0] - b[0]).abs() <= 1e-6 && (a[1] - b[1]).abs() <= 1e-6;
+            same.then_some(None)
+        }
+        (Ground::Area { shape, .. }, Ground::Point(place)) => inside(shape, one.shift, *place).then_some(None),
+        (Ground::Point(place), Ground::Area { shape, .. }) => inside(shape, other.shift, *place).then_some(None),
+        (Ground::Area { shape: a, area: area_a }, Ground::Area { shape: b, area: area_b }) => {
+            let shared = match (one.shift, other.shift) {
+                (x, y) if x == y => a.intersection(b),
+                (x, y) => a.translate(x, 0.0).intersection(&b.translate(y, 0.0)),
+            };
+            let share = (shared.unsigned_area() / area_a.min(*area_b)).min(1.0);
+            (share >= least).then_some(Some(share))
+        }
+    }
+}
+
+fn inside(shape: &MultiPolygon, shift: f64, [x, y]: [f64; 2]) -> bool {
+    use geo::Contains;
+    shape.contains(&geo::Point::new(x - shift, y))
+}
+
+#[cfg(test)]
+#[path = "leakage_tests.rs"]
+mod tests;

@@ -1,0 +1,133 @@
+//! Leaks between parts of made-up samples, counted by hand.
+
+use super::*;
+
+fn square(west: f64, south: f64, side: f64) -> Facts {
+    let ring = vec![(west, south), (west + side, south), (west + side, south + side), (west, south + side)];
+    let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
+    Facts { shape: Some((Arc::from("EPSG:4326"), shape)), ..Facts::default() }
+}
+
+fn sample(path: &str, part: &str, facts: Facts) -> LeakSample {
+    let part = (!part.is_empty()).then(|| Arc::from(part));
+    LeakSample { path: path.into(), part, facts }
+}
+
+fn found(samples: &[LeakSample]) -> Leakage {
+    leakage(samples, &LeakageRequest::default(), 0, &JobContext::default()).expect("works")
+}
+
+const DAY: i64 = 86_400_000_000;
+
+#[test]
+fn overlapping_ground_leaks_and_a_common_edge_does_not() {
+    let samples = [
+        sample("a", "train", square(0.0, 0.0, 1.0)),
+        sample("b", "test", square(1.0, 0.0, 1.0)),
+        sample("c", "test", square(0.5, 0.5, 1.0)),
+        sample("d", "train", square(0.5, 0.5, 1.0)),
+        sample("e", "", square(0.0, 0.0, 1.0)),
+        sample("f", "validation", square(50.0, 0.0, 1.0)),
+    ];
+    let found = found(&samples);
+    let [leak] = found.footprints.as_slice() else { panic!("{found:?}") };
+    // a–c a quarter, d–b a quarter, d–c all of it; a–b only touch.
+    assert_eq!((&leak.parts, leak.pairs, leak.samples), (&["test".to_owned(), "train".to_owned()], 3, [2, 2]));
+    let shares: Vec<(String, f64)> =
+        leak.examples.iter().map(|pair| (format!("{}{}", pair.one, pair.other), pair.overlap.unwrap_or(-1.0))).collect();
+    for (pair, share) in [("ca", 0.25), ("bd", 0.25), ("cd", 1.0)] {
+        assert!(shares.iter().any(|(name, found)| name == pair && (found - share).abs() < 1e-6), "{pair}: {shares:?}");
+    }
+    assert!(found.leaks() && found.complete && found.content.is_empty());
+    assert_eq!(found.parts.iter().map(|part| part.samples).collect::<Vec<_>>(), [2, 2, 1]);
+    assert!(found.unknown.iter().any(|line| line.contains("5 of 5 samples have no time")), "{:?}", found.unknown);
+    assert!(found.lines()[0].contains("2 samples of test and 2 of train cover the same ground (3 pairs)"), "{:?}", found.lines());
+}
+
+#[test]
+fn ground_beyond_the_antimeridian_is_the_same_ground() {
+    let fiji = |west: f64| {
+        let ring = vec![(west, -18.0), (-179.0, -18.0), (-179.0, -17.0), (west, -17.0)];
+        let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
+        Facts { shape: Some((Arc::from("EPSG:4326"), shape)), ..Facts::default() }
+    };
+    let samples = [
+        sample("a", "train", fiji(179.0)),
+        sample("b", "test", square(-180.0, -18.0, 0.5)),
+        sample("c", "test", square(179.2, -17.6, 0.5)),
+        sample("d", "test", fiji(179.5)),
+        sample("e", "test", square(0.0, -18.0, 1.0)),
+    ];
+    let found = found(&samples);
+    assert_eq!((found.footprints[0].pairs, found.footprints[0].samples), (3, [3, 1]), "{found:?}");
+}
+
+#[test]
+fn time_and_content_are_told_apart() {
+    let at = |mut facts: Facts, days: i64, hash: &str| {
+        facts.time = Some([days * DAY, days * DAY]);
+        facts.hash = (!hash.is_empty()).then(|| Arc::from(hash));
+        facts
+    };
+    let samples = [
+        sample("a", "train", at(square(0.0, 0.0, 1.0), 0, "x")),
+        sample("b", "test", at(square(0.0, 0.0, 1.0), 1, "y")),
+        sample("c", "test", at(square(0.0, 0.0, 1.0), 30, "x")),
+        sample("d", "validation", at(square(9.0, 0.0, 1.0), 90, "x")),
+    ];
+    let found = found(&samples);
+    assert_eq!(found.footprints[0].pairs, 2);
+    let [times] = found.times.as_slice() else { panic!("{found:?}") };
+    assert_eq!((times.pairs, times.examples[0].one.as_str(), times.examples[0].days), (1, "b", Some(1.0)));
+    let pairs: Vec<_> = found.content.iter().map(|leak| (leak.parts.join(" "), leak.pairs)).collect();
+    let wanted = [("test train", 1), ("test validation", 1), ("train validation", 1)];
+    assert_eq!(pairs, wanted.map(|(parts, pairs)| (parts.to_owned(), pairs)));
+    assert!(found.spans.is_empty());
+}
+
+#[test]
+fn centroids_leak_to_the_same_place_only() {
+    let at = |x: f64| Facts { centroid: Some([x, 10.0]), ..Facts::default() };
+    let samples = [sample("a", "train", at(5.0)), sample("b", "test", at(5.0)), sample("c", "test", at(5.1))];
+    let found = found(&samples);
+    assert_eq!((found.footprints[0].pairs, found.footprints[0].examples[0].overlap), (1, None));
+}
+
+#[test]
+fn it_agrees_with_comparing_every_pair() {
+    let mut state = 1u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 24)
+    };
+    let samples: Vec<LeakSample> = (0..300)
+        .map(|n| sample(&n.to_string(), ["train", "test", "validation"][n % 3], square(next() * 20.0, next() * 10.0, 0.2 + next())))
+        .collect();
+    let grounds = grounds(&samples, &JobContext::default()).expect("places");
+    let mut pairs = 0;
+    for a in 0..300 {
+        for b in a + 1..300 {
+            let boxed = |sample| Boxed { sample, bounds: [0.0; 4], shift: 0.0 };
+            pairs += u64::from(a % 3 != b % 3 && overlap(&grounds, &boxed(a), &boxed(b), 0.001).is_some());
+        }
+    }
+    assert!(pairs > 100);
+    assert_eq!(found(&samples).footprints.iter().map(|leak| leak.pairs).sum::<u64>(), pairs);
+}
+
+#[test]
+fn facts_come_from_columns() {
+    let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
+    let value = |name: &str| match name {
+        "stac:crs" => (Value::text("EPSG:4326"), DataType::Utf8),
+        "stac:geotransform" => (list(&[10.0, 0.1, 0.0, 50.0, 0.0, -0.1]), DataType::Null),
+        "stac:tensor_shape" => (Value::List([3, 20, 10].map(Value::Int).into()), DataType::Null),
+        "stac:time_start" => (Value::Int(1000), DataType::Timestamp(TimeUnit::Millisecond, None)),
+        HASH_COLUMN => (Value::text("ab"), DataType::Utf8),
+        _ => (Value::Null, DataType::Null),
+    };
+    let facts = Facts::of(&value);
+    let bounds = facts.shape.expect("a shape").1.bounding_rect().expect("has bounds");
+    assert!((bounds.min().x - 10.0).abs() < 1e-9 && (bounds.max().x - 11.0).abs() < 1e-9 && (bounds.min().y - 48.0).abs() < 1e-9);
+    assert_eq!((facts.time, facts.hash.as_deref()), (Some([1_000_000, 1_000_000]), Some("ab")));
+}

@@ -1,0 +1,189 @@
+//! `tacotiff`: the compact header of a TACOTIFF, with which readers find the tiles without reading the file's own directory:
+//! 35 bytes, little-endian, then four for each tile in the order of the file.
+//!
+//! The header has no place for a tile's position: readers add up the sizes, with the eight bytes that lie between two tiles of a
+//! Cloud Optimized GeoTIFF. So it is made only for files where that is true.
+
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::field;
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value};
+use crate::raster::{TileLayout, tile_layout};
+
+pub const ENTRY: Entry = Entry {
+    name: "tacotiff",
+    title: "TACOTIFF header",
+    summary: "Adds the compact header of a TACOTIFF, which says where its tiles lie.",
+    scope: Scope::Sample,
+    options,
+    make,
+};
+
+/// `LOVE` as it stands in the file.
+const MAGIC: u32 = 0x4556_4F4C;
+const VERSION: u16 = 1;
+/// Before each tile its size, after it a copy of its last bytes: four bytes each.
+const BETWEEN_TILES: u64 = 8;
+
+fn options() -> Vec<OptionSpec> {
+    let help = "refuse files that are no TACOTIFF: zstd, bands in tiles of their own, no overviews";
+    vec![OptionSpec::new("strict", OptionKind::Bool, help).or(true)]
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tacotiff {
+    strict: bool,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let tacotiff: Tacotiff = parse_options("tacotiff", &options(), given)?;
+    Ok(Made::Sample(Box::new(tacotiff)))
+}
+
+impl SampleExtension for Tacotiff {
+    fn schema(&self) -> Vec<FieldSpec> {
+        let description = "Binary TACOTIFF header (35 bytes + tile counts) for fast reading without IFD parsing";
+        vec![field("taco:header", DataType::Binary, description)]
+    }
+
+    fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
+        let layout = tile_layout(&sample.asset()?, ctx)?;
+        if self.strict {
+            check(&layout)?;
+        }
+        Ok(vec![Value::Bytes(header(&layout)?.into())])
+    }
+}
+
+/// What makes a GeoTIFF a TACOTIFF.
+fn check(layout: &TileLayout) -> Result<()> {
+    let fault = if layout.compression != "ZSTD" {
+        Some(format!("its compression is {}", if layout.compression.is_empty() { "none" } else { &layout.compression }))
+    } else if layout.interleave != "TILE" && layout.bands > 1 {
+        Some(format!("its bands are interleaved by {}", layout.interleave.to_lowercase()))
+    } else if layout.overviews > 0 {
+        Some(format!("it has {} overviews", layout.overviews))
+    } else {
+        None
+    };
+    fault.map_or(Ok(()), |fault| Err(refused(&fault)))
+}
+
+fn refused(fault: &str) -> Error {
+    let how =
+        "write it with: gdal_translate -of COG -co COMPRESS=ZSTD -co INTERLEAVE=TILE -co OVERVIEWS=NONE -co BIGTIFF=YES IN OUT";
+    Error::unsupported(format!("this is no TACOTIFF: {fault}")).hint(how)
+}
+
+/// The header's bytes. An error where readers would not find the tiles by it.
+fn header(layout: &TileLayout) -> Result<Vec<u8>> {
+    fn fitting<T: TryFrom<usize>>(number: usize, what: &str) -> Result<T> {
+        T::try_from(number).map_err(|_| Error::unsupported(format!("{number} {what} are more than the header can say")))
+    }
+    if layout.tile.0 == layout.size.0 && layout.interleave != "TILE" && !layout.tile.0.is_multiple_of(16) {
+        return Err(refused("it is made of strips, not of tiles"));
+    }
+    let Some(&(first, _)) = layout.tiles.first() else { return Err(refused("it has no tiles")) };
+    if layout.tiles.iter().any(|(_, size)| *size == 0) {
+        return Err(refused("it has tiles without bytes"));
+    }
+    let apart = |pair: &[(u64, u64)]| matches!(pair, [(at, size), (next, _)] if at + size + BETWEEN_TILES != *next);
+    if layout.tiles.windows(2).any(apart) {
+        return Err(refused("its tiles do not lie one after the other with eight bytes between them"));
+    }
+    let mut bytes = Vec::with_capacity(35 + 4 * layout.tiles.len());
+    bytes.extend(MAGIC.to_le_bytes());
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(fitting::<u32>(layout.size.0, "columns")?.to_le_bytes());
+    bytes.extend(fitting::<u32>(layout.size.1, "rows")?.to_le_bytes());
+    bytes.extend(fitting::<u16>(layout.tile.0, "columns of a tile")?.to_le_bytes());
+    bytes.extend(fitting::<u16>(layout.tile.1, "rows of a tile")?.to_le_bytes());
+    bytes.extend(fitting::<u16>(layout.bands, "bands")?.to_le_bytes());
+    bytes.extend([layout.bits, layout.sample_format, layout.predictor]);
+    bytes.extend(first.to_le_bytes());
+    bytes.extend(fitting::<u32>(layout.tiles.len(), "tiles")?.to_le_bytes());
+    for (_, size) in &layout.tiles {
+        let size = u32::try_from(*size).map_err(|_| Error::unsupported("a tile has more than 4 GiB"))?;
+        bytes.extend(size.to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AssetPath;
+    use crate::raster::{NewRaster, Samples, write_raster};
+
+    fn cog(options: Vec<(&'static str, &'static str)>) -> (tempfile::TempDir, AssetPath) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a.tif");
+        let noise =
+            |band: u32| Samples::U16((0..300 * 200u32).map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as u16).collect());
+        let bands = (0..3).map(noise).collect();
+        let raster = NewRaster { width: 300, height: 200, bands, options, ..Default::default() };
+        write_raster(&path, "COG", &raster).expect("writes");
+        (folder, AssetPath::file(path))
+    }
+
+    const TACOTIFF: [(&str, &str); 5] =
+        [("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("OVERVIEWS", "NONE"), ("BIGTIFF", "YES"), ("BLOCKSIZE", "128")];
+
+    #[test]
+    fn the_header_leads_to_every_tile() {
+        let (_folder, asset) = cog(TACOTIFF.to_vec());
+        let layout = tile_layout(&asset, &JobContext::default()).expect("a layout");
+        check(&layout).expect("is a TACOTIFF");
+        let header = header(&layout).expect("a header");
+        assert_eq!(header.len(), 35 + 4 * (3 * 3 * 2));
+        assert_eq!(&header[..4], b"LOVE");
+        let u16_at = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+        let u32_at = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four"));
+        assert_eq!((u16_at(4), u32_at(6), u32_at(10)), (1, 300, 200));
+        assert_eq!((u16_at(14), u16_at(16), u16_at(18)), (128, 128, 3));
+        assert_eq!((header[20], header[21], header[22], u32_at(31)), (16, 1, 1, 18));
+        let mut at = u64::from_le_bytes(header[23..31].try_into().expect("eight")) as usize;
+        let bytes = std::fs::read(asset.local_file().expect("a file")).expect("reads");
+        for tile in 0..18 {
+            let size = u32_at(35 + tile * 4);
+            // The frame of zstd begins where the header says, after the tile's size.
+            assert_eq!(&bytes[at..at + 4], &[0x28, 0xB5, 0x2F, 0xFD], "tile {tile}");
+            assert_eq!(u32::from_le_bytes(bytes[at - 4..at].try_into().expect("four")), size, "tile {tile}");
+            at += size as usize + 8;
+        }
+        assert!(at <= bytes.len() + 8);
+    }
+
+    #[test]
+    fn other_files_are_refused_with_the_reason() {
+        for (key, value, says) in [
+            ("COMPRESS", "DEFLATE", "compression is DEFLATE"),
+            ("INTERLEAVE", "PIXEL", "by pixel"),
+            ("OVERVIEWS", "AUTO", "overviews"),
+        ] {
+            let mut options = TACOTIFF.to_vec();
+            options.retain(|(other, _)| *other != key);
+            options.push((key, value));
+            let (_folder, asset) = cog(options);
+            let layout = tile_layout(&asset, &JobContext::default()).expect("a layout");
+            let error = check(&layout).expect_err("refuses").report();
+            assert!(error.contains(says) && error.contains("gdal_translate"), "{error}");
+        }
+    }
+
+    #[test]
+    fn strips_have_no_header() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a.tif");
+        let bands = vec![Samples::U8(vec![3; 50 * 40])];
+        let raster = NewRaster { width: 50, height: 40, bands, options: vec![("COMPRESS", "ZSTD")], ..Default::default() };
+        crate::raster::write_geotiff(&path, &raster).expect("writes");
+        let layout = tile_layout(&AssetPath::file(path), &JobContext::default()).expect("a layout");
+        assert!(header(&layout).is_err());
+    }
+}

@@ -1,0 +1,404 @@
+//! `columns`: columns from a table that somebody keeps beside the data (CSV, JSON, Parquet), joined by path or by id. Types are
+//! declared or those of the table; rows that match no sample and samples without a row are reported, never dropped in silence.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::DataType;
+use serde_json::Value as Json;
+
+use super::super::declared::{NAMES, type_of, value_of};
+use super::super::{Entry, Made, Note, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Value, check_field_name, dtype_name};
+use crate::table::{LevelTable, cell_text, read_sidecar_as, value_at};
+
+pub const ENTRY: Entry = Entry {
+    name: "columns",
+    title: "Columns of a table",
+    summary: "Adds the columns of a CSV, JSON or Parquet table, joined by path or id.",
+    scope: Scope::Tortilla,
+    options,
+    make,
+};
+
+/// Columns that name the samples, the first that is there counts.
+const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+/// Names that an unmatched report carries.
+const NAMED: usize = 20;
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("table", OptionKind::Path, "the CSV, JSON or Parquet file").required(),
+        OptionSpec::new("key", OptionKind::Text, "the table's column that names the samples; path, file or id when absent"),
+        OptionSpec::new(
+            "by",
+            OptionKind::Choice(&["auto", "path", "id"]),
+            "what the key is: the path of ids from the root, as roi_1/before.tif, or the id alone; auto tells by the key's name",
+        )
+        .or("auto"),
+        OptionSpec::new(
+            "columns",
+            OptionKind::Json,
+            "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \"from\", \"description\"}}; all when absent",
+        ),
+        OptionSpec::new("missing", OptionKind::Choice(&["null", "error"]), "samples without a row get nulls, or end the run")
+            .or("null"),
+    ]
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    table: PathBuf,
+    key: Option<String>,
+    by: String,
+    columns: Option<Json>,
+    missing: String,
+}
+
+/// One column that was asked for.
+struct Wanted {
+    name: String,
+    from: String,
+    dtype: Option<DataType>,
+    description: String,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Declared {
+    #[serde(rename = "type")]
+    dtype: Option<String>,
+    from: Option<String>,
+    #[serde(default)]
+    description: String,
+}
+
+struct Columns {
+    table: PathBuf,
+    /// The key of each row.
+    keys: StringArray,
+    by_path: bool,
+    fields: Vec<FieldSpec>,
+    arrays: Vec<ArrayRef>,
+    need_all: bool,
+}
+
+fn make(given: &Json) -> Result<Made> {
+    let options: Options = parse_options("columns", &options(), given)?;
+    Ok(Made::Tortilla(Box::new(read(options)?)))
+}
+
+fn read(options: Options) -> Result<Columns> {
+    let wanted = options.columns.as_ref().map(wanted).transpose()?;
+    let declared: HashSet<&str> =
+        wanted.iter().flatten().filter(|column| column.dtype.is_some()).map(|column| column.from.as_str()).collect();
+    // A key such as 007 is no number, and a declared type reads the text by itself.
+    let is_key = |name: &str| options.key.as_deref().map_or(KEYS.contains(&name), |key| key == name);
+    let text = |name: &str| is_key(name) || declared.contains(name);
+    let table = read_sidecar_as(&options.table, &text, &JobContext::default())?;
+    let found = || table.fields().into_iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+    let key = match &options.key {
+        Some(key) => Some(key.as_str()),
+        None => KEYS.into_iter().find(|name| table.column_index(name).is_some()),
+    };
+    let keys = key.map(|key| table.strings(key)).transpose()?.flatten();
+    let (Some(key), Some(keys)) = (key, keys) else {
+        let what = options.key.as_deref().unwrap_or("that names the samples");
+        return Err(Error::usage(format!("the table has no column {what}; it has {}", found()))
+            .at_path(&options.table)
+            .hint("name the column with the option key"));
+    };
+    let by_path = match options.by.as_str() {
+        "path" => true,
+        "id" => false,
+        _ => key != "id",
+    };
+    let all = || {
+        let plain = |name: &str| name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:");
+        table.fields().into_iter().filter(move |field| plain(&field.name) && field.dtype != DataType::Null).map(|field| Wanted {
+            name: field.name.clone(),
+            from: field.name,
+            dtype: None,
+            description: String::new(),
+        })
+    };
+    let wanted = wanted.unwrap_or_else(|| all().collect());
+    let mut columns = Columns {
+        table: options.table.clone(),
+        keys,
+        by_path,
+        fields: Vec::new(),
+        arrays: Vec::new(),
+        need_all: options.missing == "error",
+    };
+    for column in wanted {
+        check_field_name(&column.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", column.name)))?;
+        let index = table.column_index(&column.from).ok_or_else(|| {
+            Error::usage(format!("the table has no column {}; it has {}", column.from, found())).at_path(&options.table)
+        })?;
+        let array = typed(&table, index, &column, &columns.keys)?;
+        columns.fields.push(FieldSpec { name: column.name, dtype: array.data_type().clone(), description: column.description });
+        columns.arrays.push(array);
+    }
+    if columns.fields.is_empty() {
+        return Err(Error::usage("the table has no column besides its key").at_path(&options.table));
+    }
+    columns.rows()?;
+    Ok(columns)
+}
+
+fn wanted(given: &Json) -> Result<Vec<Wanted>> {
+    let wrong = |what: &Json| {
+        Error::usage(format!("option columns of columns can't be {what}"))
+            .hint("write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \"double\", \"from\": \"Cloud %\"}}")
+    };
+    let typed = |name: &str| {
+        type_of(name)
+            .ok_or_else(|| Error::usage(format!("option columns names the unknown type {name}")).hint(format!("use {NAMES}")))
+    };
+    match given {
+        Json::Array(names) => names
+            .iter()
+            .map(|name| {
+                let name = name.as_str().ok_or_else(|| wrong(name))?.to_owned();
+                Ok(Wanted { from: name.clone(), name, dtype: None, description: String::new() })
+            })
+            .collect(),
+        Json::Object(columns) => columns
+            .iter()
+            .map(|(name, what)| {
+                let declared = match what {
+                    Json::String(dtype) => Declared { dtype: Some(dtype.clone()), from: None, description: String::new() },
+                    Json::Object(_) => serde_json::from_value(what.clone()).map_err(|error| wrong(what).because(error))?,
+                    _ => return Err(wrong(what)),
+                };
+                Ok(Wanted {
+                    from: declared.from.unwrap_or_else(|| name.clone()),
+                    name: name.clone(),
+                    dtype: declared.dtype.as_deref().map(typed).transpose()?,
+                    description: declared.description,
+                })
+            })
+            .collect(),
+        other => Err(wrong(other)),
+    }
+}
+
+/// The column in its declared type. A cell that does not fit is an error that names it.
+fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) -> Result<ArrayRef> {
+    let array = table.column(index)?;
+    let Some(dtype) = &column.dtype else { return Ok(array) };
+    if array.data_type() == dtype {
+        return Ok(array);
+    }
+    let misfit = |row: usize| {
+        let key = if keys.is_valid(row) { keys.value(row) } else { "null" };
+        let summary = format!("{} of {key} is {}, which is no {}", column.from, cell_text(&array, row), dtype_name(dtype));
+        Error::usage(summary).hint("mend the table, or declare another type")
+    };
+    if matches!(dtype, DataType::List(_)) && array.data_type() == &DataType::Utf8 {
+        let texts = array.as_string::<i32>();
+        let values = (0..texts.len()).map(|row| {
+            if texts.is_null(row) || texts.value(row).trim().is_empty() {
+                return Ok(Value::Null);
+            }
+            let json = serde_json::from_str::<Json>(texts.value(row)).map_err(|_| misfit(row))?;
+            value_of(&json, dtype).map_err(|_| misfit(row))
+        });
+        let values = values.collect::<Result<Vec<_>>>()?;
+        return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
+    }
+    let wrong = |error: arrow::error::ArrowError| {
+        let summary = format!("{} is {}, which can't become {}", column.from, dtype_name(array.data_type()), dtype_name(dtype));
+        Error::usage(summary).because(error)
+    };
+    // Blanks stand for nothing; a safe cast makes nulls of what does not fit, which is then found by comparing.
+    let blank = |row: usize| array.as_string_opt::<i32>().is_some_and(|texts| texts.value(row).trim().is_empty());
+    let cast = cast_with_options(&array, dtype, &CastOptions { safe: true, ..CastOptions::default() }).map_err(wrong)?;
+    let lost = (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row) && !blank(row));
+    // 2.5 becomes 2 without a word.
+    let changed = || {
+        let halves = array.data_type().is_floating() && dtype.is_integer();
+        let back = halves.then(|| cast_with_options(&cast, array.data_type(), &CastOptions::default()).ok()).flatten()?;
+        (0..array.len()).find(|&row| value_at(&array, row) != value_at(&back, row))
+    };
+    match lost.or_else(changed) {
+        Some(row) => Err(misfit(row)),
+        None => Ok(cast),
+    }
+}
+
+impl Columns {
+    /// Rows by key; a key twice is an error.
+    fn rows(&self) -> Result<HashMap<&str, usize>> {
+        let mut rows = HashMap::with_capacity(self.keys.len());
+        for (row, key) in self.keys.iter().enumerate() {
+            let Some(key) = key.map(trimmed).filter(|key| !key.is_empty()) else { continue };
+            if rows.insert(key, row).is_some() {
+                return Err(Error::usage(format!("the table names {key} twice"))
+                    .at_path(&self.table)
+                    .hint("keep one row for each sample"));
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// As people write paths.
+fn trimmed(key: &str) -> &str {
+    let key = key.trim();
+    key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
+}
+
+impl TortillaExtension for Columns {
+    fn schema(&self) -> Vec<FieldSpec> {
+        self.fields.clone()
+    }
+
+    fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
+        let rows = self.rows()?;
+        let mut used = vec![false; self.keys.len()];
+        let mut matched = Vec::with_capacity(tortilla.len());
+        let (mut without, mut without_count) = (Vec::new(), 0u64);
+        for (at, sample) in tortilla.samples.iter().enumerate() {
+            if at % 4096 == 0 {
+                ctx.check()?;
+            }
+            let path = sample.path().to_archive();
+            let row = rows.get(if self.by_path { path.as_str() } else { sample.id() }).copied();
+            match row {
+                Some(row) => used[row] = true,
+                None => {
+                    without_count += 1;
+                    if without.len() < NAMED {
+                        without.push(path);
+                    }
+                }
+            }
+            matched.push(row);
+        }
+        let unused: Vec<&str> =
+            self.keys.iter().zip(&used).filter(|(_, used)| !**used).map(|(key, _)| key.unwrap_or_default()).collect();
+        if without_count as usize == tortilla.len() && !rows.is_empty() {
+            let sample = without.first().map(String::as_str).unwrap_or_default();
+            let key = unused.first().copied().unwrap_or_default();
+            let what = if self.by_path { "path" } else { "id" };
+            return Err(Error::usage(format!(
+                "no row of the table matches a sample by {what}: the table says {key}, a sample is {sample}"
+            ))
+            .at_path(&self.table)
+            .hint("choose the level, or the options key and by"));
+        }
+        if self.need_all && without_count > 0 {
+            let summary = format!("{without_count} samples are in no row of the table, the first of them {}", without.join(", "));
+            return Err(Error::usage(summary).at_path(&self.table));
+        }
+        if without_count > 0 || !unused.is_empty() {
+            tortilla.note(Note::Unmatched {
+                table: self.table.display().to_string(),
+                rows: unused.len() as u64,
+                row_keys: unused.iter().take(NAMED).map(|key| (*key).to_owned()).collect(),
+                samples: without_count,
+                sample_paths: without,
+            });
+        }
+        let column = |array: &ArrayRef| {
+            let value = |row: &Option<usize>| row.map_or(Value::Null, |row| value_at(array, row));
+            matched.iter().map(value).collect()
+        };
+        Ok(self.arrays.iter().map(column).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extensions::{ExtensionCall, Target, builtin, run};
+    use crate::model::{Collection, Dataset, Sample, Tortilla};
+    use serde_json::json;
+
+    fn dataset() -> Dataset {
+        let file = |id: &str| Sample::file(id, "/x", 1);
+        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
+        Dataset { collection: Collection::default(), root: Tortilla::new(vec![scene("one"), scene("two"), scene("three")]).into() }
+    }
+
+    fn run_with(options: Json, level: usize) -> Result<super::super::super::Run> {
+        let call =
+            ExtensionCall { extension: "columns".into(), options, target: Target { level, positions: vec![] }, schema_only: false };
+        run(&dataset(), &[call], &builtin(), &JobContext::default())
+    }
+
+    fn table(name: &str, content: &str) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("writes");
+        (folder, path.display().to_string())
+    }
+
+    #[test]
+    fn types_are_declared_or_inferred_and_what_does_not_match_is_said() {
+        let (_folder, path) = table("t.csv", "path,cloud,code,when\none,1.5,007,2021-05-17\n./two/,2,008,\nfour,9,9,\n");
+        let declared = json!({"cloud": "double", "code": {"type": "string", "description": "a code"}, "day": {"from": "when", "type": "timestamp[us]"}});
+        let made = run_with(json!({"table": path, "columns": declared}), 0).expect("runs");
+        let columns = &made.columns[0];
+        let names: Vec<_> = columns.iter().map(|c| (c.field.name.as_str(), dtype_name(&c.field.dtype))).collect();
+        assert_eq!(names, [("cloud", "double".into()), ("code", "string".into()), ("day", "timestamp[us]".into())]);
+        assert_eq!(columns[0].values, [Value::Float(1.5), Value::Float(2.0), Value::Null]);
+        assert_eq!(columns[1].values, [Value::text("007"), Value::text("008"), Value::Null]);
+        assert_eq!(columns[2].values, [Value::Int(1_621_209_600_000_000), Value::Null, Value::Null]);
+        assert_eq!(columns[1].field.description, "a code");
+        let [Note::Unmatched { rows, row_keys, samples, sample_paths, .. }] = made.notes.as_slice() else {
+            panic!("{:?}", made.notes)
+        };
+        assert_eq!(
+            (*rows, row_keys.as_slice(), *samples, sample_paths.as_slice()),
+            (1, &["four".to_owned()][..], 1, &["three".to_owned()][..])
+        );
+        let inferred = run_with(json!({"table": path}), 0).expect("runs");
+        let types: Vec<_> = inferred.columns[0].iter().map(|c| dtype_name(&c.field.dtype)).collect();
+        assert_eq!(types, ["double", "int64", "date32[day]"]);
+    }
+
+    #[test]
+    fn ids_join_every_sample_that_has_them_and_paths_one() {
+        let (_folder, path) = table("t.json", r#"[{"id": "007", "kind": "image"}, {"id": "b.tif", "kind": "label"}]"#);
+        let made = run_with(json!({"table": path}), 1).expect("runs");
+        assert_eq!(made.columns[1][0].values.iter().filter(|v| **v == Value::text("image")).count(), 3);
+        assert!(made.notes.is_empty());
+        let (_folder, path) = table("t.csv", "file;n\ntwo/007;3\n");
+        let made = run_with(json!({"table": path, "columns": ["n"]}), 1).expect("runs");
+        let nulls = [Value::Null, Value::Null, Value::Int(3), Value::Null, Value::Null, Value::Null];
+        assert_eq!(made.columns[1][0].values, nulls);
+        assert!(run_with(json!({"table": path, "missing": "error"}), 1).is_err_and(|e| e.report().contains("one/007")));
+    }
+
+    #[test]
+    fn lists_come_from_json_text() {
+        let (_folder, path) = table("t.csv", "id;l\none;[1, 2.5]\ntwo;\nthree;[]\n");
+        let made = run_with(json!({"table": path, "columns": {"l": "list<double>"}}), 0).expect("runs");
+        let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
+        assert_eq!(made.columns[0][0].values, [list(&[1.0, 2.5]), Value::Null, list(&[])]);
+    }
+
+    #[test]
+    fn wrong_tables_say_what_is_wrong() {
+        let (_folder, path) = table("t.csv", "id,n\none,1\ntwo,x\n");
+        let said = |options: Json| run_with(options, 0).expect_err("refuses").report();
+        assert!(said(json!({"table": path, "columns": {"n": "int64"}})).contains("n of two is x, which is no int64"));
+        assert!(said(json!({"table": path, "columns": ["m"]})).contains("no column m; it has id, n"));
+        assert!(said(json!({"table": path, "columns": {"n": "number"}})).contains("unknown type number"));
+        assert!(said(json!({"table": path, "key": "name"})).contains("no column name"));
+        assert!(said(json!({"table": path, "columns": {"a b": {"from": "n"}}})).contains("a b"));
+        let (_folder, path) = table("t.csv", "id,n\none,1\none/,2\n");
+        assert!(said(json!({"table": path})).contains("one twice"));
+        let (_folder, path) = table("t.csv", "id,n\nten,1\n");
+        assert!(said(json!({"table": path})).contains("no row of the table matches a sample by id"));
+        assert!(said(json!({"table": "/nowhere.csv"})).contains("/nowhere.csv"));
+    }
+}

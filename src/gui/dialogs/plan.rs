@@ -1,0 +1,85 @@
+//! The difference before many roots are changed at once: how often each thing is done, and the roots one by one.
+
+use std::sync::Arc;
+
+use egui::{Frame, Margin, RichText, Role, Stroke, Ui, WidgetInfo, vec2};
+
+use super::{Next, foot_ui, head_ui};
+use crate::draft::Plan;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, RowScroll, Tone, VirtualRows, paint};
+use crate::studio::Command;
+
+/// The dialog.
+pub struct PlanDialog {
+    plan: Arc<Plan>,
+    /// The draft's revision that it was made for.
+    revision: u64,
+    scroll: RowScroll,
+}
+
+impl PlanDialog {
+    /// Shows this plan for this revision of the draft.
+    pub fn new(plan: Arc<Plan>, revision: u64) -> Self {
+        Self { plan, revision, scroll: RowScroll::default() }
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let width = (ui.ctx().content_rect().width() - 64.0).min(620.0);
+        ui.set_width(width);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let close = head_ui(ui, icons::EYE, "Preview of fixes", &self.plan.label);
+        Frame::NONE.inner_margin(Margin::symmetric(16, 12)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 8.0);
+            ui.horizontal_wrapped(|ui| {
+                for (verb, count) in &self.plan.verbs {
+                    let tone = if verb == "Drop" { Tone::Error } else { Tone::Neutral };
+                    widgets::badge(ui, tone, None, &format!("{verb} {}", paint::grouped(*count)));
+                }
+            });
+            let text = match self.plan.safe {
+                true => "One step that undo takes back. Nothing is removed.",
+                false => "One step that undo takes back. What is dropped leaves the dataset; files on disk stay.",
+            };
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        });
+        let size = vec2(width, (self.plan.changes.len() as f32 * 24.0).clamp(24.0, 340.0));
+        ui.allocate_ui(size, |ui| {
+            ui.set_min_size(size);
+            let plan = &self.plan;
+            VirtualRows::new("Changes", plan.changes.len() as u64).show(ui, &mut self.scroll, |ui, row, rect, response| {
+                let (root, what) = &plan.changes[row as usize];
+                response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{root}: {what}")));
+                let painter = ui.painter();
+                painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+                let inner = rect.shrink2(vec2(16.0, 0.0));
+                let (left, right) = inner.split_left_right_at_fraction(0.36);
+                paint::text_left(painter, left, root, font::mono(12.0), t.tx);
+                paint::text_left(painter, right, what, font::regular(12.0), t.tx2);
+            });
+        });
+        if self.plan.roots > self.plan.changes.len() as u64 {
+            Frame::NONE.inner_margin(Margin::symmetric(16, 6)).show(ui, |ui| {
+                let more = self.plan.roots - self.plan.changes.len() as u64;
+                ui.label(RichText::new(format!("{} more roots", paint::grouped(more))).font(font::regular(12.0)).color(t.tx3));
+            });
+        }
+        let now = cx.document().and_then(|document| document.draft()).map(|draft| draft.revision());
+        let stale = (now != Some(self.revision)).then_some("The draft was changed since this was looked at");
+        let (apply, cancel) = foot_ui(ui, |ui| {
+            let text = format!("Apply to {}", paint::grouped(self.plan.roots));
+            let button = if self.plan.safe { Button::primary(text) } else { Button::danger(text) };
+            let apply = ui.add(button.large().name("Apply the fixes").blocked(stale)).clicked();
+            (apply, ui.add(Button::ghost("Cancel").large()).clicked())
+        });
+        match () {
+            () if apply => Next::Do(Ask::Run(Command::Edit { edit: self.plan.edit.clone() })),
+            () if cancel || close => Next::Close,
+            () => Next::Stay,
+        }
+    }
+}

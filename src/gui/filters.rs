@@ -1,0 +1,197 @@
+//! The one filter as chips: what each says, how it reads as SQL, and how it is changed. Every view that shows rows shows the chips.
+
+use egui::{Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+
+use super::cx::Cx;
+use super::icons;
+use super::sql;
+use super::theme::{self, font};
+use super::widgets::paint;
+use crate::query::Filter;
+use crate::studio::{Command, Document};
+
+/// Columns that hold places, best first.
+pub const GEOMETRIES: [&str; 3] = ["istac:geometry", "stac:centroid", "istac:centroid"];
+/// Columns that hold times, best first.
+pub const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
+
+/// Icon and words of a chip.
+pub fn chip_text(filter: &Filter) -> (&'static str, String) {
+    let level = if filter.level > 0 { format!(" on level {}", filter.level) } else { String::new() };
+    if let Some([west, south, east, north]) = filter.bbox {
+        let short = |number: f64| format!("{:.2}", number).trim_end_matches('0').trim_end_matches('.').to_owned();
+        return (icons::BOUNDING_BOX, format!("{}, {}, {}, {}{level}", short(west), short(south), short(east), short(north)));
+    }
+    if let Some(range) = &filter.datetime {
+        let text = match range.split_once('/') {
+            Some(("..", end)) => format!("until {end}"),
+            Some((start, "..")) => format!("from {start}"),
+            Some((start, end)) => format!("{start} – {end}"),
+            None => range.clone(),
+        };
+        return (icons::CLOCK, format!("{text}{level}"));
+    }
+    (icons::FUNNEL, format!("{}{level}", filter.condition.as_deref().unwrap_or("everything")))
+}
+
+/// The filter as a condition for the statement's WHERE; `None` when it lacks the column that it needs.
+pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
+    let fields = document.fields(filter.level);
+    let column = |asked: &Option<String>, usual: &[&str]| -> Option<String> {
+        let found =
+            asked.clone().or_else(|| usual.iter().find(|name| fields.iter().any(|f| f.name == **name)).map(|n| (*n).into()));
+        found.map(|name| sql::name(&name))
+    };
+    let mut parts = Vec::new();
+    if let Some([west, south, east, north]) = filter.bbox {
+        let place = column(&filter.geometry_column, &GEOMETRIES)?;
+        let (left, right) = (format!("ST_XMax({place}) >= {west}"), format!("ST_XMin({place}) <= {east}"));
+        // Over the antimeridian one of the two is enough.
+        let across = if west > east { format!("({left} OR {right})") } else { format!("{left} AND {right}") };
+        parts.push(format!("{across} AND ST_YMax({place}) >= {south} AND ST_YMin({place}) <= {north}"));
+    }
+    if let Some(range) = &filter.datetime {
+        let time = column(&filter.time_column, &TIMES)?;
+        let (first, last) = range.split_once('/').unwrap_or((range, range));
+        let day = |text: &str| sql::text(text.get(..10).unwrap_or(text));
+        if !matches!(first, "" | "..") {
+            parts.push(format!("CAST({time} AS DATE) >= CAST({} AS DATE)", day(first)));
+        }
+        if !matches!(last, "" | "..") {
+            parts.push(format!("CAST({time} AS DATE) <= CAST({} AS DATE)", day(last)));
+        }
+    }
+    if let Some(condition) = &filter.condition {
+        parts.push(format!("({condition})"));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n  AND "))
+}
+
+/// Which chips one takes the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot<'a> {
+    /// The box.
+    Box,
+    /// The range of time.
+    Time,
+    /// The condition on this column.
+    Column(&'a str),
+}
+
+/// The filters with `new` in the place of what stood in `slot`; `None` takes it out.
+pub fn replaced(filters: &[Filter], slot: Slot<'_>, new: Option<Filter>) -> Vec<Filter> {
+    let same = |filter: &Filter| match slot {
+        Slot::Box => filter.bbox.is_some(),
+        Slot::Time => filter.datetime.is_some(),
+        Slot::Column(name) => filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(name))),
+    };
+    let mut list: Vec<Filter> = filters.iter().filter(|filter| !same(filter)).cloned().collect();
+    list.extend(new);
+    list
+}
+
+/// Asks for another filter in a slot.
+pub fn set(cx: &mut Cx<'_>, slot: Slot<'_>, new: Option<Filter>) {
+    let filters = replaced(cx.studio.filters(), slot, new);
+    if filters != cx.studio.filters() {
+        cx.run(Command::Filter { filters });
+    }
+}
+
+/// Draws the chips, with what they leave. Nothing without a filter. Returns true when there are some.
+pub fn chips_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
+    let filters = cx.studio.filters().to_vec();
+    let mut remove = None;
+    for (index, filter) in filters.iter().enumerate() {
+        let (icon, text) = chip_text(filter);
+        if chip(ui, icon, &text) {
+            remove = Some(index);
+        }
+    }
+    if let Some(index) = remove {
+        let mut left = filters.clone();
+        left.remove(index);
+        cx.run(Command::Filter { filters: left });
+    }
+    !filters.is_empty()
+}
+
+/// A line that tells how many rows of a level stay.
+pub fn tally_text(cx: &Cx<'_>, document: &Document, level: usize) -> String {
+    let all = paint::grouped(document.rows(level) as u64);
+    match () {
+        () if cx.studio.is_filtering() => "Filtering…".to_owned(),
+        () if cx.studio.filter_failure().is_some() => "The filter could not be applied".to_owned(),
+        () => match cx.studio.kept().and_then(|kept| kept.rows(level)) {
+            Some(rows) => format!("{} of {all} rows of level {level}", paint::grouped(rows.len() as u64)),
+            None => format!("{all} rows of level {level}"),
+        },
+    }
+}
+
+/// A bar with the chips below a panel's tools; nothing without a filter.
+pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, level: usize) {
+    if cx.studio.filters().is_empty() {
+        return;
+    }
+    let t = theme::tokens(ui);
+    let frame = egui::Frame::NONE.fill(t.bg2).inner_margin(egui::Margin::symmetric(8, 4));
+    frame.show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
+            chips_ui(ui, cx);
+            let failure = cx.studio.filter_failure().map(str::to_owned);
+            let text = failure.clone().unwrap_or_else(|| tally_text(cx, document, level));
+            let color = if failure.is_some() { t.err } else { t.tx3 };
+            ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(color));
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+/// A chip of the filter. True when its cross was clicked.
+fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
+    let t = theme::tokens(ui);
+    let shown: String = if text.chars().count() > 48 { text.chars().take(47).chain(['…']).collect() } else { text.to_owned() };
+    let galley = ui.painter().layout_no_wrap(shown, font::medium(12.0), t.acc);
+    let (rect, label) = ui.allocate_exact_size(vec2((galley.size().x + 46.0).round(), 22.0), Sense::hover());
+    label.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("Filter {text}")));
+    let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
+    let enabled = ui.is_enabled();
+    let response = ui.interact(cross, label.id.with("remove"), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, format!("Remove filter {text}")));
+    if ui.is_rect_visible(rect) {
+        ui.painter().rect(rect, 4, t.accbg, Stroke::new(1.0, t.accline), StrokeKind::Inside);
+        paint::icon(ui.painter(), pos2(rect.left() + 14.0, rect.center().y), icon, 13.0, t.acc);
+        let at = paint::snap(ui.painter(), pos2(rect.left() + 24.0, rect.center().y - galley.size().y / 2.0));
+        ui.painter().galley(at, galley, t.acc);
+        paint::icon(ui.painter(), cross.center() - vec2(2.0, 0.0), icons::X, 11.0, if response.hovered() { t.tx } else { t.acc });
+        paint::focus_ring(ui, &response, 4);
+    }
+    label.on_hover_text(text);
+    response.clicked()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_holds_one_filter() {
+        let filters = vec![Filter::bbox([0.0, 0.0, 1.0, 1.0]), Filter::condition("split = 'train'")];
+        let moved = replaced(&filters, Slot::Box, Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])));
+        assert_eq!(moved.len(), 2);
+        assert_eq!(moved[1].bbox, Some([5.0, 5.0, 6.0, 6.0]));
+        assert_eq!(replaced(&moved, Slot::Column("split"), None).len(), 1);
+        assert_eq!(replaced(&moved, Slot::Time, None), moved);
+    }
+
+    #[test]
+    fn chips_read_like_sentences() {
+        assert_eq!(chip_text(&Filter::bbox([88.25, 8.1, 108.9, 24.0])).1, "88.25, 8.1, 108.9, 24");
+        assert_eq!(chip_text(&Filter::datetime("2023-05-01/..")).1, "from 2023-05-01");
+        assert_eq!(chip_text(&Filter::condition("cloud_cover < 35").at_level(1)).1, "cloud_cover < 35 on level 1");
+    }
+}

@@ -1,0 +1,120 @@
+//! The base map: land as triangles and its outlines, from the countries that the program carries, thinned out for a scale. Made in jobs,
+//! once for each doubling of the scale.
+
+use geo::{Coord, LineString, MultiPolygon, Polygon, TriangulateEarcut};
+
+use super::view::{x_of, y_of};
+use crate::error::Result;
+use crate::extensions::tortilla::countries::countries;
+use crate::jobs::JobContext;
+
+/// Points of the screen within which a coast may be off.
+const TOLERANCE: f64 = 0.8;
+/// The scale from which the asset shows all that it has.
+const FINEST: u32 = 17;
+
+/// Land in pieces that are drawn or left out whole.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+}
+
+/// One polygon.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Left, top, right, bottom on the plane.
+    pub bounds: [f64; 4],
+    /// Corners of the triangles, on the plane relative to the left top of `bounds`.
+    pub vertices: Vec<[f32; 2]>,
+    /// Three for each triangle.
+    pub indices: Vec<u32>,
+    /// Outlines in the same coordinates, closed.
+    pub rings: Vec<Vec<[f32; 2]>>,
+}
+
+/// The step of scale for which a base map is made.
+pub fn bucket_of(scale: f64) -> u32 {
+    (scale.max(1.0).log2().ceil() as u32).clamp(8, FINEST)
+}
+
+/// The base map for a step of scale.
+pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<Base> {
+    let scale = f64::from(1u32 << bucket.min(FINEST));
+    let tolerance = if bucket >= FINEST { 0.0 } else { TOLERANCE / scale };
+    let mut base = Base::default();
+    for country in countries() {
+        ctx.check()?;
+        let MultiPolygon(polygons) = &country.land;
+        base.pieces.extend(polygons.iter().filter_map(|polygon| piece(polygon, tolerance)));
+    }
+    Ok(base)
+}
+
+fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<Piece> {
+    let outer = thinned(polygon.exterior(), tolerance)?;
+    let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    for at in &outer.0 {
+        bounds = [bounds[0].min(at.x), bounds[1].min(at.y), bounds[2].max(at.x), bounds[3].max(at.y)];
+    }
+    // Islands smaller than a point are not drawn.
+    if (bounds[2] - bounds[0]).max(bounds[3] - bounds[1]) < tolerance {
+        return None;
+    }
+    let holes: Vec<LineString<f64>> = polygon.interiors().iter().filter_map(|hole| thinned(hole, tolerance)).collect();
+    let relative = |x: f64, y: f64| [(x - bounds[0]) as f32, (y - bounds[1]) as f32];
+    let rings = std::iter::once(&outer).chain(&holes);
+    let rings = rings.map(|ring| ring.0.iter().map(|at| relative(at.x, at.y)).collect()).collect();
+    let raw = Polygon::new(outer, holes).earcut_triangles_raw();
+    let vertices = raw.vertices.iter().map(|at| relative(at[0], at[1])).collect();
+    let indices = raw.triangle_indices.iter().map(|&index| index as u32).collect();
+    Some(Piece { bounds, vertices, indices, rings })
+}
+
+/// A ring on the plane without the points that lie within the tolerance of the one before; `None` when less than a triangle is left.
+fn thinned(ring: &LineString<f64>, tolerance: f64) -> Option<LineString<f64>> {
+    let mut points: Vec<Coord<f64>> = Vec::with_capacity(ring.0.len());
+    for at in &ring.0 {
+        let at = Coord { x: x_of(at.x), y: y_of(at.y) };
+        let far = points.last().is_none_or(|last| (last.x - at.x).abs().max((last.y - at.y).abs()) > tolerance);
+        if far {
+            points.push(at);
+        }
+    }
+    if points.first() != points.last() {
+        points.extend(points.first().copied());
+    }
+    // Three corners and the way back.
+    (points.len() >= 4).then_some(LineString(points))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_world_is_small_from_afar_and_whole_from_near() {
+        let ctx = JobContext::default();
+        let far = base_of(bucket_of(800.0), &ctx).expect("is made");
+        let near = base_of(bucket_of(1e7), &ctx).expect("is made");
+        let count = |base: &Base| base.pieces.iter().map(|piece| piece.vertices.len()).sum::<usize>();
+        assert!(count(&far) * 3 < count(&near) && count(&near) > 40_000, "{} and {} corners", count(&far), count(&near));
+        for piece in far.pieces.iter().chain(&near.pieces) {
+            assert!(piece.indices.iter().all(|&index| (index as usize) < piece.vertices.len()));
+            assert!(piece.indices.len().is_multiple_of(3));
+        }
+        // The triangles cover what the outlines hold: Brazil's piece, by area.
+        let largest = near.pieces.iter().max_by_key(|piece| piece.vertices.len()).expect("has pieces");
+        let triangles: f32 = largest
+            .indices
+            .chunks_exact(3)
+            .map(|t| {
+                let [a, b, c] = [t[0], t[1], t[2]].map(|index| largest.vertices[index as usize]);
+                ((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])).abs() / 2.0
+            })
+            .sum();
+        let area = |ring: &Vec<[f32; 2]>| ring.windows(2).map(|p| p[0][0] * p[1][1] - p[1][0] * p[0][1]).sum::<f32>().abs() / 2.0;
+        let outlined = area(&largest.rings[0]) - largest.rings[1..].iter().map(area).sum::<f32>();
+        assert!((triangles / outlined - 1.0).abs() < 0.01, "{triangles} of {outlined}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Rows as few classes of colour: the values of a column of words, or steps of a column of numbers.
+
+use std::collections::HashMap;
+
+use arrow::array::Array;
+use egui::Color32;
+
+use crate::container::ContainerReader;
+use crate::error::{Error, Result};
+use crate::gui::theme::Tokens;
+use crate::jobs::JobContext;
+use crate::raster::ColourMap;
+use crate::studio::{as_numbers, bar_text};
+
+/// Values that get a colour of their own; the rest share one.
+const NAMED: usize = 7;
+/// Steps of a column of numbers.
+const STEPS: usize = 8;
+/// The class of rows without a value, and of values beyond the named ones.
+pub const OTHER: u8 = 255;
+
+/// The class of each row of a level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classes {
+    /// In row order; [`OTHER`] for null and for the rest.
+    pub of: Vec<u8>,
+    /// What the classes mean.
+    pub legend: Legend,
+}
+
+/// What classes mean.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Legend {
+    /// One value each, most frequent first.
+    Values(Vec<String>),
+    /// Steps of equal width from low to high.
+    Steps(String, String),
+}
+
+impl Legend {
+    /// How many classes there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Legend::Values(values) => values.len(),
+            Legend::Steps(..) => STEPS,
+        }
+    }
+
+    /// The colour of a class.
+    pub fn colour(&self, class: u8, t: &Tokens) -> Color32 {
+        match self {
+            _ if class == OTHER => t.ctl,
+            Legend::Values(_) => [t.accfill, t.info, t.ok, t.warn, t.keyword, t.err, t.tx2][usize::from(class) % NAMED],
+            Legend::Steps(..) => {
+                let [r, g, b] = ColourMap::Viridis.colour(f32::from(class) / (STEPS - 1) as f32);
+                Color32::from_rgb(r, g, b)
+            }
+        }
+    }
+}
+
+/// Classes by a column of a level. For jobs.
+pub fn classes_of(reader: &dyn ContainerReader, level: usize, column: &str, ctx: &JobContext) -> Result<Classes> {
+    let table = match reader.levels().decoded(level) {
+        Some(table) => table.as_ref().clone(),
+        None => reader.levels().columns(level, &[column], ctx)?,
+    };
+    let index = table.column_index(column).ok_or_else(|| Error::usage(format!("level {level} has no column {column}")))?;
+    let array = table.column(index)?;
+    ctx.check()?;
+    let type_name = crate::model::dtype_name(array.data_type());
+    if let Some(numbers) = as_numbers(&array)? {
+        let finite = || numbers.iter().flatten().filter(|number| number.is_finite());
+        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
+        if low > high {
+            return Ok(Classes { of: vec![OTHER; array.len()], legend: Legend::Values(Vec::new()) });
+        }
+        let scale = if high > low { STEPS as f64 / (high - low) } else { 0.0 };
+        let class = |number: Option<f64>| match number.filter(|number| number.is_finite()) {
+            Some(number) => (((number - low) * scale) as usize).min(STEPS - 1) as u8,
+            None => OTHER,
+        };
+        let of = numbers.iter().map(class).collect();
+        return Ok(Classes { of, legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)) });
+    }
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    for row in (0..array.len()).filter(|&row| array.is_valid(row)) {
+        if row % 65_536 == 0 {
+            ctx.check()?;
+        }
+        *counts.entry(crate::table::cell_text(&array, row)).or_default() += 1;
+    }
+    let mut values: Vec<(String, u64)> = counts.into_iter().collect();
+    values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    values.truncate(NAMED);
+    let places: HashMap<&str, u8> = values.iter().enumerate().map(|(at, (value, _))| (value.as_str(), at as u8)).collect();
+    let class = |row: usize| match array.is_valid(row) {
+        true => places.get(crate::table::cell_text(&array, row).as_str()).copied().unwrap_or(OTHER),
+        false => OTHER,
+    };
+    let of = (0..array.len()).map(class).collect();
+    Ok(Classes { of, legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()) })
+}

@@ -1,0 +1,14 @@
+//! The map's parts without its panel: projection, base map, footprints as meshes, the histogram of times. Everything heavy is made in
+//! jobs from plain data; the interface thread only moves finished meshes.
+
+mod base;
+mod colours;
+mod scene;
+mod times;
+mod view;
+
+pub use base::{Base, base_of, bucket_of};
+pub use colours::{Classes, Legend, classes_of};
+pub use scene::{Ink, Scene, SceneRequest, scene_of};
+pub use times::{TimeBars, bars_of, days_between, parse as parse_day, text_of as day_text};
+pub use view::{MapView, Projected, lat_of, lon_of, wrapped, x_of, y_of};

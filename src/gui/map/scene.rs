@@ -1,0 +1,280 @@
+//! Footprints as one mesh for a view: outlines where they are large enough to be seen, marks that stand for all rows of a small cell
+//! where they are not. Made in jobs; the interface thread moves and scales the finished mesh until the next one is there.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use egui::{Color32, Mesh, Pos2, Rect, Vec2, pos2, vec2};
+
+use super::colours::{Classes, OTHER};
+use super::view::{MapView, Projected, x_of, y_of};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::studio::{Footprints, Kept};
+
+/// Points of the screen from which an outline is drawn instead of a mark.
+const OUTLINED_FROM: f32 = 5.0;
+/// Outlines that are drawn at the most.
+const OUTLINES: usize = 12_000;
+/// Marks that are drawn at the most.
+const MARKS: usize = 24_000;
+/// The smallest cell, in points.
+const CELL: f32 = 5.0;
+/// Part of the view that is made on every side of it, so that dragging shows something.
+const MARGIN: f32 = 0.25;
+
+/// Colours of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ink {
+    /// Rows that match, by class; one without classes.
+    pub classes: Vec<Color32>,
+    /// Rows without a class.
+    pub other: Color32,
+    /// Rows that the filter hides.
+    pub hidden: Color32,
+}
+
+impl Ink {
+    fn of(&self, class: u8) -> Color32 {
+        if class == OTHER { self.other } else { self.classes.get(usize::from(class)).copied().unwrap_or(self.other) }
+    }
+}
+
+/// What a scene is made of.
+#[derive(Clone)]
+pub struct SceneRequest {
+    /// Where the rows lie.
+    pub footprints: Arc<Footprints>,
+    /// The same on the plane.
+    pub projected: Arc<Projected>,
+    /// What the filter leaves.
+    pub kept: Option<Arc<Kept>>,
+    /// Classes of colour.
+    pub classes: Option<Arc<Classes>>,
+    /// Where the map looks.
+    pub view: MapView,
+    /// The size of the map in points.
+    pub size: Vec2,
+    /// Colours.
+    pub ink: Ink,
+}
+
+/// One thing that can be pointed at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// The row; the first of those that it stands for.
+    pub row: u32,
+    /// How many rows it stands for.
+    pub count: u32,
+    /// Where it is, in points from the middle of the view.
+    pub rect: Rect,
+}
+
+/// Footprints of a view.
+#[derive(Clone, Default)]
+pub struct Scene {
+    /// The view that it was made for.
+    pub view: Option<MapView>,
+    /// Points from the middle of the view.
+    pub mesh: Mesh,
+    /// What can be pointed at: outlines first, marks after them.
+    pub spots: Vec<Spot>,
+    /// Rows of the level that match and have a place.
+    pub matching: u64,
+    /// Rows with a place that the filter hides.
+    pub hidden: u64,
+}
+
+impl Scene {
+    /// The spot under a place, in points from the middle of the scene's own view; the smallest one.
+    pub fn at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
+        let hit = self.spots.iter().filter(|spot| spot.rect.expand(reach).contains(place));
+        hit.min_by(|a, b| a.rect.area().total_cmp(&b.rect.area()))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Cell {
+    row: u32,
+    count: u32,
+    class: u8,
+    at: [f32; 2],
+}
+
+/// Makes the scene. Cancel is asked for every few thousand rows.
+pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
+    let mut scene = Scene { view: Some(request.view), ..Scene::default() };
+    let level = request.footprints.level;
+    let kept = request.kept.as_ref().and_then(|kept| kept.rows(level));
+    let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN));
+    let mut cells: HashMap<(i32, i32), Cell> = HashMap::new();
+    let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
+    let mut outlined: Vec<(u32, f32)> = Vec::new();
+    let mut cell = CELL;
+    let mut stays = kept.map(|rows| rows.iter().copied().peekable());
+    for (row, (middle, extent)) in request.projected.middles.iter().zip(&request.projected.halves).enumerate() {
+        if row % 8192 == 0 {
+            ctx.check()?;
+        }
+        let row = row as u32;
+        let matches = match &mut stays {
+            None => true,
+            Some(rows) => {
+                while rows.next_if(|&next| next < row).is_some() {}
+                rows.peek() == Some(&row)
+            }
+        };
+        if middle[0].is_nan() {
+            continue;
+        }
+        if matches {
+            scene.matching += 1
+        } else {
+            scene.hidden += 1
+        }
+        let apart = f64::from(middle[0]) - request.view.middle[0];
+        let turned = apart - apart.round();
+        let x = (turned * request.view.scale) as f32;
+        let y = ((f64::from(middle[1]) - request.view.middle[1]) * request.view.scale) as f32;
+        let reach = (f64::from(*extent) * request.view.scale) as f32;
+        if x.abs() > half.x + reach || y.abs() > half.y + reach {
+            continue;
+        }
+        if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
+            // How far the row was turned: its outline is turned as well.
+            outlined.push((row, (turned - apart) as f32));
+            continue;
+        }
+        let key = ((x / cell).floor() as i32, (y / cell).floor() as i32);
+        if !matches {
+            faint.entry(key).or_insert([x, y]);
+            continue;
+        }
+        let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
+        cells.entry(key).and_modify(|cell| cell.count += 1).or_insert(Cell { row, count: 1, class, at: [x, y] });
+        if cells.len() > MARKS {
+            // Too many cells: larger ones, with what was found so far.
+            cell *= 1.5;
+            let mut larger: HashMap<(i32, i32), Cell> = HashMap::with_capacity(cells.len() / 2);
+            for one in cells.into_values() {
+                let key = ((one.at[0] / cell).floor() as i32, (one.at[1] / cell).floor() as i32);
+                larger.entry(key).and_modify(|cell| cell.count += one.count).or_insert(one);
+            }
+            cells = larger;
+            faint = faint.into_values().map(|at| (((at[0] / cell).floor() as i32, (at[1] / cell).floor() as i32), at)).collect();
+        }
+    }
+    faint.retain(|key, _| !cells.contains_key(key));
+    for at in faint.values().take(MARKS) {
+        ring(&mut scene.mesh, pos2(at[0], at[1]), 2.5, request.ink.hidden);
+    }
+    for &(row, turn) in &outlined {
+        outline(&mut scene, request, row, turn);
+    }
+    let mut marks: Vec<Cell> = cells.into_values().collect();
+    // Always in the same order, so that marks don't flicker from one scene to the next.
+    marks.sort_unstable_by_key(|mark| mark.row);
+    for mark in marks {
+        let color = request.ink.of(mark.class);
+        let side = (3.0 + (mark.count as f32).log10() * 1.2).clamp(4.0, 9.0);
+        let rect = Rect::from_center_size(pos2(mark.at[0], mark.at[1]), Vec2::splat(side));
+        square(&mut scene.mesh, rect, color);
+        scene.spots.push(Spot { row: mark.row, count: mark.count, rect });
+    }
+    Ok(scene)
+}
+
+fn square(mesh: &mut Mesh, rect: Rect, color: Color32) {
+    mesh.add_colored_rect(rect, color);
+}
+
+fn ring(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
+    let outer = Rect::from_center_size(at, Vec2::splat(2.0 * half));
+    for side in [
+        outer.with_max_y(outer.top() + 1.0),
+        outer.with_min_y(outer.bottom() - 1.0),
+        outer.with_max_x(outer.left() + 1.0),
+        outer.with_min_x(outer.right() - 1.0),
+    ] {
+        mesh.add_colored_rect(side, color);
+    }
+}
+
+/// An outline with a faint fill: a fan of triangles about its middle, and a thin line.
+fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
+    let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
+    let color = request.ink.of(class);
+    let place = |&[lon, lat]: &[f32; 2]| {
+        let (x, y) = (x_of(f64::from(lon)) + f64::from(turn), y_of(f64::from(lat)));
+        pos2(((x - request.view.middle[0]) * request.view.scale) as f32, ((y - request.view.middle[1]) * request.view.scale) as f32)
+    };
+    let ring: Vec<Pos2> = request.footprints.of(row).iter().map(place).collect();
+    if ring.is_empty() {
+        return;
+    }
+    scene.spots.push(Spot { row, count: 1, rect: Rect::from_points(&ring) });
+    if ring.len() <= 64 {
+        let first = scene.mesh.vertices.len() as u32;
+        let fill = color.gamma_multiply(0.22);
+        ring.iter().for_each(|&at| scene.mesh.colored_vertex(at, fill));
+        // Footprints are convex or nearly so; a fan is right for them.
+        for index in 1..ring.len().saturating_sub(1) as u32 {
+            scene.mesh.add_triangle(first, first + index, first + index + 1);
+        }
+    }
+    for (index, &from) in ring.iter().enumerate() {
+        let to = ring[(index + 1) % ring.len()];
+        line(&mut scene.mesh, from, to, color);
+    }
+}
+
+fn line(mesh: &mut Mesh, from: Pos2, to: Pos2, color: Color32) {
+    let along = to - from;
+    if along == Vec2::ZERO {
+        return;
+    }
+    let across = along.normalized().rot90() * 0.7;
+    let first = mesh.vertices.len() as u32;
+    for at in [from + across, from - across, to - across, to + across] {
+        mesh.colored_vertex(at, color);
+    }
+    mesh.add_triangle(first, first + 1, first + 2);
+    mesh.add_triangle(first, first + 2, first + 3);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(places: &[[f64; 2]], half: f64, view: MapView) -> SceneRequest {
+        let ring =
+            |&[x, y]: &[f64; 2]| vec![[x - half, y + half], [x + half, y + half], [x + half, y - half], [x - half, y - half]];
+        let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
+        let projected = Arc::new(Projected::new(&footprints));
+        let ink = Ink { classes: vec![Color32::RED], other: Color32::GRAY, hidden: Color32::BLUE };
+        SceneRequest { footprints, projected, kept: None, classes: None, view, size: vec2(800.0, 600.0), ink }
+    }
+
+    #[test]
+    fn many_rows_are_few_marks_and_each_is_counted() {
+        let places: Vec<[f64; 2]> =
+            (0..200_000).map(|n| [f64::from(n % 3600) / 10.0 - 180.0, f64::from(n / 3600) - 28.0]).collect();
+        let view = MapView { middle: [0.5, 0.5], scale: 800.0 };
+        let scene = scene_of(&request(&places, 0.01, view), &JobContext::default()).expect("is made");
+        assert!(scene.spots.len() <= MARKS, "{} marks", scene.spots.len());
+        assert_eq!(scene.spots.iter().map(|spot| u64::from(spot.count)).sum::<u64>(), 200_000);
+        assert_eq!((scene.matching, scene.hidden), (200_000, 0));
+    }
+
+    #[test]
+    fn near_ones_are_outlined_on_both_sides_of_the_antimeridian() {
+        let view = MapView { middle: [1.0, 0.5], scale: 40_000.0 };
+        let scene =
+            scene_of(&request(&[[179.9, 0.0], [-179.9, 0.0], [0.0, 0.0]], 0.05, view), &JobContext::default()).expect("is made");
+        assert_eq!(scene.spots.len(), 2, "the one at Greenwich is out of sight");
+        let at = |row: u32| scene.spots.iter().find(|spot| spot.row == row).expect("is there").rect;
+        assert!(at(0).center().x < 0.0 && at(1).center().x > 0.0);
+        assert!((at(0).width() - (0.1 / 360.0 * 40_000.0) as f32).abs() < 0.1);
+        assert_eq!(scene.at(at(1).center(), 2.0).map(|spot| spot.row), Some(1));
+    }
+}

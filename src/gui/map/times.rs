@@ -1,0 +1,134 @@
+//! Times of rows as bars: all of them, and those that the filter leaves.
+
+use chrono::{DateTime, Datelike, NaiveDate};
+
+use crate::jobs::JobContext;
+use crate::studio::Kept;
+
+/// Bars at the most.
+const BARS: usize = 120;
+const DAY: i64 = 86_400_000_000;
+
+/// Counts of rows between two days.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeBars {
+    /// First day, since 1970.
+    pub first: i64,
+    /// Days of a bar.
+    pub step: i64,
+    /// Rows in each bar.
+    pub all: Vec<u64>,
+    /// Of them those that the filter leaves, the range of time itself not counted.
+    pub matching: Vec<u64>,
+}
+
+impl TimeBars {
+    /// The day after the last bar.
+    pub fn end(&self) -> i64 {
+        self.first + self.step * self.all.len() as i64
+    }
+}
+
+/// The day of a time in microseconds since 1970.
+pub fn day_of(micros: i64) -> i64 {
+    micros.div_euclid(DAY)
+}
+
+/// The day as people write it.
+pub fn text_of(day: i64) -> String {
+    date(day).map_or_else(|| day.to_string(), |date| date.format("%Y-%m-%d").to_string())
+}
+
+/// The day that is written so.
+pub fn parse(text: &str) -> Option<i64> {
+    let date = NaiveDate::parse_from_str(text.trim().get(..10)?, "%Y-%m-%d").ok()?;
+    Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp().div_euclid(86_400))
+}
+
+fn date(day: i64) -> Option<NaiveDate> {
+    DateTime::from_timestamp(day.checked_mul(86_400)?, 0).map(|time| time.date_naive())
+}
+
+/// Days at which a scale of the bars carries words: firsts of months or years, not more than `most`.
+pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
+    let Some((from, to)) = date(first).zip(date(end)) else { return Vec::new() };
+    let months = (to.year() - from.year()) * 12 + to.month() as i32 - from.month() as i32 + 1;
+    let step =
+        [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200].into_iter().find(|step| months / step <= most.max(1) as i32).unwrap_or(2400);
+    let start = from.year() * 12 + from.month0() as i32;
+    let mut found = Vec::new();
+    let mut month = start.div_euclid(step) * step;
+    while found.len() <= most + 1 {
+        let (year, number) = (month.div_euclid(12), month.rem_euclid(12) as u32 + 1);
+        let Some(date) = NaiveDate::from_ymd_opt(year, number, 1) else { break };
+        let Some(day) = parse(&date.format("%Y-%m-%d").to_string()) else { break };
+        if day > end {
+            break;
+        }
+        if day >= first {
+            let form = if step >= 12 || number == 1 { "%b %Y" } else { "%b" };
+            let form = if step >= 12 { "%Y" } else { form };
+            found.push((day, date.format(form).to_string()));
+        }
+        month += step;
+    }
+    found
+}
+
+/// Counts rows; `None` when no row has a time.
+pub fn bars_of(
+    level: usize,
+    times: &[Option<i64>],
+    kept: Option<&Kept>,
+    ctx: &JobContext,
+) -> crate::error::Result<Option<TimeBars>> {
+    let days = || times.iter().flatten().map(|&micros| day_of(micros));
+    let Some((first, last)) = days()
+        .fold(None, |range: Option<(i64, i64)>, day| Some(range.map_or((day, day), |(low, high)| (low.min(day), high.max(day)))))
+    else {
+        return Ok(None);
+    };
+    ctx.check()?;
+    let step = ((last - first) / BARS as i64 + 1).max(1);
+    let count = ((last - first) / step + 1) as usize;
+    let mut bars = TimeBars { first, step, all: vec![0; count], matching: vec![0; count] };
+    let rows = kept.and_then(|kept| kept.rows(level));
+    let place = |micros: i64| ((day_of(micros) - first) / step) as usize;
+    for &micros in times.iter().flatten() {
+        bars.all[place(micros)] += 1;
+    }
+    ctx.check()?;
+    match rows {
+        None => bars.matching.clone_from(&bars.all),
+        Some(rows) => {
+            for micros in rows.iter().filter_map(|&row| times.get(row as usize).copied().flatten()) {
+                bars.matching[place(micros)] += 1;
+            }
+        }
+    }
+    Ok(Some(bars))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_by_day() {
+        let times = [Some(0), Some(DAY - 1), Some(3 * DAY), None, Some(-1)];
+        let bars = bars_of(0, &times, None, &JobContext::default()).expect("is made").expect("has times");
+        assert_eq!((bars.first, bars.step, bars.all.clone()), (-1, 1, vec![1, 2, 0, 0, 1]));
+        assert_eq!((bars.end(), bars.matching), (4, bars.all));
+        assert_eq!(bars_of(0, &[None], None, &JobContext::default()).expect("is made"), None);
+    }
+
+    #[test]
+    fn words_stand_at_firsts_of_months_and_years() {
+        let day = |text: &str| parse(text).expect("a day");
+        let words =
+            |from: &str, to: &str| days_between(day(from), day(to), 12).into_iter().map(|(_, word)| word).collect::<Vec<_>>();
+        assert_eq!(words("2023-01-01", "2023-04-10"), ["Jan 2023", "Feb", "Mar", "Apr"]);
+        assert_eq!(words("2015-06-01", "2024-01-01"), ["2016", "2017", "2018", "2019", "2020", "2021", "2022", "2023", "2024"]);
+        assert_eq!(text_of(day("1969-12-31")), "1969-12-31");
+    }
+}

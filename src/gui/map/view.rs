@@ -1,0 +1,165 @@
+//! Degrees, the map's own plane and the screen. The plane is Web Mercator's: x from 0 at 180 W to 1 at 180 E, y from 0 in the north to 1
+//! in the south, cut at about 85 degrees.
+
+use std::f64::consts::PI;
+
+use egui::{Pos2, Rect, Vec2, vec2};
+
+use crate::studio::Footprints;
+
+/// The latitude at which the plane ends.
+const EDGE: f64 = 85.051_128;
+
+/// Place on the plane of a longitude; beyond 180 degrees it goes on.
+pub fn x_of(lon: f64) -> f64 {
+    lon / 360.0 + 0.5
+}
+
+/// Place on the plane of a latitude.
+pub fn y_of(lat: f64) -> f64 {
+    let lat = lat.clamp(-EDGE, EDGE).to_radians();
+    0.5 - (PI / 4.0 + lat / 2.0).tan().ln() / (2.0 * PI)
+}
+
+/// Longitude of a place on the plane, not wrapped.
+pub fn lon_of(x: f64) -> f64 {
+    (x - 0.5) * 360.0
+}
+
+/// Latitude of a place on the plane.
+pub fn lat_of(y: f64) -> f64 {
+    (2.0 * ((0.5 - y) * 2.0 * PI).exp().atan() - PI / 2.0).to_degrees()
+}
+
+/// A longitude within ±180.
+pub fn wrapped(lon: f64) -> f64 {
+    if (-180.0..=180.0).contains(&lon) { lon } else { (lon + 180.0).rem_euclid(360.0) - 180.0 }
+}
+
+/// What the map shows: the middle on the plane, and points of the screen to the plane's width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MapView {
+    /// Middle on the plane.
+    pub middle: [f64; 2],
+    /// Points of the screen that the whole plane would take.
+    pub scale: f64,
+}
+
+impl MapView {
+    /// Nearer than this shows nothing more.
+    pub const NEAREST: f64 = 3.0e7;
+
+    /// All of the Earth.
+    pub fn whole(size: Vec2) -> Self {
+        Self { middle: [0.5, y_of(12.0)], scale: f64::from(size.x.max(size.y * 1.2)) }
+    }
+
+    /// The plane's rectangle `[left, top, right, bottom]` with a margin.
+    pub fn around([left, top, right, bottom]: [f64; 4], size: Vec2) -> Self {
+        let (width, height) = ((right - left).max(1e-5), (bottom - top).max(1e-5));
+        let scale = (f64::from(size.x) * 0.82 / width).min(f64::from(size.y) * 0.82 / height);
+        Self { middle: [(left + right) / 2.0, (top + bottom) / 2.0], scale: scale.clamp(f64::from(size.x) * 0.6, 6.0e5) }
+    }
+
+    /// A place on the plane from the screen.
+    pub fn plane(&self, rect: Rect, at: Pos2) -> [f64; 2] {
+        let from = at - rect.center();
+        [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
+    }
+
+    /// The place on the screen.
+    pub fn screen(&self, rect: Rect, [x, y]: [f64; 2]) -> Pos2 {
+        rect.center() + vec2(((x - self.middle[0]) * self.scale) as f32, ((y - self.middle[1]) * self.scale) as f32)
+    }
+
+    /// The part of the plane that shows: left, top, right, bottom.
+    pub fn shown(&self, size: Vec2) -> [f64; 4] {
+        let (across, down) = (f64::from(size.x) / self.scale / 2.0, f64::from(size.y) / self.scale / 2.0);
+        [self.middle[0] - across, self.middle[1] - down, self.middle[0] + across, self.middle[1] + down]
+    }
+
+    /// Keeps the middle on the Earth and the scale within reason.
+    pub fn clamp(&mut self, size: Vec2) {
+        self.scale = self.scale.clamp(f64::from(size.x) * 0.6, Self::NEAREST);
+        self.middle[0] = self.middle[0].rem_euclid(1.0);
+        self.middle[1] = self.middle[1].clamp(0.0, 1.0);
+    }
+
+    /// Whole turns by which things at `left..right` of the plane are to be moved to show, at most a few.
+    pub fn turns(&self, size: Vec2, left: f64, right: f64) -> impl Iterator<Item = f64> + use<> {
+        let [from, _, to, _] = self.shown(size);
+        let first = (from - right).ceil() as i64;
+        let last = (to - left).floor() as i64;
+        (first..=last.min(first + 4)).map(|turn| turn as f64)
+    }
+}
+
+/// Footprints on the plane: for each row the middle and half of the larger extent; no place is NaN.
+#[derive(Clone, Debug, Default)]
+pub struct Projected {
+    /// Middles.
+    pub middles: Vec<[f32; 2]>,
+    /// Half extents.
+    pub halves: Vec<f32>,
+    /// Left, top, right, bottom of all of them, as far as they have a place.
+    pub bounds: Option<[f64; 4]>,
+}
+
+impl Projected {
+    /// Projects every row. A million of them take a moment: for jobs.
+    pub fn new(footprints: &Footprints) -> Self {
+        let mut made =
+            Self { middles: Vec::with_capacity(footprints.rows()), halves: Vec::with_capacity(footprints.rows()), bounds: None };
+        for row in 0..footprints.rows() as u32 {
+            let ring = footprints.of(row);
+            if ring.is_empty() {
+                made.middles.push([f32::NAN; 2]);
+                made.halves.push(0.0);
+                continue;
+            }
+            let mut b = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+            for &[lon, lat] in ring {
+                let (x, y) = (x_of(f64::from(lon)), y_of(f64::from(lat)));
+                b = [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)];
+            }
+            made.middles.push([((b[0] + b[2]) / 2.0) as f32, ((b[1] + b[3]) / 2.0) as f32]);
+            made.halves.push(((b[2] - b[0]).max(b[3] - b[1]) / 2.0) as f32);
+            let all = made.bounds.get_or_insert(b);
+            *all = [all[0].min(b[0]), all[1].min(b[1]), all[2].max(b[2]), all[3].max(b[3])];
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use egui::pos2;
+
+    #[test]
+    fn degrees_and_plane_agree() {
+        for (lon, lat) in [(0.0, 0.0), (-77.03, -12.05), (179.9, 71.0), (-180.0, -84.0)] {
+            assert!((lon_of(x_of(lon)) - lon).abs() < 1e-9);
+            assert!((lat_of(y_of(lat)) - lat).abs() < 1e-9, "{lat}");
+        }
+        assert!(y_of(90.0) < 1e-6 && y_of(-90.0) > 1.0 - 1e-6);
+        assert_eq!((wrapped(190.0), wrapped(-190.0), wrapped(180.0)), (-170.0, 170.0, 180.0));
+    }
+
+    #[test]
+    fn the_map_repeats_where_it_shows_more_than_once() {
+        let view = MapView { middle: [0.0, 0.5], scale: 1000.0 };
+        // The view spans -0.5 to 0.5: what lies at 0.9 shows one turn to the left, what lies at 0.2 where it is.
+        let turns = |x: f64| view.turns(vec2(1000.0, 500.0), x, x).collect::<Vec<_>>();
+        assert_eq!(turns(0.9), [-1.0]);
+        assert_eq!(turns(0.2), [0.0]);
+    }
+
+    #[test]
+    fn screen_and_plane_agree_both_ways() {
+        let rect = Rect::from_min_size(pos2(10.0, 20.0), vec2(800.0, 600.0));
+        let view = MapView { middle: [0.3, 0.4], scale: 123_456.0 };
+        let at = pos2(123.0, 456.0);
+        assert!((view.screen(rect, view.plane(rect, at)) - at).length() < 0.01);
+    }
+}

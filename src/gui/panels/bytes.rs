@@ -1,0 +1,260 @@
+//! The bytes of a container as a map: each small cell is a stretch of the file, coloured by what it holds; pointing names the sample.
+
+use std::sync::Arc;
+
+use egui::{
+    Color32, Frame, Margin, Mesh, Rect, RichText, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, pos2, vec2,
+};
+
+use crate::container::Physical;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::session::{Key, revision};
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::widgets::{self, EmptyState, paint};
+use crate::model::SamplePath;
+use crate::studio::{ByteLayout, BytePart, Document, RowRef, byte_layout};
+
+const CELL: f32 = 8.0;
+const GAP: f32 = 1.0;
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct BytesState {
+    made_for: Option<Key>,
+    layout: Slot<(Key, Option<String>), Arc<ByteLayout>>,
+    parts: Slot<Key, Vec<String>>,
+    part: Option<String>,
+    cells: Option<(usize, usize, usize, Arc<Vec<BytePart>>)>,
+    marked: Slot<(usize, RowRef), Option<(u64, u64)>>,
+}
+
+impl BytesState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.layout.poll();
+        self.parts.poll();
+        self.marked.poll();
+    }
+
+    /// True while the layout is read.
+    pub fn is_busy(&self) -> bool {
+        self.layout.is_busy() || self.parts.is_busy() || self.marked.is_busy()
+    }
+}
+
+fn colour(part: BytePart, t: &Tokens) -> Color32 {
+    match part {
+        BytePart::Header => t.acc,
+        BytePart::Data => t.info.gamma_multiply(0.75),
+        BytePart::Meta => t.keyword,
+        BytePart::Parquet => t.ok,
+        BytePart::Collection => t.warn,
+        BytePart::Other => t.tx3,
+        BytePart::Directory => t.tx2,
+        BytePart::Gap => t.err,
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let nothing = |ui: &mut Ui, title: &str, why: &str| {
+        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::MEMORY, title, why, actions: &[] });
+    };
+    let Some(document) = cx.document() else { return nothing(ui, "No bytes", "Open a dataset first.") };
+    let Some(open) = document.opened() else {
+        return nothing(ui, "A draft has no bytes yet", "Write the draft, then open it.");
+    };
+    let key = (cx.session.serial, revision(cx.studio));
+    let state = &mut cx.session.bytes;
+    if state.made_for != Some(key) {
+        *state = BytesState { made_for: Some(key), ..BytesState::default() };
+    }
+    state.parts.poll();
+    state.layout.poll();
+    if matches!(open.reader.physical(), Physical::Tacocat(_)) {
+        let reader = open.reader.clone();
+        state.parts.want(cx.jobs, key, "Parts", move |ctx| match reader.physical() {
+            Physical::Tacocat(index) => Ok(index.part_names(ctx)?.iter().map(|name| name.to_string()).collect()),
+            _ => Ok(Vec::new()),
+        });
+    }
+    let (reader, part) = (open.reader.clone(), state.part.clone());
+    state.layout.want(cx.jobs, (key, part.clone()), "Layout of the bytes", move |ctx| {
+        byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new)
+    });
+    let layout = match state.layout.of(&(key, state.part.clone())) {
+        Some(Ok(layout)) => layout.clone(),
+        Some(Err(error)) => {
+            let why = error.to_string();
+            return nothing(ui, "No map of the bytes", &why);
+        }
+        None => {
+            widgets::spinner(ui, 24.0);
+            return;
+        }
+    };
+    head_ui(ui, cx, &layout);
+    let area = ui.available_rect_before_wrap();
+    let side = if area.width() > 620.0 { 270.0 } else { 0.0 };
+    let (map, list) = area.split_left_right_at_x(area.right() - side);
+    map_ui(ui, cx, document, &layout, map.shrink(8.0));
+    if side > 0.0 {
+        list_ui(ui, &layout, list);
+    }
+}
+
+fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, layout: &ByteLayout) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            let state = &mut cx.session.bytes;
+            if let Some(parts) = state.parts.last().filter(|parts| !parts.is_empty()) {
+                let current = state.part.clone().unwrap_or_else(|| parts[0].clone());
+                if let Some(index) = widgets::combo(ui, "Part of the dataset", &current, 210.0, true, parts) {
+                    state.part = Some(parts[index].clone());
+                }
+            }
+            let order = if layout.data_first { "data before tables" } else { "tables before data" };
+            let text = format!(
+                "{} in {} members, {order}, {} of them begin at a multiple of 64 bytes",
+                paint::bytes(layout.size_bytes),
+                paint::grouped(layout.members),
+                paint::grouped(layout.aligned)
+            );
+            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+        });
+    });
+}
+
+/// What each cell is: the kind with the most bytes in it; gaps and tables win over data, so that small ones are seen.
+fn cells_of(layout: &ByteLayout, count: usize) -> Vec<BytePart> {
+    let mut cells = Vec::with_capacity(count);
+    let mut index = 0;
+    for cell in 0..count as u128 {
+        let from = (u128::from(layout.size_bytes) * cell / count as u128) as u64;
+        let to = ((u128::from(layout.size_bytes) * (cell + 1) / count as u128) as u64).max(from + 1);
+        while layout.stretches.get(index).is_some_and(|stretch| stretch.to <= from) {
+            index += 1;
+        }
+        let mut best = BytePart::Data;
+        let mut look = index;
+        while let Some(stretch) = layout.stretches.get(look).filter(|stretch| stretch.from < to) {
+            if stretch.part != BytePart::Data {
+                best = stretch.part;
+                break;
+            }
+            look += 1;
+        }
+        cells.push(best);
+    }
+    cells
+}
+
+fn map_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, layout: &Arc<ByteLayout>, rect: Rect) {
+    let t = theme::tokens(ui);
+    let step = CELL + GAP;
+    let (columns, rows) = ((rect.width() / step).floor() as usize, (rect.height() / step).floor() as usize);
+    let response = ui.interact(rect, ui.scope_id().with("byte-map"), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Bytes of {}", layout.file)));
+    if columns == 0 || rows == 0 {
+        return;
+    }
+    let count = (columns * rows).min(layout.size_bytes.max(1) as usize);
+    let name = (Arc::as_ptr(layout) as usize, columns, rows);
+    let state = &mut cx.session.bytes;
+    if state.cells.as_ref().is_none_or(|(of, wide, high, _)| (*of, *wide, *high) != name) {
+        state.cells = Some((name.0, columns, rows, Arc::new(cells_of(layout, count))));
+    }
+    let Some(cells) = state.cells.as_ref().map(|(.., cells)| cells.clone()) else { return };
+    let mut mesh = Mesh::default();
+    let place = |cell: usize| {
+        let at = vec2((cell % columns) as f32, (cell / columns) as f32) * step;
+        Rect::from_min_size(rect.min + at, Vec2::splat(CELL))
+    };
+    for (cell, part) in cells.iter().enumerate() {
+        mesh.add_colored_rect(place(cell), colour(*part, t));
+    }
+    let painter = ui.painter_at(rect);
+    painter.add(Shape::mesh(mesh));
+    let byte_of = |cell: usize| (u128::from(layout.size_bytes) * cell as u128 / count as u128) as u64;
+    // The selected sample's own bytes, looked for among all members.
+    let selected = cx.session.selected.and_then(|at| Some((at, format!("DATA/{}", document.path(at)?.to_archive()))));
+    let marked = &mut cx.session.bytes.marked;
+    marked.poll();
+    if let Some((at, name)) = selected.clone() {
+        let layout = layout.clone();
+        marked.want(cx.jobs, (Arc::as_ptr(&layout) as usize, at), "Place of the sample", move |_| {
+            let own = layout.stretches.iter().find(|stretch| *stretch.name == *name);
+            Ok(own.map(|own| (own.from, own.to)))
+        });
+    }
+    let own = selected.and_then(|(at, _)| match marked.of(&(Arc::as_ptr(layout) as usize, at)) {
+        Some(Ok(own)) => *own,
+        _ => None,
+    });
+    if let Some((from, to)) = own {
+        for cell in 0..count {
+            if byte_of(cell) < to && byte_of(cell + 1) > from {
+                painter.rect_stroke(place(cell), 0, Stroke::new(1.5, t.tx), StrokeKind::Outside);
+            }
+        }
+    }
+    let Some(pointer) = response.hover_pos() else { return };
+    let at = (pointer - rect.min) / step;
+    let cell = at.y as usize * columns + (at.x as usize).min(columns - 1);
+    if cell >= count {
+        return;
+    }
+    let (from, to) = (byte_of(cell), byte_of(cell + 1).max(byte_of(cell) + 1));
+    let first = layout.stretches.partition_point(|stretch| stretch.to <= from);
+    let inside: Vec<_> = layout.stretches[first..].iter().take_while(|stretch| stretch.from < to).collect();
+    let Some(stretch) = inside.iter().find(|stretch| stretch.part == cells[cell]).or(inside.first()).copied() else { return };
+    painter.rect_stroke(place(cell), 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
+    let what = if stretch.name.is_empty() { stretch.part.label() } else { &stretch.name };
+    let more = if inside.len() > 1 { format!(", and {} more here", inside.len() - 1) } else { String::new() };
+    let range = format!(
+        "bytes {} to {}, {}",
+        paint::grouped(stretch.from),
+        paint::grouped(stretch.to - 1),
+        paint::bytes(stretch.to - stretch.from)
+    );
+    let sample = sample_of(document, &stretch.name);
+    if response.clicked() && sample.is_some() {
+        cx.ask(Ask::Select(sample));
+    }
+    response.on_hover_text_at_pointer(format!("{what}{more}\n{range}"));
+}
+
+/// The sample whose bytes a member holds.
+fn sample_of(document: &Document, name: &str) -> Option<RowRef> {
+    let path = name.strip_prefix("DATA/")?;
+    let path = path.strip_suffix("/__meta__").unwrap_or(path);
+    let (level, row) = document.tree().find(&SamplePath::parse(path))?;
+    Some(RowRef { level, row })
+}
+
+fn list_ui(ui: &mut Ui, layout: &ByteLayout, rect: Rect) {
+    let t = theme::tokens(ui);
+    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    let mut line = Rect::from_min_size(rect.min + vec2(12.0, 4.0), vec2(rect.width() - 24.0, 20.0));
+    for part in BytePart::ALL {
+        let (count, bytes) = layout.sum(part);
+        if count == 0 && part != BytePart::Gap {
+            continue;
+        }
+        let square = Rect::from_center_size(pos2(line.left() + 5.0, line.center().y), vec2(10.0, 10.0));
+        ui.painter().rect_filled(square, 1, colour(part, t));
+        let text = match count {
+            0 => part.label().to_owned(),
+            count => format!("{} {}", paint::grouped(count), part.label()),
+        };
+        paint::text_left(ui.painter(), line.with_min_x(line.left() + 18.0), &text, font::regular(12.0), t.tx2);
+        let size = if count == 0 { "none".to_owned() } else { paint::bytes(bytes) };
+        paint::text_right(ui.painter(), line, &size, font::mono(11.5), t.tx);
+        let response = ui.interact(line, ui.scope_id().with(("bytes-part", part.label())), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {size}")));
+        line = line.translate(vec2(0.0, 20.0));
+    }
+}

@@ -1,0 +1,314 @@
+//! The column explorer: every column of every level, what the chosen one holds under the filter, and how to filter by it.
+
+use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use super::query_rows::summary_ui;
+use crate::gui::action::Action;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::filters::{self, Slot as Place};
+use crate::gui::icons;
+use crate::gui::session::Key;
+use crate::gui::slot::Slot;
+use crate::gui::sql;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, RowScroll, TextField, VirtualRows, paint};
+use crate::model::dtype_name;
+use crate::query::Filter;
+use crate::studio::{ColumnSummary, Document, SummaryRequest, level_summary};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Row {
+    Level(usize),
+    Column(usize, String, String),
+}
+
+/// Which summary: document, column, and the filter by its address.
+type Wanted = (Key, SummaryRequest, usize);
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct ColumnsState {
+    filter: String,
+    scroll: RowScroll,
+    rows: Vec<Row>,
+    made_for: Option<(Key, String)>,
+    chosen: Option<SummaryRequest>,
+    summary: Slot<Wanted, ColumnSummary>,
+    low: String,
+    high: String,
+}
+
+impl ColumnsState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.summary.poll();
+    }
+
+    /// True while a column is summarized.
+    pub fn is_busy(&self) -> bool {
+        self.summary.is_busy()
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let Some(document) = cx.document() else {
+        let state = EmptyState { icon: icons::COLUMNS, title: "No columns", why: "Open a dataset first.", actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    };
+    Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| {
+        let field = TextField::new("Filter columns", &mut cx.session.columns.filter);
+        field.id(Id::unique("columns-filter")).hide_label().quiet().icon(icons::FUNNEL).hint("Filter columns").show(ui);
+    });
+    refresh(cx, document);
+    let area = ui.available_rect_before_wrap();
+    let lower = if cx.session.columns.chosen.is_some() { (area.height() * 0.45).min(300.0) } else { 0.0 };
+    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - lower);
+    ui.scope_builder(UiBuilder::new().max_rect(upper), |ui| list_ui(ui, cx, document));
+    if lower.height() > 0.0 {
+        ui.scope_builder(UiBuilder::new().max_rect(lower), |ui| summary_panel_ui(ui, cx, document));
+    }
+}
+
+fn refresh(cx: &mut Cx<'_>, document: &Document) {
+    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let state = &mut cx.session.columns;
+    let filter = state.filter.trim().to_lowercase();
+    if state.made_for.as_ref() == Some(&(key, filter.clone())) {
+        return;
+    }
+    if state.made_for.as_ref().is_some_and(|(made, _)| made.0 != key.0) {
+        state.chosen = None;
+    }
+    state.rows.clear();
+    for level in 0..document.tree().levels.len() {
+        state.rows.push(Row::Level(level));
+        let fixed = [("id".to_owned(), "string".to_owned()), ("type".to_owned(), "string".to_owned())];
+        let fields = document.fields(level).into_iter().map(|field| (field.name, dtype_name(&field.dtype)));
+        let shown = fixed.into_iter().chain(fields).filter(|(name, _)| filter.is_empty() || name.to_lowercase().contains(&filter));
+        state.rows.extend(shown.map(|(name, kind)| Row::Column(level, name, kind)));
+    }
+    state.made_for = Some((key, filter));
+}
+
+/// The glyph for a type.
+fn type_icon(name: &str, kind: &str) -> &'static str {
+    match () {
+        () if name.ends_with("geometry") => icons::POLYGON,
+        () if name.ends_with("centroid") => icons::CROSSHAIR,
+        () if kind.starts_with("timestamp") || kind.starts_with("date") => icons::CLOCK,
+        () if kind.starts_with("list") || kind.starts_with("struct") => icons::BRACKETS_CURLY,
+        () if kind == "string" => icons::TEXT_T,
+        () if kind == "bool" => icons::CHECK,
+        () => icons::HASH,
+    }
+}
+
+fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let state = &mut cx.session.columns;
+    let rows = std::mem::take(&mut state.rows);
+    let chosen = state.chosen.clone();
+    let is_chosen = |row: &Row| match (row, &chosen) {
+        (Row::Column(level, name, _), Some(chosen)) => *level == chosen.level && *name == chosen.column,
+        _ => false,
+    };
+    let cursor = rows.iter().position(is_chosen).map(|row| row as u64);
+    let list = VirtualRows::new("Columns of the levels", rows.len() as u64).cursor(cursor);
+    let out = list.show(ui, &mut state.scroll, |ui, row, rect, response| {
+        let inner = rect.shrink2(vec2(10.0, 0.0));
+        match &rows[row as usize] {
+            Row::Level(level) => {
+                response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("Columns of level {level}")));
+                paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icons::TABLE, 14.0, t.tx3);
+                let name = if *level == 0 { "data (level 0)".to_owned() } else { format!("level{level}") };
+                paint::text_left(ui.painter(), inner.with_min_x(inner.left() + 20.0), &name, font::mono_semibold(12.0), t.tx);
+                let count = paint::grouped(document.rows(*level) as u64);
+                paint::text_right(ui.painter(), inner, &count, font::mono(11.0), t.tx3);
+            }
+            Row::Column(level, name, kind) => {
+                let selected = is_chosen(&rows[row as usize]);
+                response.widget_info(|| {
+                    WidgetInfo::selected(Role::ListItem, true, selected, format!("Column {name} of level {level}"))
+                });
+                paint::row_background(ui.painter(), t, rect, selected, response.hovered());
+                paint::icon(ui.painter(), pos2(inner.left() + 23.0, rect.center().y), type_icon(name, kind), 13.0, t.tx3);
+                let end = paint::text_right(ui.painter(), inner, short(kind), font::mono(10.5), t.tx3);
+                let text = Rect::from_min_max(pos2(inner.left() + 38.0, rect.top()), pos2(end - 6.0, rect.bottom()));
+                paint::text_left(ui.painter(), text, name, font::mono(12.0), t.tx);
+            }
+        }
+    });
+    let picked = out.clicked.or(out.moved_to).and_then(|row| rows.get(row as usize).cloned());
+    let opened = out.double_clicked.or(cursor.filter(|_| out.entered)).and_then(|row| rows.get(row as usize).cloned());
+    state.rows = rows;
+    if let Some(Row::Column(level, column, _)) = picked {
+        state.chosen = Some(SummaryRequest { level, column });
+        (state.low, state.high) = (String::new(), String::new());
+    }
+    if let Some(Row::Column(_, column, _)) = opened {
+        insert(cx, &column);
+    }
+}
+
+/// Lists within lists are long.
+fn short(kind: &str) -> &str {
+    if kind.len() > 18 { kind.split(['<', '[', '(']).next().unwrap_or(kind) } else { kind }
+}
+
+fn insert(cx: &mut Cx<'_>, column: &str) {
+    cx.session.query.editor.append(&sql::name(column));
+    cx.ask(Ask::Do(Action::ShowQuery));
+}
+
+fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let rect = ui.max_rect();
+    ui.painter().hline(rect.x_range(), rect.top() + 0.5, egui::Stroke::new(1.0, t.line));
+    let Some(request) = cx.session.columns.chosen.clone() else { return };
+    let Some(open) = document.opened() else {
+        Frame::NONE.inner_margin(12).show(ui, |ui| {
+            let text = "Columns are summarized in written datasets.";
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+        });
+        return;
+    };
+    let kept = cx.studio.kept().cloned();
+    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| std::sync::Arc::as_ptr(kept) as usize));
+    let (reader, work) = (open.reader.clone(), request.clone());
+    let state = &mut cx.session.columns;
+    state.summary.poll();
+    state.summary.want(cx.jobs, wanted.clone(), "Summary", move |ctx| {
+        let rows = kept.as_ref().and_then(|kept| kept.rows(work.level));
+        level_summary(reader.as_ref(), &work, rows, ctx)
+    });
+    let summary = match state.summary.of(&wanted) {
+        Some(Ok(summary)) => Some(summary.clone()),
+        Some(Err(error)) => {
+            let text = error.to_string();
+            Frame::NONE
+                .inner_margin(12)
+                .show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.err)));
+            return;
+        }
+        None => state.summary.last().filter(|last| last.name == request.column).cloned(),
+    };
+    egui::ScrollArea::vertical().id_salt("column-summary").auto_shrink(false).show(ui, |ui| {
+        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 5.0;
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(&request.column).font(font::mono_semibold(12.0)).color(t.tx));
+                if let Some(summary) = &summary {
+                    let distinct = summary.distinct.map_or("many values".to_owned(), |n| format!("{} values", paint::grouped(n)));
+                    let text = format!("{distinct}, {} null", paint::grouped(summary.nulls));
+                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+                    });
+                }
+            });
+            match &summary {
+                Some(summary) => contents_ui(ui, cx, &request, summary),
+                None => drop(widgets::spinner(ui, 18.0)),
+            }
+            ui.horizontal(|ui| {
+                if ui.add(Button::ghost("Insert name").icon(icons::DATABASE).tooltip("Put the name into the query")).clicked() {
+                    insert(cx, &request.column);
+                }
+                let set = cx.studio.filters().iter().any(|filter| {
+                    filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(&request.column)))
+                });
+                if set && ui.add(Button::ghost("Clear filter").icon(icons::X)).clicked() {
+                    filters::set(cx, Place::Column(&request.column), None);
+                }
+            });
+        });
+    });
+}
+
+fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: &ColumnSummary) {
+    let t = theme::tokens(ui);
+    if !summary.top.is_empty() && summary.histogram.is_none() {
+        let most = summary.top.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+        for (value, count) in &summary.top {
+            let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::click());
+            let shown = if value.is_empty() { "(empty)" } else { value };
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Filter by {shown}")));
+            if response.hovered() {
+                ui.painter().rect_filled(row.expand2(vec2(4.0, 0.0)), 3, t.hover);
+            }
+            let name = row.with_max_x(row.left() + row.width() * 0.4);
+            paint::text_left(ui.painter(), name, shown, font::mono(12.0), t.tx);
+            let end = paint::text_right(ui.painter(), row, &paint::grouped(*count), font::mono(11.0), t.tx2);
+            let track = Rect::from_min_max(
+                pos2(name.right() + 8.0, row.center().y - 4.0),
+                pos2(end.min(row.right() - 52.0) - 8.0, row.center().y + 4.0),
+            );
+            if track.width() > 4.0 {
+                ui.painter().rect_filled(track, 2, t.bg3);
+                let width = track.width() * *count as f32 / most as f32;
+                ui.painter().rect_filled(track.with_max_x(track.left() + width), 2, t.tx3);
+            }
+            if response.on_hover_text("Show only these rows").clicked() {
+                let quoted = if summary.type_name == "bool" { value.clone() } else { sql::text(value) };
+                let condition = format!("{} = {quoted}", sql::name(&request.column));
+                let filter = Filter::condition(condition).at_level(request.level);
+                filters::set(cx, Place::Column(&request.column), Some(filter));
+            }
+        }
+        return;
+    }
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 58.0), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Histogram of {}", request.column)));
+    summary_ui(ui.painter(), t, rect, summary);
+    if summary.histogram.is_none() {
+        return;
+    }
+    let time = summary.type_name.starts_with("timestamp") || summary.type_name.starts_with("date");
+    let (low, high) = summary.range.clone().unwrap_or_default();
+    ui.horizontal(|ui| {
+        let state = &mut cx.session.columns;
+        let width = (ui.available_width() - 92.0) / 2.0;
+        TextField::new("From", &mut state.low).hide_label().mono().hint(&low).width(width).show(ui);
+        TextField::new("To", &mut state.high).hide_label().mono().hint(&high).width(width).show(ui);
+        let nothing = (state.low.trim().is_empty() && state.high.trim().is_empty()).then_some("Type a bound");
+        if ui.add(Button::secondary("Filter").icon(icons::FUNNEL).name("Filter by range").blocked(nothing)).clicked() {
+            let (from, to) = (state.low.trim().to_owned(), state.high.trim().to_owned());
+            let (place, filter) = range_filter(request, &from, &to, time);
+            filters::set(cx, place, Some(filter));
+        }
+    });
+}
+
+/// A range of a column as a filter: times by days, numbers by a condition.
+fn range_filter<'a>(request: &'a SummaryRequest, from: &str, to: &str, time: bool) -> (Place<'a>, Filter) {
+    let open = |text: &str| if text.is_empty() { "..".to_owned() } else { text.to_owned() };
+    if time {
+        let range = format!("{}/{}", open(from), open(to));
+        let filter = Filter { time_column: Some(request.column.clone()), ..Filter::datetime(range) };
+        return (Place::Time, filter.at_level(request.level));
+    }
+    let name = sql::name(&request.column);
+    let condition = match (from.is_empty(), to.is_empty()) {
+        (false, false) => format!("{name} BETWEEN {from} AND {to}"),
+        (false, true) => format!("{name} >= {from}"),
+        _ => format!("{name} <= {to}"),
+    };
+    (Place::Column(&request.column), Filter::condition(condition).at_level(request.level))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_become_filters() {
+        let request = SummaryRequest { level: 1, column: "stac:time_start".into() };
+        let (place, filter) = range_filter(&request, "2023-01-01", "", true);
+        assert_eq!((place, filter.datetime.as_deref(), filter.level), (Place::Time, Some("2023-01-01/.."), 1));
+        let request = SummaryRequest { level: 0, column: "eo:cloud".into() };
+        let (_, filter) = range_filter(&request, "", "35", false);
+        assert_eq!(filter.condition.as_deref(), Some("\"eo:cloud\" <= 35"));
+    }
+}

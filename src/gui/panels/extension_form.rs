@@ -1,0 +1,197 @@
+//! The options of one extension as a typed form, made from what the registry says of them: each kind has its control, and what can't
+//! be read as that kind is told below it.
+
+use std::collections::BTreeMap;
+
+use egui::{RichText, Ui, vec2};
+use serde_json::{Map, Value as Json};
+
+use crate::extensions::{OptionKind, OptionSpec};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Note, TextField};
+
+/// Options as they are typed, by name; what is not there has its default.
+pub type Typed = BTreeMap<String, String>;
+
+/// The JSON of what is typed. Errors: option and what it takes.
+pub fn options_of(specs: &[OptionSpec], typed: &Typed) -> Result<Json, (String, String)> {
+    let mut options = Map::new();
+    for spec in specs {
+        let Some(text) = typed.get(spec.name).map(|text| text.trim()).filter(|text| !text.is_empty()) else {
+            if spec.required {
+                return Err((spec.name.to_owned(), format!("Needed: {}.", spec.help)));
+            }
+            continue;
+        };
+        let value =
+            value_of(spec.kind, text).ok_or_else(|| (spec.name.to_owned(), format!("This is not {}.", spec.kind.describe())))?;
+        options.insert(spec.name.to_owned(), value);
+    }
+    Ok(if options.is_empty() { Json::Null } else { Json::Object(options) })
+}
+
+/// The text of given options, to go on typing.
+pub fn typed_of(options: &Json) -> Typed {
+    let entries = options.as_object().into_iter().flatten();
+    entries.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), text_of(value))).collect()
+}
+
+fn text_of(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Array(items) if items.iter().all(|item| !item.is_array() && !item.is_object()) => {
+            items.iter().map(text_of).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
+    match kind {
+        OptionKind::Bool => text.parse::<bool>().ok().map(Json::Bool),
+        OptionKind::Integer => text.parse::<i64>().ok().map(Json::from),
+        OptionKind::Number => match text.parse::<i64>() {
+            Ok(number) => Some(Json::from(number)),
+            Err(_) => text.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Json::Number),
+        },
+        OptionKind::Text | OptionKind::Path | OptionKind::Column => Some(Json::String(text.to_owned())),
+        OptionKind::Choice(words) => words.contains(&text).then(|| Json::String(text.to_owned())),
+        OptionKind::List(inner) => match text.starts_with('[') {
+            true => serde_json::from_str::<Vec<Json>>(text).ok().map(Json::Array),
+            false => {
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                items.map(|item| value_of(*inner, item)).collect::<Option<Vec<_>>>().map(Json::Array)
+            }
+        },
+        // A bare word is meant as text: nobody types the quotes.
+        OptionKind::Json => match serde_json::from_str(text) {
+            Ok(value) => Some(value),
+            Err(_) if text.starts_with(['{', '[', '"']) => None,
+            Err(_) => Some(Json::String(text.to_owned())),
+        },
+    }
+}
+
+/// Draws the form; true when something changed. `columns` are offered where a column is asked for.
+pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed, columns: &[String]) -> bool {
+    let t = theme::tokens(ui);
+    let wrong = options_of(specs, typed).err();
+    let mut changed = false;
+    if specs.is_empty() {
+        ui.label(RichText::new("There is nothing to choose.").font(font::regular(12.0)).color(t.tx2));
+    }
+    for spec in specs {
+        let note = match &wrong {
+            Some((name, why)) if name == spec.name && typed.get(spec.name).is_some_and(|text| !text.trim().is_empty()) => {
+                Note::Error(why.clone())
+            }
+            _ => Note::None,
+        };
+        let default = if spec.default.is_null() { String::new() } else { text_of(&spec.default) };
+        let mut text = typed.get(spec.name).cloned().unwrap_or_default();
+        let before = text.clone();
+        let label = spec.name.replace('_', " ");
+        let name = format!("{label} of {extension}");
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 3.0);
+            match spec.kind {
+                OptionKind::Bool => {
+                    let mut on = if text.is_empty() { default == "true" } else { text == "true" };
+                    if widgets::checkbox(ui, &mut on, &label).changed() {
+                        text = on.to_string();
+                    }
+                }
+                OptionKind::Choice(words) => {
+                    label_ui(ui, &label, spec.required && text.is_empty());
+                    let shown = if text.is_empty() { default.as_str() } else { text.as_str() };
+                    let width = ui.available_width().min(260.0);
+                    if let Some(index) = widgets::combo(ui, &name, shown, width, false, words) {
+                        text = words[index].to_owned();
+                    }
+                }
+                OptionKind::Column if !columns.is_empty() => {
+                    label_ui(ui, &label, spec.required && text.is_empty());
+                    let shown = if text.is_empty() { default.as_str() } else { text.as_str() };
+                    let width = ui.available_width().min(260.0);
+                    if let Some(index) = widgets::combo(ui, &name, shown, width, true, columns) {
+                        text.clone_from(&columns[index]);
+                    }
+                }
+                kind => {
+                    let long = matches!(kind, OptionKind::Json) || spec.name == "bibtex";
+                    let mut field = TextField::new(&label, &mut text).mono().hint(&default).name(&name).note(note.clone());
+                    if spec.required {
+                        field = field.required();
+                    }
+                    field.rows(if long { 3 } else { 1 }).show(ui);
+                }
+            }
+            let help = RichText::new(sentence(spec.help)).font(font::regular(11.0)).color(t.tx3);
+            ui.add(egui::Label::new(help).wrap());
+        });
+        if text != before {
+            changed = true;
+            // What stands at its default is not given: a later version may have a better one.
+            if text.is_empty() || text == default {
+                typed.remove(spec.name);
+            } else {
+                typed.insert(spec.name.to_owned(), text);
+            }
+        }
+    }
+    changed
+}
+
+fn sentence(help: &str) -> String {
+    let mut letters = help.chars();
+    let head = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{head}{}", letters.as_str())
+}
+
+fn label_ui(ui: &mut Ui, label: &str, required: bool) {
+    let t = theme::tokens(ui);
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(label).font(font::regular(12.0)).color(t.tx2));
+        if required {
+            ui.label(RichText::new("required").font(font::regular(11.0)).color(t.tx3));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn specs() -> Vec<OptionSpec> {
+        vec![
+            OptionSpec::new("bins", OptionKind::Integer, "how many").or(64),
+            OptionSpec::new("low", OptionKind::Number, "first").required(),
+            OptionSpec::new("bands", OptionKind::List(&OptionKind::Integer), "which"),
+            OptionSpec::new("ratios", OptionKind::Json, "shares"),
+            OptionSpec::new("scale", OptionKind::Bool, "or not"),
+        ]
+    }
+
+    fn typed(pairs: &[(&str, &str)]) -> Typed {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn typed_text_becomes_options_and_comes_back() {
+        let text = typed(&[("low", "-1.5"), ("bands", "1, 3"), ("ratios", r#"{"train":0.5}"#), ("scale", "true"), ("bins", " ")]);
+        let options = options_of(&specs(), &text).expect("reads");
+        assert_eq!(options, json!({"low": -1.5, "bands": [1, 3], "ratios": {"train": 0.5}, "scale": true}));
+        let again = options_of(&specs(), &typed_of(&options)).expect("reads again");
+        assert_eq!(again, options);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        assert_eq!(options_of(&specs(), &Typed::new()).expect_err("low is needed").0, "low");
+        let (name, why) = options_of(&specs(), &typed(&[("bins", "many"), ("low", "1")])).expect_err("no number");
+        assert!(name == "bins" && why.contains("a whole number"), "{why}");
+        assert_eq!(options_of(&specs(), &typed(&[("low", "1"), ("bands", "1, x")])).expect_err("no number").0, "bands");
+        assert_eq!(options_of(&specs(), &typed(&[("low", "1"), ("ratios", "{train")])).expect_err("no JSON").0, "ratios");
+    }
+}

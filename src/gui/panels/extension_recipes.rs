@@ -1,0 +1,114 @@
+//! Recipes: chosen extensions with their options, one JSON file each in the folder of settings. A recipe is what
+//! `taco-studio extend --calls FILE` takes.
+
+use std::path::PathBuf;
+
+use egui::{Frame, Margin, Ui};
+
+use crate::extensions::ExtensionCall;
+use crate::gui::cx::Cx;
+use crate::gui::icons;
+use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
+use crate::studio::folders::config_dir;
+
+/// What is kept of the recipes.
+#[derive(Default)]
+pub struct RecipesState {
+    names: Option<Vec<String>>,
+    current: String,
+    /// The name that is being typed for a new one.
+    naming: Option<String>,
+    error: Option<String>,
+}
+
+fn folder() -> Option<PathBuf> {
+    Some(config_dir()?.join("recipes"))
+}
+
+fn names() -> Vec<String> {
+    let entries = folder().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".json").map(str::to_owned)).collect();
+    names.sort();
+    names
+}
+
+/// The calls of a recipe.
+pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
+    let path = folder().ok_or("There is no folder for settings.")?.join(format!("{name}.json"));
+    let text = std::fs::read(&path).map_err(|error| format!("{} can't be read: {error}.", path.display()))?;
+    serde_json::from_slice(&text).map_err(|error| format!("{} is no recipe: {error}.", path.display()))
+}
+
+/// Keeps calls under a name: a temporary file, then a rename.
+pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', ':']) {
+        return Err("A recipe's name is a file name: no / \\ or :, and no dot at the beginning.".into());
+    }
+    let folder = folder().ok_or("There is no folder for settings.")?;
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(&folder)?;
+        let mut draft = tempfile::NamedTempFile::new_in(&folder)?;
+        serde_json::to_writer_pretty(&mut draft, calls)?;
+        draft.persist(folder.join(format!("{name}.json"))).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|error| format!("The recipe was not saved in {}: {error}.", folder.display()))
+}
+
+/// Draws the line of the recipes.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let calls = cx.session.extensions.calls();
+    let state = &mut cx.session.extensions;
+    let names = state.recipes.names.get_or_insert_with(names).clone();
+    let mut adopted = None;
+    Frame::NONE.inner_margin(Margin { left: 8, right: 8, top: 0, bottom: 4 }).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            if let Some(name) = &mut state.recipes.naming {
+                let width = ui.available_width() - 94.0;
+                let response = TextField::new("Recipe name", name).hide_label().width(width).hint("Name of the recipe").show(ui);
+                let entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+                let keep = ui.add(Button::secondary("Save").name("Save the recipe")).clicked() || entered;
+                let drop = ui.add(Button::icon_only(icons::X, "Do not save the recipe")).clicked();
+                if keep && let Ok(calls) = &calls {
+                    let name = name.trim().to_owned();
+                    state.recipes.error = save(&name, calls).err();
+                    if state.recipes.error.is_none() {
+                        state.recipes = RecipesState { current: name, ..RecipesState::default() };
+                    }
+                } else if drop {
+                    state.recipes.naming = None;
+                }
+                return;
+            }
+            let shown = if state.recipes.current.is_empty() { "Recipe" } else { state.recipes.current.as_str() }.to_owned();
+            let width = (ui.available_width() - 70.0).max(60.0);
+            ui.add_enabled_ui(!names.is_empty(), |ui| {
+                if let Some(index) = widgets::combo(ui, "Recipe", &shown, width, false, &names) {
+                    match load(&names[index]) {
+                        Ok(calls) => adopted = Some((names[index].clone(), calls)),
+                        Err(error) => state.recipes.error = Some(error),
+                    }
+                }
+            });
+            let blocked = match &calls {
+                Ok(calls) if calls.is_empty() => Some("Tick an extension first".to_owned()),
+                Ok(_) => None,
+                Err(why) => Some(why.clone()),
+            };
+            if ui.add(Button::ghost("Save…").name("Save recipe…").blocked(blocked)).clicked() {
+                state.recipes.naming = Some(state.recipes.current.clone());
+            }
+        });
+        if let Some(error) = &state.recipes.error {
+            note_ui(ui, &Note::Error(error.clone()));
+        }
+    });
+    if let Some((name, calls)) = adopted {
+        state.adopt(&calls);
+        state.recipes.current = name;
+        state.recipes.error = None;
+    }
+}

@@ -1,0 +1,154 @@
+//! Files that are no rasters: JSON set out, text as it is, anything else as bytes; features of vector files are counted.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Role, Ui, WidgetInfo, vec2};
+
+use crate::container::read_asset;
+use crate::error::{IoContext, Result};
+use crate::gui::cx::Cx;
+use crate::gui::icons;
+use crate::gui::session::Key as DocumentKey;
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
+use crate::model::AssetPath;
+use crate::studio::RowRef;
+
+/// Bytes that are looked at.
+const SHOWN: u64 = 256 << 10;
+const PER_LINE: usize = 16;
+
+/// A file's contents for the eye.
+pub struct FileView {
+    kind: &'static str,
+    lines: Vec<String>,
+    cut: bool,
+}
+
+/// What the view keeps.
+#[derive(Default)]
+pub struct FileState {
+    view: Slot<(DocumentKey, RowRef), Arc<FileView>>,
+    scroll: RowScroll,
+}
+
+impl FileState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.view.poll();
+    }
+
+    /// True while the file is read.
+    pub fn is_busy(&self) -> bool {
+        self.view.is_busy()
+    }
+}
+
+/// Draws the contents of a file; `why` says why it has no picture.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, key: DocumentKey, at: RowRef, why: &str) {
+    let t = theme::tokens(ui);
+    let Some(document) = cx.document() else { return };
+    let place = document.asset_later(at);
+    let state = &mut cx.session.preview.file;
+    state.view.poll();
+    state.view.want(cx.jobs, (key, at), "Contents", move |_| {
+        let (asset, size) = place()?;
+        Ok(Arc::new(view_of(&first_bytes(&asset, size)?, size)))
+    });
+    let view = match state.view.of(&(key, at)) {
+        Some(Ok(view)) => view.clone(),
+        Some(Err(_)) => {
+            let state = EmptyState { icon: icons::FILE, title: "No picture of this file", why, actions: &[] };
+            let _ = widgets::empty_state(ui, &state);
+            return;
+        }
+        None => {
+            widgets::spinner(ui, 24.0);
+            return;
+        }
+    };
+    Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(view.kind).font(font::semibold(12.0)).color(t.tx));
+            let cut = if view.cut { ", the first 256 kB" } else { "" };
+            let text = format!("{} lines{cut}. No picture: {why}", paint::grouped(view.lines.len() as u64));
+            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).truncate());
+        });
+    });
+    let mut scroll = state.scroll;
+    let list = VirtualRows::new("Contents of the file", view.lines.len() as u64).row_height(18.0);
+    list.show(ui, &mut scroll, |ui, row, rect, response| {
+        let line = view.lines.get(row as usize).map_or("", String::as_str);
+        response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, line));
+        let gutter = Rect::from_min_size(rect.min, vec2(52.0, rect.height()));
+        paint::text_right(ui.painter(), gutter, &(row + 1).to_string(), font::mono(10.5), t.tx3);
+        paint::text_left(ui.painter(), rect.with_min_x(gutter.right() + 10.0), line, font::mono(12.0), t.tx);
+    });
+    cx.session.preview.file.scroll = scroll;
+}
+
+fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
+    let most = size.min(SHOWN);
+    match asset {
+        AssetPath::File(path) => {
+            let mut bytes = Vec::new();
+            let file = std::fs::File::open(&**path).io_at("read the sample", &**path)?;
+            file.take(most).read_to_end(&mut bytes).io_at("read the sample", &**path)?;
+            Ok(bytes)
+        }
+        AssetPath::Range { container, offset, .. } => {
+            let part = AssetPath::Range { container: container.clone(), offset: *offset, size: most };
+            Ok(read_asset(&part)?.to_vec())
+        }
+        AssetPath::Vsi(_) => Ok(read_asset(asset)?.to_vec()),
+    }
+}
+
+fn view_of(bytes: &[u8], size: u64) -> FileView {
+    let cut = size > bytes.len() as u64;
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        // A letter may have been cut in two at the end.
+        Err(error) if cut && bytes.len() - error.valid_up_to() < 4 => std::str::from_utf8(&bytes[..error.valid_up_to()]).ok(),
+        Err(_) => None,
+    };
+    let plain = text.filter(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')));
+    if let Some(text) = plain {
+        if let Ok(json) = serde_json::from_str::<serde_json::Value>(text)
+            && (json.is_object() || json.is_array())
+        {
+            let set_out = serde_json::to_string_pretty(&json).unwrap_or_else(|_| text.to_owned());
+            return FileView { kind: "JSON", lines: set_out.lines().map(str::to_owned).collect(), cut };
+        }
+        let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
+        return FileView { kind: "Text", lines, cut };
+    }
+    let line = |(index, chunk): (usize, &[u8])| {
+        let hex: String = chunk.iter().map(|byte| format!("{byte:02x} ")).collect();
+        let letters: String =
+            chunk.iter().map(|&byte| if byte.is_ascii_graphic() || byte == b' ' { byte as char } else { '.' }).collect();
+        format!("{:08x}  {hex:<48} {letters}", index * PER_LINE)
+    };
+    FileView { kind: "Bytes", lines: bytes.chunks(PER_LINE).enumerate().map(line).collect(), cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_show_as_what_they_are() {
+        let json = view_of(br#"{"a":[1,2]}"#, 11);
+        assert_eq!((json.kind, json.lines.len()), ("JSON", 6));
+        let text = view_of("one\ntwö".as_bytes(), 100);
+        assert_eq!((text.kind, text.lines.len(), text.cut), ("Text", 2, true));
+        let bytes = view_of(&[0, 1, b'A', 255], 4);
+        assert_eq!(bytes.lines, [format!("00000000  {:<48} ..A.", "00 01 41 ff ")]);
+        assert_eq!(view_of(b"", 0).lines.len(), 0);
+        // A letter that is cut in two does not make bytes of a text.
+        assert_eq!(view_of(&"abcö".as_bytes()[..4], 5).kind, "Text");
+    }
+}

@@ -1,0 +1,108 @@
+//! One picture of the preview: the values that were read, and the texture made of them. Another stretch is made from the values, first
+//! with few pixels, so that it follows the hand, then with all.
+
+use std::sync::Arc;
+
+use egui::{Context, TextureHandle};
+
+use crate::gui::slot::Slot;
+use crate::gui::textures;
+use crate::jobs::Jobs;
+use crate::raster::{Limits, Prepared, PreviewImage, PreviewRequest, RenderOptions, Rgba};
+
+/// Pixels of a picture that is made while something is dragged.
+const QUICK: usize = 500_000;
+
+/// A request and what was read for it.
+pub type Answer = Arc<(PreviewRequest, PreviewImage)>;
+
+/// How values become colours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Bands, stretch, gamma, nodata.
+    pub options: RenderOptions,
+    /// Limits of another picture, in the place of those of the stretch.
+    pub limits: Option<Vec<Option<Limits>>>,
+    /// Colours by value.
+    pub classes: Option<Arc<Vec<[u8; 4]>>>,
+}
+
+type Made = (Look, bool, Rgba, Vec<Option<Limits>>);
+
+/// A picture.
+pub struct Picture {
+    /// What was read.
+    pub answer: Answer,
+    /// What shows.
+    pub texture: TextureHandle,
+    /// The limits of what shows.
+    pub limits: Vec<Option<Limits>>,
+    /// To make more textures with.
+    pub ctx: Context,
+    look: Look,
+    whole: bool,
+    prepared: Slot<usize, Arc<Prepared>>,
+    made: Slot<(Look, bool), Arc<Made>>,
+    taken: Option<Arc<Made>>,
+}
+
+impl Picture {
+    /// The picture as it came.
+    pub fn new(ctx: &Context, answer: Answer) -> Self {
+        let texture = textures::upload(ctx, "preview", &answer.1.rgba);
+        let options = RenderOptions { bands: answer.1.bands.clone(), ..answer.0.options.clone() };
+        let look = Look { options, limits: None, classes: None };
+        let limits = answer.1.limits.clone();
+        Self {
+            answer,
+            texture,
+            limits,
+            ctx: ctx.clone(),
+            look,
+            whole: true,
+            prepared: Slot::default(),
+            made: Slot::default(),
+            taken: None,
+        }
+    }
+
+    /// Takes what is finished, also while nobody looks.
+    pub fn poll(&mut self) {
+        self.prepared.poll();
+        self.made.poll();
+    }
+
+    /// True while it is made again.
+    pub fn is_busy(&self) -> bool {
+        self.prepared.is_busy() || self.made.is_busy()
+    }
+
+    /// Follows `look`. The texture changes in one of the next frames.
+    pub fn refresh(&mut self, jobs: &Jobs, look: &Look) {
+        self.poll();
+        let pixels = self.answer.1.pixels.clone();
+        self.prepared.want(jobs, 0, "Preview values", move |_| Ok(Arc::new(Prepared::new(pixels))));
+        if let Some(made) = self.made.last()
+            && self.taken.as_ref().is_none_or(|taken| !Arc::ptr_eq(taken, made))
+        {
+            let (look, whole, image, limits) = made.as_ref();
+            textures::replace(&mut self.texture, image);
+            (self.look, self.whole, self.limits) = (look.clone(), *whole, limits.clone());
+            self.taken = Some(made.clone());
+        }
+        // One at a time, the newest next: a hand that drags must not keep every picture from being finished.
+        if self.made.is_busy() || (self.look == *look && self.whole) {
+            return;
+        }
+        let Some(prepared) = self.prepared.last().cloned() else { return };
+        let many = prepared.pixels.width * prepared.pixels.height > QUICK;
+        let whole = !many || self.look == *look;
+        let wanted = look.clone();
+        self.made.want(jobs, (look.clone(), whole), "Stretch", move |_| {
+            let classes = wanted.classes.as_ref().map(|classes| classes.as_slice());
+            let most = (!whole).then_some(QUICK);
+            let (image, limits) = prepared.render(&wanted.options, wanted.limits.as_deref(), classes, most);
+            Ok(Arc::new((wanted, whole, image, limits)))
+        });
+    }
+}

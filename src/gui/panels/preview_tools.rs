@@ -1,0 +1,315 @@
+//! The tools above the picture: bands, comparison, zoom; and the way from one sibling to the next.
+
+use std::time::Duration;
+
+use egui::{Frame, Margin, RichText, TextureHandle, Ui};
+
+use super::preview_side::{band_name, band_names, classes_of};
+use crate::error::Result;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, Segment};
+use crate::jobs::{JobContext, Jobs};
+use crate::raster::{BandChoice, BandIndex, ColourMap, Preset, Rgba};
+use crate::studio::{Document, RowRef};
+
+/// Seconds that a sibling shows while they are played.
+const PLAY_S: f64 = 0.8;
+
+/// How two pictures are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// One picture.
+    #[default]
+    Off,
+    /// One after the other, by themselves.
+    Flip,
+    /// Side by side, with a line that can be dragged.
+    Swipe,
+    /// What differs.
+    Difference,
+}
+
+/// What the comparison keeps.
+pub struct Compare {
+    /// How.
+    pub mode: Mode,
+    /// Which sibling, by its place among them; the one before by default.
+    pub with: Option<RowRef>,
+    /// Where the line stands, as a part of the width.
+    pub swipe: f32,
+    /// Id of the picture.
+    pub own_name: String,
+    /// Id of the second one.
+    pub other_name: String,
+    /// The picture of the difference.
+    pub difference: Slot<(usize, usize), Rgba>,
+    /// It as a texture, and of which pair.
+    pub apart: Option<(usize, usize, TextureHandle)>,
+    /// Why there is no difference.
+    pub failed: Option<String>,
+    jobs: Jobs,
+}
+
+impl Default for Compare {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Off,
+            with: None,
+            swipe: 0.5,
+            own_name: String::new(),
+            other_name: String::new(),
+            difference: Slot::default(),
+            apart: None,
+            failed: None,
+            jobs: Jobs::quiet(),
+        }
+    }
+}
+
+impl Compare {
+    /// Makes the difference of a pair.
+    pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
+        let jobs = self.jobs.clone();
+        self.difference.want(&jobs, pair, "Difference", work);
+    }
+}
+
+/// The sample to compare with.
+pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<RowRef> {
+    if compare.mode == Mode::Off {
+        return None;
+    }
+    let beside = || sibling(document, at, -1).or_else(|| sibling(document, at, 1));
+    compare.with.filter(|&other| other != at && document.id(other).is_some() && other.level == at.level).or_else(beside)
+}
+
+/// Draws the tools.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let t = theme::tokens(ui);
+    cx.session.preview.compare.jobs = cx.jobs.clone();
+    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
+        ui.set_height(26.0);
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            bands_ui(ui, cx, document);
+            ui.separator();
+            if ui.available_width() > 380.0 {
+                compare_ui(ui, cx, document, at);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                zoom_ui(ui, cx);
+                for (icon, name, step) in [(icons::CARET_RIGHT, "Next sibling", 1), (icons::CARET_LEFT, "Previous sibling", -1)] {
+                    let to = sibling(document, at, step);
+                    let blocked = to.is_none().then_some("There is no other file beside it");
+                    if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
+                        cx.ask(Ask::Select(to));
+                    }
+                }
+                let playing = cx.session.preview.next_step_s.is_some();
+                let (icon, name) = if playing { (icons::PAUSE, "Stop playing") } else { (icons::PLAY, "Play the siblings") };
+                let alone =
+                    (sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none()).then_some("It has no siblings");
+                if ui.add(Button::icon_only(icon, name).blocked(alone)).clicked() {
+                    cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
+                }
+            });
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+}
+
+fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let known = band_names(Some(document));
+    let classes = classes_of(document);
+    let state = &mut cx.session.preview;
+    let Some((info, shown)) = state.image().map(|image| (image.info.clone(), image.bands.clone())) else {
+        ui.label(RichText::new("Reading…").font(font::regular(12.0)).color(t.tx3));
+        return;
+    };
+    let names: Vec<String> = info.bands.iter().map(|band| band_name(band, &known)).collect();
+    // In the bar the first word has to do: "B04" of "B04 red".
+    let name = |band: BandIndex| match names.get(band.position()) {
+        Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") => {
+            name.split_whitespace().next().unwrap_or(name).to_owned()
+        }
+        Some(name) => name.clone(),
+        None => band.to_string(),
+    };
+    let mut chosen = shown.clone();
+    let presets: Vec<(String, Option<BandChoice>)> = Preset::ALL
+        .iter()
+        .filter_map(|preset| Some((preset.label().to_owned(), Some(preset.bands(&info, &known)?))))
+        .chain((info.band_count > 1).then(|| ("Single band".to_owned(), None)))
+        .collect();
+    if names.len() > 1 {
+        let current = presets.iter().find(|(_, bands)| bands.as_ref() == Some(&shown)).map(|(label, _)| label.clone());
+        let current =
+            current.unwrap_or_else(|| if matches!(shown, BandChoice::Rgb(_)) { "Own bands".into() } else { "Single band".into() });
+        let labels: Vec<&str> = presets.iter().map(|(label, _)| label.as_str()).chain(["Own bands"]).collect();
+        if let Some(index) = widgets::combo(ui, "Band preset", &current, 128.0, false, &labels) {
+            chosen = match presets.get(index) {
+                Some((_, Some(bands))) => bands.clone(),
+                Some((_, None)) => BandChoice::Single { band: shown.bands()[0], map: ColourMap::Grey },
+                None => BandChoice::Rgb([0, 1, 2].map(|place| BandIndex::from_position(place.min(names.len().saturating_sub(1))))),
+            };
+        }
+    }
+    match &mut chosen {
+        BandChoice::Rgb(bands) => {
+            let colors = [t.err, t.ok, t.info];
+            for ((letter, color), band) in ["R", "G", "B"].into_iter().zip(colors).zip(bands.iter_mut()) {
+                ui.label(RichText::new(letter).font(font::mono_semibold(12.0)).color(color));
+                if let Some(index) = widgets::combo(ui, &format!("Band for {letter}"), &name(*band), 64.0, true, &names) {
+                    *band = BandIndex::from_position(index);
+                }
+            }
+        }
+        BandChoice::Single { band, map } => {
+            if names.len() > 1
+                && let Some(index) = widgets::combo(ui, "Band", &name(*band), 84.0, true, &names)
+            {
+                *band = BandIndex::from_position(index);
+            }
+            let mut labels: Vec<&str> = ColourMap::ALL.map(ColourMap::label).to_vec();
+            if classes.colours.is_some() {
+                labels.push("Label classes");
+            }
+            let current = if state.side.by_class && classes.colours.is_some() { "Label classes" } else { map.label() };
+            if let Some(index) = widgets::combo(ui, "Colours", current, 124.0, false, &labels) {
+                state.side.by_class = index >= ColourMap::ALL.len();
+                *map = ColourMap::ALL.get(index).copied().unwrap_or(ColourMap::Grey);
+            }
+        }
+        BandChoice::Auto => {}
+    }
+    if chosen != shown {
+        state.options.bands = chosen;
+    }
+}
+
+fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let t = theme::tokens(ui);
+    let alone = sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none();
+    if alone {
+        return;
+    }
+    ui.label(RichText::new("Compare").font(font::regular(12.0)).color(t.tx2));
+    let compare = &mut cx.session.preview.compare;
+    let modes = [
+        Segment::new(Mode::Off, "Off"),
+        Segment::new(Mode::Flip, "Flip"),
+        Segment::new(Mode::Swipe, "Swipe"),
+        Segment::new(Mode::Difference, "Difference"),
+    ];
+    widgets::segmented(ui, "compare", &mut compare.mode, &modes);
+    compare.own_name = document.id(at).unwrap_or_default().to_owned();
+    let Some(other) = other_of(document, at, compare) else { return };
+    compare.other_name = document.id(other).unwrap_or_default().to_owned();
+    let around: Vec<RowRef> = siblings_of(document, at, 64).into_iter().filter(|&row| row != at).collect();
+    let names: Vec<&str> = around.iter().map(|&row| document.id(row).unwrap_or_default()).collect();
+    let current = compare.other_name.clone();
+    if let Some(index) = widgets::combo(ui, "Compare with", &current, 84.0, true, &names) {
+        compare.with = Some(around[index]);
+    }
+    if let Some(why) = compare.failed.clone().filter(|_| compare.mode == Mode::Difference) {
+        ui.label(RichText::new(why).font(font::regular(12.0)).color(t.err));
+    }
+}
+
+fn zoom_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    if ui.add(Button::icon_only(icons::CORNERS_OUT, "Fit to the panel")).clicked() {
+        cx.session.preview.view.fit();
+    }
+    let mut factor = 1.0;
+    if ui.add(Button::icon_only(icons::PLUS, "Zoom in")).clicked() {
+        factor = 1.5;
+    }
+    let scale = if cx.session.preview.view.scale > 0.0 { cx.session.preview.view.scale } else { 1.0 };
+    let label = ui.add(Button::ghost(format!("{:.0} %", scale * 100.0)).name("One to one").tooltip("Show every pixel once"));
+    if label.clicked() {
+        factor = 1.0 / scale;
+    }
+    if ui.add(Button::icon_only(icons::MINUS, "Zoom out")).clicked() {
+        factor = 1.0 / 1.5;
+    }
+    if factor != 1.0
+        && let Some(info) = cx.session.preview.info()
+    {
+        let whole = [info.width as f64 / 2.0, info.height as f64 / 2.0];
+        let view = &mut cx.session.preview.view;
+        let middle = view.place.map_or(whole, |(middle, _)| middle);
+        view.place = Some((middle, scale * factor / f64::from(ui.pixels_per_point())));
+        view.moved_s = ui.input(|input| input.time);
+    }
+}
+
+/// Goes on to the next sibling when its time has come; past the last one from the first.
+pub fn play(ui: &Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let Some(next) = cx.session.preview.next_step_s else { return };
+    let now = ui.input(|input| input.time);
+    // A picture that is not there yet is waited for.
+    if now >= next && cx.session.preview.whole.is_some() {
+        let to = sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
+        cx.ask(Ask::Select(to));
+        cx.session.preview.next_step_s = Some(now + PLAY_S);
+    }
+    ui.ctx().request_repaint_after(Duration::from_millis(100));
+}
+
+/// The rows beside `at`: the whole level for level 0, else the children of its parent; and the place of `at` among them.
+fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Option<u32>, usize)> {
+    let tree = document.tree();
+    let level = tree.levels.get(at.level)?;
+    let siblings = match at.level {
+        0 => None,
+        above => Some(tree.levels[above - 1].children(*level.parents.get(at.row as usize)?)),
+    };
+    let place = match siblings {
+        None => at.row as usize,
+        Some(rows) => rows.binary_search(&at.row).ok()?,
+    };
+    let count = level.len();
+    let row = move |index: usize| match siblings {
+        None => (index < count).then_some(index as u32),
+        Some(rows) => rows.get(index).copied(),
+    };
+    Some((row, place))
+}
+
+/// The FILE `step` places further among the siblings of `at`.
+pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
+    let (row, place) = row_beside(document, at)?;
+    let level = document.tree().levels.get(at.level)?;
+    let mut index = place as i64;
+    loop {
+        index += step;
+        let row = row(usize::try_from(index).ok()?)?;
+        if !level.folder[row as usize] {
+            return Some(RowRef { level: at.level, row });
+        }
+    }
+}
+
+/// At most `room` FILEs around `at`, in order.
+pub fn siblings_of(document: &Document, at: RowRef, room: usize) -> Vec<RowRef> {
+    let mut found = std::collections::VecDeque::from([at]);
+    let (mut before, mut after) = (sibling(document, at, -1), sibling(document, at, 1));
+    while found.len() < room && (before.is_some() || after.is_some()) {
+        if let Some(next) = after.take() {
+            found.push_back(next);
+            after = sibling(document, next, 1);
+        }
+        if found.len() < room
+            && let Some(next) = before.take()
+        {
+            found.push_front(next);
+            before = sibling(document, next, -1);
+        }
+    }
+    found.into()
+}

@@ -1,0 +1,349 @@
+//! The rows of a query: a virtual table that sorts, with a summary in each visible column's head. What is computed over rows is a
+//! job; the interface thread only looks at visible cells.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow::array::{Array, UInt32Array};
+use arrow::compute::{SortOptions, sort_to_indices};
+use egui::{Painter, Pos2, Rect, Ui, pos2};
+
+use crate::error::{Error, Result};
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::slot::Slot;
+use crate::gui::theme::{Tokens, font};
+use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, paint};
+use crate::jobs::JobContext;
+use crate::query::QueryResult;
+use crate::studio::{ColumnSummary, RowRef, json_lines, summary_of};
+
+/// Rows that go to the clipboard at the most; more are saved to a file.
+pub const COPIED_MOST: usize = 100_000;
+/// Summaries that are computed at the same time.
+const AT_ONCE: usize = 2;
+const EXTRA: f32 = 34.0;
+
+/// How rows go to the clipboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Comma-separated values.
+    Csv,
+    /// JSON objects, one a line.
+    Json,
+    /// A table for a text.
+    Markdown,
+}
+
+/// What the rows keep.
+#[derive(Default)]
+pub struct RowsState {
+    /// The rows.
+    pub result: Option<Arc<QueryResult>>,
+    /// Their columns.
+    pub columns: Vec<Column>,
+    words: Vec<bool>,
+    serial: u64,
+    table: TableState,
+    selected: Option<u64>,
+    sort: Option<(usize, bool)>,
+    order: Slot<(u64, usize, bool), Vec<u32>>,
+    summaries: BTreeMap<usize, Slot<(u64, usize), ColumnSummary>>,
+    seen: RefCell<BTreeSet<usize>>,
+    copied: Slot<(u64, u64), String>,
+    copies: u64,
+    copying: bool,
+    found: Slot<(u64, u64), Option<RowRef>>,
+    finding: bool,
+}
+
+impl RowsState {
+    /// Takes the rows of a finished query.
+    pub fn take(&mut self, result: Arc<QueryResult>) {
+        let numeric =
+            |kind: &str| kind.contains("int") || matches!(kind, "float" | "double" | "halffloat") || kind.starts_with("decimal");
+        let columns: Vec<Column> = result
+            .columns()
+            .into_iter()
+            .map(|(name, type_name)| {
+                let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 130.0 } else { 96.0 }, 220.0);
+                Column { right: numeric(&type_name), name, type_name, width }
+            })
+            .collect();
+        if columns != self.columns {
+            self.sort = None;
+        }
+        self.words = columns.iter().map(|column| column.type_name == "string" && column.name != "id").collect();
+        self.columns = columns;
+        self.result = Some(result);
+        self.serial += 1;
+        self.selected = None;
+        self.summaries.clear();
+        self.table.scroll.go_to(0);
+    }
+
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.order.poll();
+        self.copied.poll();
+        self.found.poll();
+        for slot in self.summaries.values_mut() {
+            slot.poll();
+        }
+    }
+
+    /// True while something is computed over the rows.
+    pub fn is_busy(&self) -> bool {
+        self.order.is_busy() || self.copied.is_busy() || self.found.is_busy() || self.summaries.values().any(Slot::is_busy)
+    }
+
+    /// The selected row's number, from 0.
+    pub fn selected(&self) -> Option<u64> {
+        self.selected
+    }
+
+    /// Puts the rows on the clipboard, once they are written.
+    pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: Copied) {
+        let Some(result) = self.result.clone() else { return };
+        self.copies += 1;
+        self.copying = true;
+        self.copied.want(jobs, (self.serial, self.copies), "Copy rows", move |_| Ok(copied_text(&result, how)));
+    }
+}
+
+fn copied_text(result: &QueryResult, how: Copied) -> String {
+    match how {
+        Copied::Csv => result.csv(),
+        Copied::Json => json_lines(result),
+        Copied::Markdown => {
+            let plain = |text: String| text.replace('|', "\\|").replace('\n', " ");
+            let names: Vec<String> = result.columns().into_iter().map(|(name, _)| plain(name)).collect();
+            let mut out = format!("| {} |\n|{}\n", names.join(" | "), " --- |".repeat(names.len()));
+            for row in 0..result.row_count {
+                let cells: Vec<String> = (0..names.len()).map(|column| plain(result.table.text(row, column))).collect();
+                out.push_str(&format!("| {} |\n", cells.join(" | ")));
+            }
+            out
+        }
+    }
+}
+
+/// Draws the rows. Does nothing without a result.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
+    let state = &mut cx.session.query.rows;
+    let Some(result) = state.result.clone() else { return };
+    poll(cx, level);
+    let state = &mut cx.session.query.rows;
+    state.order.poll();
+    if let Some((column, down)) = state.sort {
+        let rows = result.clone();
+        state.order.want(cx.jobs, (state.serial, column, down), "Sort", move |ctx| sorted(&rows, column, down, ctx));
+    }
+    let order = state.sort.and_then(|(column, down)| state.order.of(&(state.serial, column, down))?.as_ref().ok());
+    let source = Rows {
+        result: &result,
+        columns: &state.columns,
+        words: &state.words,
+        order,
+        summaries: &state.summaries,
+        seen: &state.seen,
+    };
+    let mut table = std::mem::take(&mut state.table);
+    let mut asks = Vec::new();
+    let shown = Table::new("Query rows", &source).sticky(1).selected(state.selected).sorted(state.sort);
+    let out = shown.show(ui, &mut table, |ui, row| {
+        if widgets::menu_entry(ui, icons::COPY, "Copy row as text", "", None).clicked() {
+            let row = source.row(row);
+            let line: Vec<String> = (0..source.columns.len()).map(|column| result.table.text(row, column)).collect();
+            asks.push(Ask::Copy(line.join("\t")));
+            ui.close();
+        }
+    });
+    let picked = out.selected.map(|row| (row, source.row(row)));
+    state.table = table;
+    if let Some(column) = out.header_clicked {
+        // Up, down, as it came.
+        state.sort = match state.sort {
+            Some((by, false)) if by == column => Some((column, true)),
+            Some((by, true)) if by == column => None,
+            _ => Some((column, false)),
+        };
+    }
+    if let Some((row, place)) = picked {
+        state.selected = Some(row);
+        find_sample(cx, &result, place, level);
+    }
+    cx.asks.extend(asks);
+    want_summaries(cx, &result);
+}
+
+/// The sample of a row, looked for by its id: thousands of rows may have to be passed.
+fn find_sample(cx: &mut Cx<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
+    let Some(document) = cx.document() else { return };
+    let Some(column) = result.table.column_index("id") else { return };
+    let id = result.table.text(row, column);
+    let tree = document.tree().clone();
+    let state = &mut cx.session.query.rows;
+    state.finding = true;
+    state.found.want(cx.jobs, (state.serial, row as u64), "Find the sample", move |ctx| {
+        let Some(table) = tree.levels.get(level) else { return Ok(None) };
+        for row in 0..table.len() as u32 {
+            if row % 65_536 == 0 {
+                ctx.check()?;
+            }
+            if table.id(row) == id {
+                return Ok(Some(RowRef { level, row }));
+            }
+        }
+        Ok(None)
+    });
+    poll(cx, level);
+}
+
+fn poll(cx: &mut Cx<'_>, _level: usize) {
+    let state = &mut cx.session.query.rows;
+    state.found.poll();
+    if state.finding && !state.found.is_busy() {
+        state.finding = false;
+        if let Some(Some(at)) = state.found.last() {
+            let at = *at;
+            cx.ask(Ask::Select(Some(at)));
+        }
+    }
+    let state = &mut cx.session.query.rows;
+    state.copied.poll();
+    if state.copying && !state.copied.is_busy() {
+        state.copying = false;
+        if let Some(text) = state.copied.last().cloned() {
+            cx.ask(Ask::Copy(text));
+        }
+    }
+    let state = &mut cx.session.query.rows;
+    for slot in state.summaries.values_mut() {
+        slot.poll();
+    }
+}
+
+fn want_summaries(cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
+    let state = &mut cx.session.query.rows;
+    let seen = std::mem::take(&mut *state.seen.borrow_mut());
+    let serial = state.serial;
+    // A column that scrolled away while its summary was made is not waited for.
+    state.summaries.retain(|column, slot| seen.contains(column) || !slot.is_busy());
+    let busy = state.summaries.values().filter(|slot| slot.is_busy()).count();
+    let missing: Vec<usize> = seen.into_iter().filter(|column| !state.summaries.contains_key(column)).collect();
+    for column in missing.into_iter().take(AT_ONCE.saturating_sub(busy)) {
+        let result = result.clone();
+        let mut slot = Slot::default();
+        slot.want(cx.jobs, (serial, column), "Summary", move |ctx| {
+            let name = result.table.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
+            summary_of(&name, &result.table.column(column)?, ctx)
+        });
+        state.summaries.insert(column, slot);
+    }
+}
+
+/// The rows in the order of a column; nulls come last.
+fn sorted(result: &QueryResult, column: usize, down: bool, ctx: &JobContext) -> Result<Vec<u32>> {
+    let array = result.table.column(column)?;
+    ctx.check()?;
+    let options = SortOptions { descending: down, nulls_first: false };
+    let order: UInt32Array = match sort_to_indices(&array, Some(options), None) {
+        Ok(order) => order,
+        // Lists have no order of their own: as they read.
+        Err(_) => {
+            let texts: Vec<Option<String>> =
+                (0..array.len()).map(|row| array.is_valid(row).then(|| result.table.text(row, column))).collect();
+            ctx.check()?;
+            let texts = arrow::array::StringArray::from(texts);
+            sort_to_indices(&texts, Some(options), None).map_err(|e| Error::internal("the column has no order").because(e))?
+        }
+    };
+    Ok(order.values().to_vec())
+}
+
+struct Rows<'a> {
+    result: &'a QueryResult,
+    columns: &'a [Column],
+    words: &'a [bool],
+    order: Option<&'a Vec<u32>>,
+    summaries: &'a BTreeMap<usize, Slot<(u64, usize), ColumnSummary>>,
+    seen: &'a RefCell<BTreeSet<usize>>,
+}
+
+impl Rows<'_> {
+    fn row(&self, row: u64) -> usize {
+        self.order.and_then(|order| order.get(row as usize)).map_or(row as usize, |&row| row as usize)
+    }
+}
+
+impl TableSource for Rows<'_> {
+    fn rows(&self) -> u64 {
+        self.result.row_count as u64
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.columns
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        match self.result.table.text(self.row(row), column) {
+            text if text.is_empty() => Cell::Empty,
+            text if self.words[column] => Cell::Text(text.into()),
+            text => Cell::Mono(text.into()),
+        }
+    }
+
+    fn head_extra(&self) -> f32 {
+        EXTRA
+    }
+
+    fn head_extra_ui(&self, painter: &Painter, t: &Tokens, rect: Rect, column: usize) {
+        self.seen.borrow_mut().insert(column);
+        match self.summaries.get(&column).and_then(Slot::last) {
+            Some(summary) => summary_ui(painter, t, rect, summary),
+            None => drop(paint::text_left(painter, rect, "…", font::mono(10.5), t.tx3)),
+        }
+    }
+}
+
+/// A small picture of a column: bars or shares, and what they stand for.
+pub fn summary_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSummary) {
+    let (picture, line) = rect.split_top_bottom_at_y(rect.bottom() - 13.0);
+    bars_ui(painter, t, picture, summary);
+    let mut words = match (summary.distinct, &summary.histogram) {
+        (Some(distinct), None) => format!("{} values", paint::grouped(distinct)),
+        (_, Some(_)) => summary.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} – {high}")),
+        (None, None) if summary.range.is_some() => "many values".to_owned(),
+        (None, None) => String::new(),
+    };
+    if summary.nulls > 0 {
+        let share = 100.0 * summary.nulls as f64 / summary.rows.max(1) as f64;
+        words.push_str(&if share < 1.0 { " <1 % null".to_owned() } else { format!(" {share:.0} % null") });
+    }
+    paint::text_left(painter, line, words.trim_start(), font::mono(9.5), t.tx3);
+}
+
+fn bars_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSummary) {
+    let rect = rect.shrink2(egui::vec2(0.0, 1.0));
+    if let Some(bars) = &summary.histogram {
+        let most = bars.counts.iter().copied().max().unwrap_or(1).max(1) as f32;
+        let width = rect.width() / bars.counts.len() as f32;
+        for (index, &count) in bars.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let left = rect.left() + index as f32 * width;
+            let height = ((count as f32 / most).sqrt() * rect.height()).max(1.0);
+            let bar = Rect::from_min_max(pos2(left, rect.bottom() - height), pos2(left + (width - 1.0).max(1.0), rect.bottom()));
+            painter.rect_filled(bar, 0, t.ctl);
+        }
+        return;
+    }
+    let valid = summary.rows.saturating_sub(summary.nulls).max(1) as f32;
+    let mut at: Pos2 = pos2(rect.left(), rect.bottom() - 6.0);
+    for (index, (_, count)) in summary.top.iter().enumerate() {
+        let width = rect.width() * *count as f32 / valid;
+        let color = if index % 2 == 0 { t.ctl } else { t.bg4 };
+        painter.rect_filled(Rect::from_min_size(at, egui::vec2((width - 1.0).max(0.5), 6.0)), 0, color);
+        at.x += width;
+    }
+}

@@ -1,0 +1,290 @@
+//! Where the dataset comes from, and what was asked of other machines for it: a meter for every action, the requests one by one,
+//! the cache on the disk.
+
+use egui::{Frame, Label, Margin, RichText, Ui};
+
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::intake;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{
+    self, Button, Cell, Column, EmptyState, Mark, Segment, Table, TableSource, TableState, paint, segmented,
+};
+use crate::model::is_remote;
+use crate::remote::{ActionTraffic, CacheState, RequestLine, Traffic};
+use crate::studio::Command;
+
+/// Which list shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum List {
+    /// One row for each action.
+    #[default]
+    Actions,
+    /// One row for each request.
+    Requests,
+}
+
+/// What the panel keeps. Outlives the document.
+#[derive(Default)]
+pub struct SourceState {
+    list: List,
+    actions: TableState,
+    requests: TableState,
+    cache: Option<CacheState>,
+    asked: bool,
+}
+
+impl SourceState {
+    /// What lies in the cache, as a job found it.
+    pub fn set_cache(&mut self, cache: CacheState) {
+        self.cache = Some(cache);
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let traffic = cx.studio.traffic();
+    if !cx.session.source.asked {
+        cx.session.source.asked = true;
+        cx.run(Command::RemoteCache { clear: false });
+    }
+    place_ui(ui, cx);
+    if traffic.total.requests == 0 && traffic.total.cache_reads == 0 {
+        let state = EmptyState {
+            icon: icons::CLOUD,
+            title: "Nothing was asked of other machines",
+            why: "Datasets at https://, s3://, gs:// and az:// show here with their requests, bytes, waiting and cache.",
+            actions: &["Open path or address…"],
+        };
+        if widgets::empty_state(ui, &state).is_some() {
+            cx.ask(Ask::Do(crate::gui::action::Action::OpenPath));
+        }
+        return;
+    }
+    meter_ui(ui, &traffic.total);
+    cache_ui(ui, cx);
+    lists_ui(ui, cx, &traffic);
+}
+
+/// What is open, and from where.
+fn place_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let Some(open) = cx.document().and_then(|document| document.opened()) else { return };
+    let info = open.reader.info();
+    let remote = is_remote(&info.path);
+    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            let icon = if remote { icons::CLOUD } else { icons::HARD_DRIVES };
+            ui.label(RichText::new(icon).font(font::icon(16.0)).color(t.tx2));
+            let path = intake::shown(&info.path);
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::icon_only(icons::COPY, "Copy address")).clicked() {
+                    cx.ask(Ask::Copy(info.path.display().to_string()));
+                }
+                if let Some(size) = info.size_bytes {
+                    ui.label(RichText::new(paint::bytes(size)).font(font::mono(12.0)).color(t.tx2));
+                }
+                ui.label(RichText::new(info.format.badge()).font(font::mono(12.0)).color(t.tx2));
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.add(Label::new(RichText::new(path).font(font::mono(12.0)).color(t.tx)).truncate());
+                });
+            });
+        });
+    });
+    rule(ui);
+}
+
+/// The totals as facts side by side.
+fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
+    let t = theme::tokens(ui);
+    let latency = total.latency_ms().map_or("–".to_owned(), |latency| format!("{latency:.0} ms"));
+    let facts = [
+        ("Requests", paint::grouped(total.requests)),
+        ("Failed", paint::grouped(total.failed)),
+        ("Received", paint::bytes(total.bytes)),
+        ("Mean wait", latency),
+        ("From cache", paint::bytes(total.cache_bytes)),
+    ];
+    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 24.0;
+            for (name, value) in facts {
+                ui.vertical(|ui| {
+                    ui.label(RichText::new(name).font(font::regular(11.0)).color(t.tx2));
+                    ui.label(RichText::new(value).font(font::mono(13.0)).color(t.tx));
+                });
+            }
+        });
+    });
+    rule(ui);
+}
+
+fn cache_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let Some(cache) = cx.session.source.cache.clone() else { return };
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            let text = match &cache.folder {
+                Some(_) => format!(
+                    "Cache on this disk: {} of {}, {} files",
+                    paint::bytes(cache.bytes),
+                    paint::bytes(cache.cap_bytes),
+                    paint::grouped(cache.files)
+                ),
+                None => "There is no folder for a cache on this system".to_owned(),
+            };
+            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let empty = (cache.files == 0).then_some("The cache is empty");
+                if ui.add(Button::ghost("Empty cache").icon(icons::TRASH).blocked(empty)).clicked() {
+                    cx.run(Command::RemoteCache { clear: true });
+                }
+                if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, "Look at the cache again")).clicked() {
+                    cx.run(Command::RemoteCache { clear: false });
+                }
+            });
+        });
+    });
+    rule(ui);
+}
+
+fn lists_ui(ui: &mut Ui, cx: &mut Cx<'_>, traffic: &Traffic) {
+    let state = &mut cx.session.source;
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+        let choices = [
+            Segment::new(List::Actions, "By action").count(traffic.actions.len() as u64),
+            Segment::new(List::Requests, "Requests").count(traffic.requests.len() as u64),
+        ];
+        segmented(ui, "What to list", &mut state.list, &choices);
+    });
+    match state.list {
+        List::Actions => {
+            let rows = Actions { rows: &traffic.actions, columns: columns(&ACTION_COLUMNS) };
+            let _ = Table::new("Requests by action", &rows).sticky(1).show(ui, &mut state.actions, |_, _| {});
+        }
+        List::Requests => {
+            let rows = Requests { rows: &traffic.requests, columns: columns(&REQUEST_COLUMNS) };
+            let _ = Table::new("Requests", &rows).sticky(1).show(ui, &mut state.requests, |_, _| {});
+        }
+    }
+}
+
+/// Name, second line, width, set at the right.
+type Head = (&'static str, &'static str, f32, bool);
+
+const ACTION_COLUMNS: [Head; 7] = [
+    ("Action", "", 280.0, false),
+    ("Requests", "count", 80.0, true),
+    ("Failed", "count", 70.0, true),
+    ("Received", "bytes", 100.0, true),
+    ("Mean wait", "ms", 90.0, true),
+    ("Cache reads", "count", 90.0, true),
+    ("From cache", "bytes", 100.0, true),
+];
+
+const REQUEST_COLUMNS: [Head; 7] = [
+    ("Address", "", 320.0, false),
+    ("Range", "first byte, length", 190.0, false),
+    ("Status", "", 70.0, true),
+    ("Received", "bytes", 100.0, true),
+    ("Took", "ms", 80.0, true),
+    ("Try", "", 50.0, true),
+    ("What happened", "", 320.0, false),
+];
+
+fn columns(heads: &[Head]) -> Vec<Column> {
+    let column = |&(name, type_name, width, right): &Head| Column { name: name.into(), type_name: type_name.into(), width, right };
+    heads.iter().map(column).collect()
+}
+
+struct Actions<'a> {
+    rows: &'a [ActionTraffic],
+    columns: Vec<Column>,
+}
+
+impl Actions<'_> {
+    /// The newest stands on top.
+    fn at(&self, row: u64) -> Option<&ActionTraffic> {
+        self.rows.get(self.rows.len().checked_sub(row as usize + 1)?)
+    }
+}
+
+impl TableSource for Actions<'_> {
+    fn rows(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let Some(action) = self.at(row) else { return Cell::Empty };
+        match column {
+            0 => Cell::Text((&*action.label).into()),
+            1 => Cell::Mono(paint::grouped(action.requests).into()),
+            2 => Cell::Mono(paint::grouped(action.failed).into()),
+            3 => Cell::Mono(paint::bytes(action.bytes).into()),
+            4 => action.latency_ms().map_or(Cell::Empty, |latency| Cell::Mono(format!("{latency:.0}").into())),
+            5 => Cell::Mono(paint::grouped(action.cache_reads).into()),
+            _ => Cell::Mono(paint::bytes(action.cache_bytes).into()),
+        }
+    }
+
+    fn mark(&self, row: u64) -> Mark {
+        match self.at(row) {
+            Some(action) if action.failed > 0 => Mark::Warning,
+            _ => Mark::Ok,
+        }
+    }
+}
+
+struct Requests<'a> {
+    rows: &'a [RequestLine],
+    columns: Vec<Column>,
+}
+
+impl Requests<'_> {
+    fn at(&self, row: u64) -> Option<&RequestLine> {
+        self.rows.get(self.rows.len().checked_sub(row as usize + 1)?)
+    }
+}
+
+impl TableSource for Requests<'_> {
+    fn rows(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let Some(line) = self.at(row) else { return Cell::Empty };
+        let mono = |text: String| Cell::Mono(text.into());
+        match column {
+            0 => Cell::Mono((&*line.address).into()),
+            1 => match line.range {
+                Some((start, length)) => mono(format!("{} + {}", paint::grouped(start), paint::grouped(length))),
+                None => Cell::Text("the end".into()),
+            },
+            2 => line.status.map_or(Cell::Empty, |status| mono(status.to_string())),
+            3 => mono(paint::bytes(line.bytes)),
+            4 => mono(format!("{:.0}", line.elapsed_ms)),
+            5 => mono(line.attempt.to_string()),
+            _ => line.fault.as_deref().map_or_else(|| Cell::Text((&*line.action).into()), |fault| Cell::Text(fault.into())),
+        }
+    }
+
+    fn mark(&self, row: u64) -> Mark {
+        match self.at(row) {
+            Some(line) if line.fault.is_some() => Mark::Error,
+            _ => Mark::Ok,
+        }
+    }
+}
+
+fn rule(ui: &Ui) {
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme::tokens(ui).line));
+}

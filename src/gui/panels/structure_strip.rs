@@ -1,0 +1,156 @@
+//! The strip beside the matrix: every root of the dataset at once, as one small picture with a column for each position. A click
+//! goes there.
+
+use egui::{Color32, ColorImage, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
+
+use super::structure::Lens;
+use crate::draft::{Overview, PositionState, overview};
+use crate::gui::cx::Cx;
+use crate::gui::icons;
+use crate::gui::session::revision;
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, paint};
+use crate::model::SampleKind;
+use crate::studio::Document;
+
+/// Rows of the picture at the most.
+const ROWS: usize = 512;
+/// Room below the picture for the counts.
+const BELOW: f32 = 112.0;
+
+/// Draws the strip.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
+    let t = theme::tokens(ui);
+    let area = ui.max_rect();
+    let painter = ui.painter_at(area);
+    painter.vline(area.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+    refresh(ui, cx, document, lens, t);
+    let Some((_, _, view, texture)) = &cx.session.structure.strip else { return };
+    let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
+    paint::text_left(&painter, head, &format!("{} roots", paint::grouped(lens.total())), font::regular(12.0), t.tx2);
+    let each = lens.total().div_ceil(view.rows.max(1) as u64);
+    if each > 1 {
+        paint::text_right(&painter, head, &format!("1 row = {}", paint::grouped(each)), font::mono(11.0), t.tx3);
+    }
+    let room = Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - BELOW));
+    if room.height() < 40.0 {
+        return;
+    }
+    // Few roots are drawn as bands of four points, many fill the room.
+    let picture = Rect::from_min_size(room.min, vec2(room.width(), room.height().min(view.rows as f32 * 8.0)));
+    let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+    painter.image(texture.id(), picture, uv, Color32::WHITE);
+    let rows = view.rows;
+    let response = ui.interact(picture, ui.scope_id().with("strip"), Sense::click_and_drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Overview of all roots"));
+    window_ui(ui, cx, picture, lens);
+    if let Some(pointer) = response.interact_pointer_pos().filter(|_| response.clicked() || response.dragged()) {
+        let part = ((pointer.y - picture.top()) / picture.height()).clamp(0.0, 1.0);
+        let root = (f64::from(part) * lens.total() as f64) as u32;
+        let state = &mut cx.session.structure;
+        // A click shall hit what it shows: the worst root of the row.
+        let row = ((part * rows as f32) as usize).min(rows.saturating_sub(1));
+        let target = if response.clicked() { worst_of(document, row, rows).unwrap_or(root) } else { root };
+        let at = match &state.shown {
+            Some(shown) => shown.partition_point(|&shown| shown < target) as u64,
+            None => u64::from(target),
+        };
+        state.scroll.go_to(at.saturating_sub(2));
+    }
+    paint::focus_ring(ui, &response, 2);
+    response.on_hover_text("Every root of the dataset. Click to go there");
+    counts_ui(ui, lens, Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - BELOW), area.max - vec2(12.0, 0.0)));
+}
+
+/// The worst root among those that a row of the strip stands for.
+fn worst_of(document: &Document, row: usize, rows: usize) -> Option<u32> {
+    let structure = document.structure()?;
+    let roots = structure.roots();
+    let range = row * roots / rows.max(1)..(row + 1) * roots / rows.max(1);
+    let worst = range.rev().max_by_key(|&root| structure.worst(root))?;
+    Some(worst as u32)
+}
+
+fn refresh(ui: &Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens, t: &Tokens) {
+    let Some(structure) = document.structure() else { return };
+    let key = (cx.session.serial, revision(cx.studio));
+    let theme = t.dark;
+    let state = &mut cx.session.structure;
+    let fresh = state.strip.as_ref().is_some_and(|(of, choice, _, _)| *of == key && choice == structure.choice());
+    if fresh && state.strip_dark == theme {
+        return;
+    }
+    state.strip_dark = theme;
+    let view = overview(&structure, ROWS);
+    let texture = ui.ctx().load_texture("structure strip", image(&view, lens, t), TextureOptions::NEAREST);
+    state.strip = Some((key, structure.choice().clone(), view, texture));
+}
+
+/// Four pixels a position: three of the state, one between.
+fn image(view: &Overview, lens: &Lens, t: &Tokens) -> ColorImage {
+    let (width, height) = ((view.columns * 4).max(1), view.rows.max(1));
+    let mut pixels = vec![t.bg1; width * height];
+    for (row, states) in view.cells.chunks_exact(view.columns.max(1)).enumerate() {
+        for (column, state) in states.iter().enumerate() {
+            let folder = lens.pattern.get(column).is_some_and(|node| node.kind == SampleKind::Folder);
+            let color = match state {
+                PositionState::Present if folder => t.ctl,
+                PositionState::Present => t.bg4,
+                PositionState::Padded => t.tx3,
+                PositionState::WrongOrder | PositionState::WrongId => t.warn,
+                PositionState::WrongType | PositionState::Missing => t.err,
+            };
+            let start = row * width + column * 4;
+            pixels[start..start + 3].fill(color);
+            // A fault is wider than its column, so that one in a thousand is seen.
+            if state.is_fault() {
+                pixels[start + 3] = color;
+            }
+        }
+    }
+    ColorImage::new([width, height], pixels)
+}
+
+/// The frame around the rows that the matrix shows.
+fn window_ui(ui: &Ui, cx: &Cx<'_>, picture: Rect, lens: &Lens) {
+    let t = theme::tokens(ui);
+    let state = &cx.session.structure;
+    let (first, last) = (state.root_of(state.scroll.first()), state.root_of(state.scroll.first() + state.rows_seen.max(1) - 1));
+    let total = lens.total().max(1) as f32;
+    let top = picture.top() + picture.height() * first as f32 / total;
+    let bottom = picture.top() + picture.height() * (last.max(first) as f32 + 1.0) / total;
+    let frame = Rect::from_min_max(pos2(picture.left() - 4.0, top - 1.0), pos2(picture.right() + 4.0, bottom.max(top + 3.0) + 1.0));
+    ui.painter().rect_stroke(frame.intersect(picture.expand(5.0)), 1, Stroke::new(1.5, t.accfill), StrokeKind::Inside);
+}
+
+fn counts_ui(ui: &mut Ui, lens: &Lens, rect: Rect) {
+    let t = theme::tokens(ui);
+    let faults = lens.roots.faults();
+    let padded = lens.roots.of(PositionState::Padded);
+    let total = lens.total();
+    let builder = egui::UiBuilder::new().max_rect(rect.shrink2(vec2(0.0, 6.0))).id_salt("counts");
+    ui.scope_builder(builder, |ui| {
+        ui.spacing_mut().item_spacing = vec2(4.0, 5.0);
+        let rows = [
+            (None, "Match the pattern", total - faults),
+            (Some((icons::WARNING_OCTAGON, t.err)), "With problems", faults),
+            (Some((icons::CIRCLE_DASHED, t.tx2)), "With padding", padded),
+        ];
+        for (icon, text, count) in rows {
+            ui.horizontal(|ui| {
+                if let Some((icon, color)) = icon {
+                    ui.label(RichText::new(icon).font(font::icon(12.0)).color(color));
+                }
+                ui.label(RichText::new(text).font(font::regular(11.5)).color(t.tx2));
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    ui.label(RichText::new(paint::grouped(count)).font(font::mono(12.0)).color(t.tx));
+                });
+            });
+        }
+        let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
+        widgets::progress_bar(ui, "Roots that match", part as f32, rect.width(), 6.0);
+        // 99.96 % is not all of them.
+        let percent = if faults > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
+        ui.label(RichText::new(format!("{percent:.1} % of roots match")).font(font::regular(11.0)).color(t.tx3));
+    });
+}

@@ -1,0 +1,397 @@
+//! SQL as the editor sees it: words with their kinds for colours, what stands before the cursor, and where a condition goes. Never
+//! decides whether a statement is right: the engine does.
+
+use std::ops::Range;
+
+/// What a piece of a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// SELECT, FROM, …
+    Keyword,
+    /// A name before a bracket.
+    Function,
+    /// A bare name.
+    Name,
+    /// A name in double quotes.
+    Quoted,
+    /// A text in single quotes.
+    Text,
+    /// A number.
+    Number,
+    /// From `--` to the end of the line, or between `/*` and `*/`.
+    Comment,
+    /// Anything else.
+    Mark,
+}
+
+/// The words that read as grammar.
+pub const KEYWORDS: [&str; 58] = [
+    "ALL",
+    "AND",
+    "AS",
+    "ASC",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "CROSS",
+    "DATE",
+    "DESC",
+    "DESCRIBE",
+    "DISTINCT",
+    "ELSE",
+    "END",
+    "EXCEPT",
+    "EXCLUDE",
+    "EXISTS",
+    "FALSE",
+    "FILTER",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "ILIKE",
+    "IN",
+    "INNER",
+    "INTERSECT",
+    "INTERVAL",
+    "IS",
+    "JOIN",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "OVER",
+    "PARTITION",
+    "QUALIFY",
+    "REPLACE",
+    "RIGHT",
+    "SAMPLE",
+    "SELECT",
+    "SHOW",
+    "SUMMARIZE",
+    "TABLES",
+    "THEN",
+    "TRUE",
+    "UNION",
+    "UNNEST",
+    "USING",
+    "WHEN",
+    "WHERE",
+    "WITH",
+];
+
+/// Functions that are offered while typing.
+pub const FUNCTIONS: [&str; 44] = [
+    "abs",
+    "approx_count_distinct",
+    "avg",
+    "ceil",
+    "coalesce",
+    "concat",
+    "corr",
+    "count",
+    "date_part",
+    "ends_with",
+    "first",
+    "floor",
+    "greatest",
+    "last",
+    "least",
+    "length",
+    "list_contains",
+    "lower",
+    "max",
+    "median",
+    "min",
+    "mode",
+    "month",
+    "quantile_cont",
+    "regexp_matches",
+    "replace",
+    "round",
+    "row_number",
+    "split_part",
+    "st_area",
+    "st_astext",
+    "st_centroid",
+    "st_contains",
+    "st_geomfromtext",
+    "st_intersects",
+    "st_makeenvelope",
+    "st_within",
+    "st_x",
+    "st_y",
+    "starts_with",
+    "stddev",
+    "sum",
+    "upper",
+    "year",
+];
+
+/// Clauses that come after WHERE.
+const AFTER_WHERE: [&str; 9] = ["GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE"];
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// The pieces of a statement in order; blanks are left out. Ranges are in bytes.
+pub fn pieces(sql: &str) -> Vec<(Range<usize>, Kind)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(letter) = sql[at..].chars().next() {
+        let rest = &sql[at..];
+        let (length, kind) = match letter {
+            _ if letter.is_whitespace() => {
+                at += letter.len_utf8();
+                continue;
+            }
+            '-' if rest.starts_with("--") => (rest.find('\n').unwrap_or(rest.len()), Kind::Comment),
+            '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |end| end + 2), Kind::Comment),
+            '\'' => (quoted(rest, '\''), Kind::Text),
+            '"' => (quoted(rest, '"'), Kind::Quoted),
+            _ if letter.is_ascii_digit() => {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '.')).unwrap_or(rest.len());
+                (end, Kind::Number)
+            }
+            _ if is_word(letter) => {
+                let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
+                let word = &rest[..end];
+                let called = rest[end..].trim_start().starts_with('(');
+                let kind = match () {
+                    () if KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) => Kind::Keyword,
+                    () if called => Kind::Function,
+                    () => Kind::Name,
+                };
+                (end, kind)
+            }
+            _ => (letter.len_utf8(), Kind::Mark),
+        };
+        found.push((at..at + length, kind));
+        at += length;
+    }
+    found
+}
+
+/// Bytes of a quoted piece; a doubled quote is part of it.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut at = 1;
+    while let Some(end) = text[at..].find(quote) {
+        at += end + 1;
+        if !text[at..].starts_with(quote) {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+/// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside texts, numbers and comments.
+pub fn typed_before(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> {
+    let (range, kind) = pieces(sql).into_iter().find(|(range, _)| range.start < cursor && cursor <= range.end)?;
+    match kind {
+        Kind::Name | Kind::Keyword | Kind::Function => Some((range.start..cursor, sql.get(range.start..cursor)?.to_owned())),
+        // An open quote: the name so far.
+        Kind::Quoted if range.end == cursor && sql.get(range.clone())?.matches('"').count() % 2 == 1 => {
+            Some((range.start..cursor, sql.get(range.start + 1..cursor)?.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// A name as SQL needs it: in quotes where it is not a plain word.
+pub fn name(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(name));
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// A text as SQL needs it.
+pub fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The statement with one more condition: behind those of its WHERE, or with a WHERE of its own.
+pub fn with_condition(sql: &str, condition: &str) -> String {
+    let mut depth = 0;
+    let mut first_where = None;
+    let mut end = sql.trim_end().trim_end_matches(';').len();
+    for (range, kind) in pieces(sql) {
+        let word = &sql[range.clone()];
+        match (kind, word) {
+            (Kind::Mark, "(") => depth += 1,
+            (Kind::Mark, ")") => depth -= 1,
+            (Kind::Mark, ";") if depth == 0 => end = end.min(range.start),
+            (Kind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => first_where = Some(range.end),
+            (Kind::Keyword | Kind::Name, _) if depth == 0 && AFTER_WHERE.iter().any(|after| after.eq_ignore_ascii_case(word)) => {
+                end = end.min(range.start);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let (head, tail) = sql.split_at(end);
+    let (head, tail) = (head.trim_end(), tail.trim_start());
+    // A comment at the end of the line would swallow what follows it.
+    let head = match first_where {
+        Some(at) => format!("{} ({}\n) AND {condition}", &head[..at.min(head.len())], head.get(at..).unwrap_or_default().trim()),
+        None => format!("{head}\nWHERE {condition}"),
+    };
+    if tail.is_empty() { head } else { format!("{head}\n{tail}") }
+}
+
+/// The statement with its clauses on lines of their own.
+pub fn formatted(sql: &str) -> String {
+    const BREAKS: [&str; 12] =
+        ["FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "UNION", "LEFT", "INNER", "CROSS"];
+    let mut out = String::with_capacity(sql.len() + 16);
+    let mut depth = 0;
+    let mut last_end = 0;
+    let mut between = false;
+    for (range, kind) in pieces(sql) {
+        let word = &sql[range.clone()];
+        let spaced = sql[last_end..range.start].contains(char::is_whitespace);
+        let keyword = kind == Kind::Keyword;
+        let upper = if keyword { word.to_ascii_uppercase() } else { word.to_owned() };
+        // AND of BETWEEN stays on its line.
+        let and = keyword && (upper == "AND" || upper == "OR") && !std::mem::take(&mut between);
+        between |= keyword && upper == "BETWEEN";
+        let new_line = depth == 0 && keyword && BREAKS.contains(&upper.as_str());
+        match () {
+            () if out.is_empty() || out.ends_with('\n') => {}
+            () if new_line => out.push('\n'),
+            () if and && depth == 0 => out.push_str("\n  "),
+            () if spaced => out.push(' '),
+            () => {}
+        }
+        out.push_str(&upper);
+        if kind == Kind::Comment && word.starts_with("--") {
+            out.push('\n');
+        }
+        match word {
+            "(" if kind == Kind::Mark => depth += 1,
+            ")" if kind == Kind::Mark => depth -= 1,
+            _ => {}
+        }
+        last_end = range.end;
+    }
+    out
+}
+
+/// Where in the statement the fault lies that an error tells of: the name that it quotes, or its line and column.
+pub fn place_of(error: &str, sql: &str) -> Option<Range<usize>> {
+    if let Some((line, column)) = line_and_column(error) {
+        let start: usize = sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+        let offset = sql.get(start..)?.char_indices().nth(column.saturating_sub(1)).map_or(sql.len() - start, |(at, _)| at);
+        let at = start + offset;
+        return pieces(sql).into_iter().map(|(range, _)| range).find(|range| range.end > at).or(Some(at..sql.len()));
+    }
+    // The longest word of the message that the statement holds as a name.
+    let words = error.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | '(' | ')' | ';')).map(|word| {
+        let word = word.trim_end_matches(['.', ':']);
+        word.rsplit('.').next().unwrap_or(word)
+    });
+    let mut best: Option<Range<usize>> = None;
+    let named: Vec<_> =
+        pieces(sql).into_iter().filter(|(_, kind)| matches!(kind, Kind::Name | Kind::Quoted | Kind::Function)).collect();
+    for word in words.filter(|word| !word.is_empty()) {
+        let same = |range: &Range<usize>| sql[range.clone()].trim_matches('"').eq_ignore_ascii_case(word);
+        if let Some((range, _)) = named.iter().find(|(range, _)| same(range))
+            && best.as_ref().is_none_or(|best| range.len() > best.len())
+        {
+            best = Some(range.clone());
+        }
+    }
+    best
+}
+
+fn line_and_column(error: &str) -> Option<(usize, usize)> {
+    let lower = error.to_ascii_lowercase();
+    let number_after = |word: &str| -> Option<usize> {
+        let rest = &lower[lower.find(word)? + word.len()..];
+        let digits: String = rest.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    Some((number_after("line")?, number_after("column")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_have_their_kinds() {
+        let sql = "SELECT \"stac:crs\", avg(x1) -- note\nFROM data WHERE a = 'it''s' AND b < 1.5e3";
+        let kinds: Vec<(&str, Kind)> = pieces(sql).into_iter().map(|(range, kind)| (&sql[range], kind)).collect();
+        for expected in [
+            ("SELECT", Kind::Keyword),
+            ("\"stac:crs\"", Kind::Quoted),
+            ("avg", Kind::Function),
+            ("x1", Kind::Name),
+            ("-- note", Kind::Comment),
+            ("'it''s'", Kind::Text),
+            ("1.5e3", Kind::Number),
+        ] {
+            assert!(kinds.contains(&expected), "{expected:?} in {kinds:?}");
+        }
+        for odd in ["'", "\"", "/*", "--", "é'ü", ""] {
+            let end = pieces(odd).last().map_or(0, |(range, _)| range.end);
+            assert_eq!(end, odd.len());
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_found() {
+        assert_eq!(typed_before("SELECT clo", 10), Some((7..10, "clo".into())));
+        assert_eq!(typed_before("SELECT \"stac:", 13), Some((7..13, "stac:".into())));
+        assert_eq!(typed_before("SELECT 'clo", 11), None);
+        assert_eq!(typed_before("SELECT ", 7), None);
+    }
+
+    #[test]
+    fn conditions_go_where_they_belong() {
+        assert_eq!(with_condition("SELECT * FROM data", "a < 1"), "SELECT * FROM data\nWHERE a < 1");
+        assert_eq!(
+            with_condition("SELECT * FROM data WHERE x = 1 OR y = 2 ORDER BY id LIMIT 3;", "a < 1"),
+            "SELECT * FROM data WHERE (x = 1 OR y = 2\n) AND a < 1\nORDER BY id LIMIT 3;"
+        );
+        assert_eq!(
+            with_condition("SELECT (SELECT max(a) FROM l0 WHERE b) FROM data GROUP BY ALL", "c"),
+            "SELECT (SELECT max(a) FROM l0 WHERE b) FROM data\nWHERE c\nGROUP BY ALL"
+        );
+    }
+
+    #[test]
+    fn clauses_stand_on_their_own_lines() {
+        assert_eq!(
+            formatted("select id, avg(x) from data where a between 1 and 2 and b in (select c from l0) order by id"),
+            "SELECT id, avg(x)\nFROM data\nWHERE a BETWEEN 1 AND 2\n  AND b IN (SELECT c FROM l0)\nORDER BY id"
+        );
+        let twice = formatted("SELECT 1 -- one\nFROM data");
+        assert_eq!(formatted(&twice), twice);
+    }
+
+    #[test]
+    fn faults_are_found_in_the_text() {
+        let sql = "SELECT cloudy\nFROM data";
+        assert_eq!(place_of("there is no column cloudy", sql), Some(7..13));
+        assert_eq!(place_of("sql parser error: unexpected at Line: 2, Column: 6", sql), Some(19..23));
+        assert_eq!(place_of("something else", "SELECT 1"), None);
+        assert_eq!(place_of("Line: 9, Column: 9", "SELECT 1"), Some(8..8));
+    }
+
+    #[test]
+    fn names_get_quotes_where_they_need_them() {
+        assert_eq!(
+            (name("cloud_cover").as_str(), name("stac:crs").as_str(), name("order").as_str()),
+            ("cloud_cover", "\"stac:crs\"", "\"order\"")
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! A watchdog over the interface thread: which steps of a frame took longer than they may. Off unless a test turns it on.
+
+use std::time::{Duration, Instant};
+
+/// Steps that are remembered.
+const KEPT: usize = 1000;
+
+/// One step that took too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slow {
+    /// The step: a panel's name, or what was done.
+    pub what: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The watchdog.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    limit: Option<Duration>,
+    slow: Vec<Slow>,
+}
+
+impl Watch {
+    /// Watches from now on.
+    pub fn start(&mut self, limit: Duration) {
+        (self.limit, self.slow) = (Some(limit), Vec::new());
+    }
+
+    /// The beginning of a step.
+    pub fn begin(&self) -> Option<Instant> {
+        self.limit.map(|_| Instant::now())
+    }
+
+    /// The end of a step.
+    pub fn end(&mut self, began: Option<Instant>, what: impl FnOnce() -> String) {
+        let Some((limit, began)) = self.limit.zip(began) else { return };
+        let took = began.elapsed();
+        if took > limit && self.slow.len() < KEPT {
+            self.slow.push(Slow { what: what(), took });
+        }
+    }
+
+    /// What took too long, in the order in which it happened.
+    pub fn slow(&self) -> &[Slow] {
+        &self.slow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_slow_steps_are_kept_and_only_when_it_watches() {
+        let mut watch = Watch::default();
+        watch.end(watch.begin(), || "off".into());
+        assert!(watch.slow().is_empty());
+        watch.start(Duration::from_millis(5));
+        watch.end(watch.begin(), || "quick".into());
+        let began = watch.begin();
+        std::thread::sleep(Duration::from_millis(8));
+        watch.end(began, || "slow".into());
+        assert_eq!(watch.slow().iter().map(|slow| slow.what.as_str()).collect::<Vec<_>>(), ["slow"]);
+    }
+}

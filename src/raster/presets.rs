@@ -1,0 +1,157 @@
+//! Combinations of bands by what they are called: natural colour, false colours, indices. Names come from the file, or from whoever
+//! knows them where the file says nothing.
+
+use super::{BandChoice, BandIndex, ColourMap, RasterInfo};
+
+/// The part of the spectrum that a band sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// About 490 nm.
+    Blue,
+    /// About 560 nm.
+    Green,
+    /// About 665 nm.
+    Red,
+    /// About 840 nm.
+    NearInfrared,
+    /// About 1610 nm.
+    ShortWave,
+}
+
+/// A combination of bands that people know by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Red, green, blue.
+    Natural,
+    /// Near infrared, red, green: plants are red.
+    FalseColour,
+    /// Short-wave infrared, near infrared, red: water, soil and burnt ground stand apart.
+    ShortWave,
+    /// The first band alone.
+    First,
+}
+
+/// A normalized difference of two bands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Its name.
+    pub name: &'static str,
+    /// The band that counts.
+    pub high: BandIndex,
+    /// The band that is subtracted.
+    pub low: BandIndex,
+}
+
+impl Preset {
+    /// In the order of menus.
+    pub const ALL: [Preset; 4] = [Preset::Natural, Preset::FalseColour, Preset::ShortWave, Preset::First];
+
+    /// The name in menus.
+    pub fn label(self) -> &'static str {
+        match self {
+            Preset::Natural => "Natural colour",
+            Preset::FalseColour => "False colour",
+            Preset::ShortWave => "Short-wave infrared",
+            Preset::First => "First band",
+        }
+    }
+
+    /// The bands of a raster; `None` when it lacks one. `names` are used for bands that the file does not name.
+    pub fn bands(self, info: &RasterInfo, names: &[String]) -> Option<BandChoice> {
+        let roles = match self {
+            Preset::Natural => [Role::Red, Role::Green, Role::Blue],
+            Preset::FalseColour => [Role::NearInfrared, Role::Red, Role::Green],
+            Preset::ShortWave => [Role::ShortWave, Role::NearInfrared, Role::Red],
+            Preset::First => {
+                return (info.band_count > 1).then_some(BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Grey });
+            }
+        };
+        let [r, g, b] = roles.map(|role| band_of(role, info, names));
+        Some(BandChoice::Rgb([r?, g?, b?]))
+    }
+}
+
+/// The band of a raster that sees this part of the spectrum.
+pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIndex> {
+    let named = info.bands.iter().find(|band| {
+        let own = band.description.trim();
+        let name = if own.is_empty() { names.get(band.index.position()).map_or("", String::as_str) } else { own };
+        role_of(name) == Some(role)
+    });
+    let coloured = || {
+        let colour = match role {
+            Role::Blue => "Blue",
+            Role::Green => "Green",
+            Role::Red => "Red",
+            Role::NearInfrared => "NIR",
+            Role::ShortWave => "SWIR",
+        };
+        info.bands.iter().find(|band| band.colour.eq_ignore_ascii_case(colour))
+    };
+    named.or_else(coloured).map(|band| band.index)
+}
+
+/// The part of the spectrum that a band's name tells: `B04`, `B4 red`, `nir`, `Near infrared`.
+fn role_of(name: &str) -> Option<Role> {
+    let lower = name.trim().to_ascii_lowercase();
+    let first = lower.split(|c: char| c.is_whitespace() || matches!(c, '_' | '-' | ',' | ':')).next().unwrap_or_default();
+    let code = first.strip_prefix('b').and_then(|digits| digits.parse::<u32>().ok());
+    // Sentinel-2's numbers; with the word beside it, the word counts.
+    let word = |text: &str| lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == text);
+    if word("swir") || word("swir1") || word("swir16") || lower.contains("short-wave") || lower.contains("shortwave") {
+        return Some(Role::ShortWave);
+    }
+    if word("nir") || word("nir08") || lower.contains("near infrared") || lower.contains("near-infrared") {
+        return Some(Role::NearInfrared);
+    }
+    for (text, role) in [("red", Role::Red), ("green", Role::Green), ("blue", Role::Blue)] {
+        if word(text) && !lower.contains("edge") {
+            return Some(role);
+        }
+    }
+    match code {
+        Some(2) => Some(Role::Blue),
+        Some(3) => Some(Role::Green),
+        Some(4) => Some(Role::Red),
+        Some(8) => Some(Role::NearInfrared),
+        Some(11) => Some(Role::ShortWave),
+        _ => None,
+    }
+}
+
+/// The indices that the bands of a raster allow.
+pub fn indices_of(info: &RasterInfo, names: &[String]) -> Vec<Index> {
+    let band = |role| band_of(role, info, names);
+    let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| Some(Index { name, high: high?, low: low? });
+    [
+        pair("NDVI", band(Role::NearInfrared), band(Role::Red)),
+        pair("NDWI", band(Role::Green), band(Role::NearInfrared)),
+        pair("NBR", band(Role::NearInfrared), band(Role::ShortWave)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_part_of_the_spectrum() {
+        for (name, role) in [
+            ("B04", Some(Role::Red)),
+            ("B4 red", Some(Role::Red)),
+            ("nir", Some(Role::NearInfrared)),
+            ("Near Infrared", Some(Role::NearInfrared)),
+            ("B11", Some(Role::ShortWave)),
+            ("B05 red edge", None),
+            ("blue", Some(Role::Blue)),
+            ("water_mask", None),
+            ("", None),
+        ] {
+            assert_eq!(role_of(name), role, "{name}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Blocks of remote files on this disk, one folder for each version of each file. Every block has its checksum, so that a crash or
+//! somebody's hand gives a new request and never wrong bytes. The folder has a cap; what was used longest ago goes first.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+use super::fetch::Identity;
+
+/// Bytes of a block.
+pub const BLOCK: u64 = 32 << 10;
+/// The cap, unless `TACO_STUDIO_CACHE_MB` says another.
+const CAP_MB: u64 = 2048;
+/// The cap is looked at again after so many bytes.
+const LOOK: u64 = 64 << 20;
+
+/// Folders that this process uses: never removed by it.
+static IN_USE: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+/// Bytes written since the cap was looked at.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// What lies in the cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct CacheState {
+    /// Where; none when there is no cache.
+    pub folder: Option<PathBuf>,
+    /// Bytes on the disk.
+    pub bytes: u64,
+    /// Bytes that it may have.
+    pub cap_bytes: u64,
+    /// Versions of files.
+    pub files: u64,
+}
+
+/// The blocks of one version of one file.
+pub struct Blocks {
+    folder: PathBuf,
+    data: File,
+    index: File,
+    /// Checksums of the blocks that are there.
+    known: HashMap<u32, u32>,
+    size: u64,
+    full: bool,
+}
+
+impl Blocks {
+    /// The blocks of this version of the file at `address`; `None` without a cache, or when versions can't be told apart.
+    pub fn open(address: &str, identity: &Identity) -> Option<Self> {
+        if !identity.is_known() || identity.size / BLOCK >= u64::from(u32::MAX) {
+            return None;
+        }
+        let root = root().filter(|_| cap() > 0)?;
+        let opened = Self::open_in(&root, address, identity);
+        if let Err(error) = &opened {
+            tracing::debug!("the cache in {} can't be used: {error}", root.display());
+        }
+        let blocks = opened.ok()?;
+        static AT_FIRST: Once = Once::new();
+        AT_FIRST.call_once(|| {
+            trim(&root, cap());
+        });
+        Some(blocks)
+    }
+
+    fn open_in(root: &Path, address: &str, identity: &Identity) -> std::io::Result<Self> {
+        make_private(root)?;
+        let tag = root.join("CACHEDIR.TAG");
+        if !tag.exists() {
+            std::fs::write(tag, "Signature: 8a477f597d28d172789f06886806bc55\n# Bytes of remote files, made by Taco Studio.\n")?;
+        }
+        let mut name = Sha256::new();
+        for part in [address, identity.etag.as_deref().unwrap_or(""), &identity.modified_ms.to_string(), &identity.size.to_string()]
+        {
+            name.update((part.len() as u64).to_le_bytes());
+            name.update(part);
+        }
+        let name: String = name.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let folder = root.join(name);
+        std::fs::create_dir_all(&folder)?;
+        IN_USE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(folder.clone());
+        let data = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(folder.join("data"))?;
+        let mut index = OpenOptions::new().read(true).append(true).create(true).open(folder.join("index"))?;
+        let mut records = Vec::new();
+        index.read_to_end(&mut records)?;
+        // What a crash left half written at the end belongs to no block.
+        let known = records
+            .chunks_exact(8)
+            .filter_map(|record| {
+                Some((u32::from_le_bytes(record[..4].try_into().ok()?), u32::from_le_bytes(record[4..].try_into().ok()?)))
+            })
+            .collect();
+        if records.len() % 8 != 0 {
+            index.set_len((records.len() / 8 * 8) as u64)?;
+        }
+        // The time of the last use, by which the oldest are found.
+        let _ = data.set_modified(SystemTime::now());
+        Ok(Self { folder, data, index, known, size: identity.size, full: false })
+    }
+
+    /// The block, when it is there and whole.
+    pub fn get(&mut self, block: u32) -> Option<Vec<u8>> {
+        let checksum = *self.known.get(&block)?;
+        let start = u64::from(block) * BLOCK;
+        let mut bytes = vec![0; self.size.checked_sub(start)?.min(BLOCK) as usize];
+        if read_at(&self.data, start, &mut bytes).is_err() || crc32fast::hash(&bytes) != checksum {
+            self.known.remove(&block);
+            return None;
+        }
+        Some(bytes)
+    }
+
+    /// True when the block may be there.
+    #[cfg(test)]
+    pub fn has(&self, block: u32) -> bool {
+        self.known.contains_key(&block)
+    }
+
+    /// Keeps whole blocks out of `bytes`, which begin at `start`. What can't be written is not kept, and that is no error.
+    pub fn put(&mut self, start: u64, bytes: &[u8]) {
+        if self.full {
+            return;
+        }
+        let mut records = Vec::new();
+        let mut block = start.div_ceil(BLOCK);
+        loop {
+            let first = block * BLOCK;
+            let length = self.size.saturating_sub(first).min(BLOCK);
+            let at = (first - start) as usize;
+            let Some(part) = bytes.get(at..at + length as usize).filter(|part| !part.is_empty()) else { break };
+            if let Ok(number) = u32::try_from(block)
+                && !self.known.contains_key(&number)
+            {
+                if let Err(error) = write_at(&self.data, first, part) {
+                    tracing::debug!("the cache in {} takes nothing more: {error}", self.folder.display());
+                    self.full = true;
+                    break;
+                }
+                let checksum = crc32fast::hash(part);
+                self.known.insert(number, checksum);
+                records.extend(number.to_le_bytes());
+                records.extend(checksum.to_le_bytes());
+            }
+            block += 1;
+        }
+        // After the data: a block that the index names was written.
+        if self.index.write_all(&records).is_err() {
+            self.full = true;
+        }
+        let written = records.len() as u64 / 8 * BLOCK;
+        if WRITTEN.fetch_add(written, Ordering::Relaxed) + written > LOOK
+            && let Some(root) = self.folder.parent()
+        {
+            WRITTEN.store(0, Ordering::Relaxed);
+            // Files in use stay: when they alone fill the cache, nothing more is kept of this one.
+            self.full = trim(root, cap()) > cap();
+        }
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        if let Some(used) = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            used.remove(&self.folder);
+        }
+    }
+}
+
+/// What somebody may read on a server is not for everybody on this machine.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, at: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(bytes)
+}
+
+#[cfg(not(unix))]
+fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
+}
+
+fn cap() -> u64 {
+    let set = std::env::var("TACO_STUDIO_CACHE_MB").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    set.unwrap_or(CAP_MB).saturating_mul(1 << 20)
+}
+
+fn root() -> Option<PathBuf> {
+    let named = std::env::var_os("TACO_STUDIO_CACHE_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = named.or_else(|| Some(directories::ProjectDirs::from("", "", "taco-studio")?.cache_dir().to_owned()))?;
+    Some(folder.join("remote"))
+}
+
+/// Each version's folder with its bytes on the disk and the time of its last use.
+fn contents(root: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
+    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
+    let version = |entry: std::fs::DirEntry| {
+        let folder = entry.path();
+        let data = folder.join("data").metadata().ok()?;
+        let index = folder.join("index").metadata().ok()?;
+        // The data file has holes: the index knows how much of it is there.
+        Some((folder, (index.len() / 8).saturating_mul(BLOCK).min(data.len()) + index.len(), data.modified().ok()?))
+    };
+    entries.flatten().filter_map(version).collect()
+}
+
+/// Removes what was used longest ago until the cap holds; gives the bytes that are left.
+fn trim(root: &Path, cap: u64) -> u64 {
+    let mut versions = contents(root);
+    let mut total: u64 = versions.iter().map(|(_, bytes, _)| bytes).sum();
+    if total <= cap {
+        return total;
+    }
+    versions.sort_by_key(|(.., used)| *used);
+    let used = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+    for (folder, bytes, _) in versions {
+        if total <= cap {
+            break;
+        }
+        if !used.contains(&folder) && std::fs::remove_dir_all(&folder).is_ok() {
+            total = total.saturating_sub(bytes);
+        }
+    }
+    total
+}
+
+/// What lies in the cache. Reads folders: not for the interface thread.
+pub fn cache_state() -> CacheState {
+    let Some(folder) = root() else { return CacheState::default() };
+    let versions = contents(&folder);
+    CacheState {
+        bytes: versions.iter().map(|(_, bytes, _)| bytes).sum(),
+        files: versions.len() as u64,
+        cap_bytes: cap(),
+        folder: Some(folder),
+    }
+}
+
+/// Removes everything from the cache that this process does not use.
+pub fn clear_cache() -> CacheState {
+    if let Some(root) = root() {
+        let used = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+        for (folder, ..) in contents(&root).into_iter().filter(|(folder, ..)| !used.contains(folder)) {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+    cache_state()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(etag: &str) -> Identity {
+        Identity { etag: Some(etag.into()), modified_ms: 0, size: 3 * BLOCK - 100 }
+    }
+
+    #[test]
+    fn blocks_come_back_and_damaged_ones_do_not() {
+        let root = tempfile::tempdir().expect("a folder");
+        let bytes: Vec<u8> = (0..identity("a").size).map(|i| (i % 251) as u8).collect();
+        let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
+        // The half of the first block at the beginning is no block; the short one at the end of the file is.
+        blocks.put(100, &bytes[100..]);
+        assert!(!blocks.has(0));
+        let folder = blocks.folder.clone();
+        drop(blocks);
+        let mut again = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
+        assert_eq!(again.get(1).as_deref(), Some(&bytes[BLOCK as usize..2 * BLOCK as usize]));
+        assert_eq!(again.get(2).expect("is there").len() as u64, BLOCK - 100);
+        let data = OpenOptions::new().write(true).open(folder.join("data")).expect("opens");
+        write_at(&data, BLOCK + 5, b"damage").expect("writes");
+        assert_eq!(again.get(1), None);
+        let mut other = Blocks::open_in(root.path(), "https://h/a", &identity("b")).expect("opens");
+        assert_eq!(other.get(2), None);
+    }
+
+    #[test]
+    fn the_cap_holds_and_what_is_in_use_stays() {
+        let root = tempfile::tempdir().expect("a folder");
+        let fill = |etag: &str| {
+            let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity(etag)).expect("opens");
+            blocks.put(0, &vec![7; 2 * BLOCK as usize]);
+            blocks
+        };
+        let day = std::time::Duration::from_secs(86_400);
+        for (etag, age) in [("oldest", 3), ("older", 2)] {
+            let blocks = fill(etag);
+            blocks.data.set_modified(SystemTime::now() - day * age).expect("sets the time");
+        }
+        let used = fill("used");
+        used.data.set_modified(SystemTime::now() - day * 9).expect("sets the time");
+        assert_eq!(contents(root.path()).len(), 3);
+        let left = trim(root.path(), 5 * BLOCK);
+        assert!(left <= 5 * BLOCK && left > 4 * BLOCK, "{left}");
+        drop(used);
+        let mut older = Blocks::open_in(root.path(), "https://h/a", &identity("older")).expect("opens");
+        assert!(older.get(0).is_some(), "the oldest that nobody uses goes first");
+        assert_eq!(trim(root.path(), 0), contents(root.path()).iter().map(|(_, bytes, _)| bytes).sum::<u64>());
+        assert_eq!(contents(root.path()).len(), 1, "the one in use");
+    }
+
+    #[test]
+    fn a_torn_index_loses_its_last_block_only() {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
+        blocks.put(0, &vec![7; 2 * BLOCK as usize]);
+        let index = blocks.folder.join("index");
+        drop(blocks);
+        let length = index.metadata().expect("is there").len();
+        OpenOptions::new().write(true).open(&index).and_then(|file| file.set_len(length - 3)).expect("cuts");
+        let mut again = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
+        assert!(again.get(0).is_some() && again.get(1).is_none());
+        again.put(BLOCK, &vec![7; BLOCK as usize]);
+        drop(again);
+        assert!(Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens").get(1).is_some());
+    }
+}

@@ -1,0 +1,350 @@
+//! One range of one file: asked for, waited for no longer than makes sense, repeated where that helps, and compared with what was
+//! asked for and with the version of the file that was opened. What the server did wrong becomes a sentence and a next step.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use object_store::path::Path as Key;
+use object_store::{GetOptions, GetRange, ObjectStore};
+
+use super::access::root_cause;
+use super::http::Attempt;
+use super::meter::{Purpose, RequestLine};
+use crate::error::{Error, Kind};
+use crate::model::{Address, Scheme};
+
+/// Time without a byte after which a request is given up; `TACO_STUDIO_HTTP_TIMEOUT` in seconds changes it.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Waiting before the second, third and fourth try.
+const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis(1000), Duration::from_millis(3000)];
+/// A server that says how long to wait is believed up to this.
+const PAUSE_MAX: Duration = Duration::from_secs(20);
+
+/// What is said of a server without ranges.
+const NO_PARTS: &str = "does not send parts of files";
+
+/// Which version of a file it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The server's mark of the version.
+    pub etag: Option<String>,
+    /// Time of the last change, in milliseconds since 1970; 0 where the server does not say.
+    pub modified_ms: i64,
+    /// Bytes of the whole file.
+    pub size: u64,
+}
+
+impl Identity {
+    /// True when both may be the same version: nothing that both servers' answers state differs.
+    fn agrees(&self, other: &Identity) -> bool {
+        let etags = match (&self.etag, &other.etag) {
+            // A weak mark says that the content is the same in meaning; for bytes its text still has to be the same.
+            (Some(own), Some(other)) => own.trim_start_matches("W/") == other.trim_start_matches("W/"),
+            _ => self.modified_ms == 0 || other.modified_ms == 0 || self.modified_ms == other.modified_ms,
+        };
+        etags && self.size == other.size
+    }
+
+    /// True when the server gives something to tell versions apart by.
+    pub fn is_known(&self) -> bool {
+        self.etag.is_some() || self.modified_ms != 0
+    }
+}
+
+/// What came.
+pub struct Fetched {
+    /// The version that the bytes are of.
+    pub identity: Identity,
+    /// First byte.
+    pub start: u64,
+    /// The bytes.
+    pub bytes: Bytes,
+}
+
+/// What went wrong with one request.
+#[derive(Clone, Debug)]
+enum Fault {
+    Status(u16, Option<String>),
+    Timeout,
+    Connect(String),
+    Cut(String),
+    NoRanges,
+    Changed,
+    Other(String),
+}
+
+impl Fault {
+    /// Whether the next try may go better, and how many there are.
+    fn tries(&self) -> usize {
+        match self {
+            Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
+            Fault::Connect(_) => 3,
+            Fault::Timeout => 2,
+            Fault::Status(..) | Fault::NoRanges | Fault::Changed | Fault::Other(_) => 1,
+        }
+    }
+}
+
+/// Time without a byte after which a request is given up.
+pub fn patience() -> Duration {
+    static SET: OnceLock<Duration> = OnceLock::new();
+    *SET.get_or_init(|| {
+        let seconds = std::env::var("TACO_STUDIO_HTTP_TIMEOUT").ok().and_then(|text| text.trim().parse::<f64>().ok());
+        seconds.filter(|seconds| (0.1..=3600.0).contains(seconds)).map_or(PATIENCE, Duration::from_secs_f64)
+    })
+}
+
+/// A file at an address, ready to be asked.
+#[derive(Clone)]
+pub struct Target {
+    pub address: Arc<Address>,
+    pub text: Arc<str>,
+    pub store: Arc<dyn ObjectStore>,
+    pub key: Key,
+}
+
+/// Which bytes are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// From one byte to before another.
+    Range(Range<u64>),
+    /// The last ones, at the most so many.
+    Tail(u64),
+}
+
+impl Part {
+    fn get_range(&self) -> GetRange {
+        match self {
+            Part::Range(range) => GetRange::Bounded(range.clone()),
+            Part::Tail(length) => GetRange::Suffix(*length),
+        }
+    }
+
+    /// The bytes of a file of this size that it means.
+    fn within(&self, size: u64) -> Range<u64> {
+        match self {
+            Part::Range(range) => range.start..range.end.min(size).max(range.start),
+            Part::Tail(length) => size.saturating_sub(*length)..size,
+        }
+    }
+}
+
+/// The bytes of `part`, fewer only at the end of the file. With `expected` they are of that version.
+pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpose: Purpose) -> Result<Fetched, Error> {
+    let mut attempt_number = 1;
+    loop {
+        let attempt = Arc::new(Attempt::new(purpose.clone()));
+        let begun = Instant::now();
+        let mut received = 0;
+        let outcome = once(&target, &part, expected.as_ref(), &attempt, &mut received).await;
+        purpose.ended(RequestLine {
+            action: "".into(),
+            address: target.text.clone(),
+            range: match &part {
+                Part::Range(range) => Some((range.start, range.end - range.start)),
+                Part::Tail(_) => None,
+            },
+            status: attempt.status(),
+            bytes: received,
+            elapsed_ms: begun.elapsed().as_secs_f64() * 1e3,
+            attempt: attempt_number,
+            fault: outcome.as_ref().err().map(|fault| sentence(&target.address, fault)),
+        });
+        let fault = match outcome {
+            Ok(fetched) => return Ok(fetched),
+            Err(fault) => fault,
+        };
+        if attempt_number as usize >= fault.tries() {
+            return Err(error(&target.address, &fault, attempt_number));
+        }
+        let pause = PAUSES.get(attempt_number as usize - 1).copied().unwrap_or(PAUSE_MAX);
+        let asked = Duration::from_secs(attempt.retry_after_s());
+        tracing::debug!("{}: {}; trying again", target.text, sentence(&target.address, &fault));
+        tokio::time::sleep(pause.max(asked).min(PAUSE_MAX)).await;
+        attempt_number += 1;
+    }
+}
+
+async fn once(
+    target: &Target,
+    part: &Part,
+    expected: Option<&Identity>,
+    attempt: &Arc<Attempt>,
+    received: &mut u64,
+) -> Result<Fetched, Fault> {
+    let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
+    options.extensions.insert(attempt.clone());
+    let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
+    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| fault_of(&error, attempt.status()))?;
+    let meta = &answer.meta;
+    let identity = Identity { etag: meta.e_tag.clone(), modified_ms: meta.last_modified.timestamp_millis(), size: meta.size };
+    if expected.is_some_and(|expected| !expected.agrees(&identity)) {
+        return Err(Fault::Changed);
+    }
+    let (start, wanted) = (answer.range.start, answer.range.end - answer.range.start);
+    if answer.range != part.within(identity.size) {
+        return Err(Fault::Other("the server sent another range than it was asked for".into()));
+    }
+    let mut stream = answer.into_stream();
+    let mut bytes = BytesMut::with_capacity(wanted.min(64 << 20) as usize);
+    loop {
+        let chunk = tokio::time::timeout(patience(), stream.next()).await.map_err(|_| Fault::Timeout)?;
+        match chunk {
+            None => break,
+            Some(Ok(chunk)) => {
+                *received += chunk.len() as u64;
+                if *received > wanted {
+                    return Err(Fault::Cut(format!("the server sent more than the {wanted} bytes that it announced")));
+                }
+                bytes.extend_from_slice(&chunk);
+            }
+            Some(Err(_)) => return Err(Fault::Cut(cut(*received, wanted))),
+        }
+    }
+    if *received != wanted {
+        return Err(Fault::Cut(cut(*received, wanted)));
+    }
+    Ok(Fetched { identity, start, bytes: bytes.freeze() })
+}
+
+fn cut(received: u64, wanted: u64) -> String {
+    format!("the connection ended after {received} of {wanted} bytes")
+}
+
+fn fault_of(error: &object_store::Error, status: Option<u16>) -> Fault {
+    let reason = root_cause(error);
+    match status {
+        Some(200) => Fault::NoRanges,
+        Some(206) => Fault::Other(reason),
+        Some(status) => Fault::Status(status, code_of(error)),
+        None if reason.contains("timed out") || reason.contains("deadline") => Fault::Timeout,
+        None => match error {
+            object_store::Error::Generic { .. } => Fault::Connect(reason),
+            _ => Fault::Other(reason),
+        },
+    }
+}
+
+/// The word that S3 and its like give for what is wrong: `<Code>InvalidAccessKeyId</Code>`.
+fn code_of(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut below = Some(error);
+    while let Some(error) = below {
+        let text = error.to_string();
+        if let Some(code) = text.split("<Code>").nth(1).and_then(|rest| rest.split("</Code>").next()) {
+            let plain = code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            return plain.then(|| code.to_owned());
+        }
+        below = error.source();
+    }
+    None
+}
+
+fn sentence(address: &Address, fault: &Fault) -> String {
+    let host = address.host();
+    match fault {
+        Fault::Status(status, code) => {
+            let code = code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+            format!("{host} answered {status}{}{code}", reason_phrase(*status))
+        }
+        Fault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
+        Fault::Connect(reason) => format!("{host} can't be reached: {reason}"),
+        Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
+        Fault::NoRanges => format!("{host} {NO_PARTS}"),
+        Fault::Changed => "the file on the server is another one than when it was opened".into(),
+    }
+}
+
+fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        301 | 302 | 307 | 308 => " (it is somewhere else)",
+        400 => " Bad Request",
+        401 => " Unauthorized",
+        403 => " Forbidden",
+        404 => " Not Found",
+        405 => " Method Not Allowed",
+        410 => " Gone",
+        412 => " Precondition Failed",
+        416 => " Range Not Satisfiable",
+        429 => " Too Many Requests",
+        500 => " Internal Server Error",
+        502 => " Bad Gateway",
+        503 => " Service Unavailable",
+        504 => " Gateway Timeout",
+        _ => "",
+    }
+}
+
+fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
+    let mut summary = sentence(address, fault);
+    if tries > 1 {
+        summary.push_str(&format!(", after {tries} tries"));
+    }
+    let hint = match fault {
+        Fault::Status(401 | 403, _) => match address.scheme {
+            Scheme::S3 => {
+                "check the credentials (AWS_ACCESS_KEY_ID, --profile), or leave them away for a public bucket (--anonymous); some \
+                 buckets say 403 for names that they do not have"
+            }
+            Scheme::Gs => {
+                "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or leave them away for a public bucket (--anonymous)"
+            }
+            Scheme::Az => {
+                "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or leave them away (--anonymous)"
+            }
+            Scheme::Http | Scheme::Https => "the address needs a token (HF_TOKEN, GDAL_HTTP_BEARER) or a fresh link",
+        },
+        Fault::Status(404 | 410, _) => "check the address, letter by letter",
+        Fault::Status(301 | 307 | 308 | 400, _) if address.scheme == Scheme::S3 => {
+            "name the bucket's region (--region, AWS_REGION)"
+        }
+        Fault::Status(416, _) => "the file is empty, or shorter than its index says: compare its size with the original",
+        Fault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
+        Fault::Status(500.., _) => "the fault is the server's: try again later",
+        Fault::Status(..) | Fault::Other(_) => "try the address in a browser",
+        Fault::Timeout => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
+        Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
+        Fault::Cut(_) => "check the connection, then try again",
+        Fault::NoRanges => "download the file and open it from this disk, or serve it with range requests",
+        Fault::Changed => "open the dataset again: it was replaced meanwhile, and parts of both would not fit together",
+    };
+    Error::new(Kind::Io, summary).at(address).hint(hint)
+}
+
+/// True for an error after which the address may still be that of a folder: servers say many things of one, and some send a page.
+pub fn may_be_folder(error: &Error) -> bool {
+    means_absent(error) || error.summary().contains(NO_PARTS)
+}
+
+/// True for an error that says that there is nothing at the address, or that one may not know: 401, 403, 404, 405 and 410.
+pub fn means_absent(error: &Error) -> bool {
+    let status = error.summary().split(" answered ").nth(1).and_then(|rest| rest.split([' ', ',']).next());
+    status.is_some_and(|status| ["401", "403", "404", "405", "410"].contains(&status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_told_apart_by_what_both_answers_state() {
+        let version = |etag: Option<&str>, modified_ms, size| Identity { etag: etag.map(str::to_owned), modified_ms, size };
+        let opened = version(Some("\"a\""), 5, 10);
+        assert!(opened.agrees(&version(Some("\"a\""), 7, 10)));
+        assert!(opened.agrees(&version(Some("W/\"a\""), 5, 10)));
+        assert!(!opened.agrees(&version(Some("\"b\""), 5, 10)));
+        assert!(!opened.agrees(&version(Some("\"a\""), 5, 11)));
+        assert!(!opened.agrees(&version(None, 6, 10)) && opened.agrees(&version(None, 0, 10)));
+        assert!(!version(None, 0, 10).is_known());
+    }
+
+    #[test]
+    fn what_is_absent_is_told_by_the_status() {
+        let address = Address::parse("https://h/a").expect("is an address");
+        let absent = |status| means_absent(&error(&address, &Fault::Status(status, Some("NoSuchKey".into())), 1));
+        assert!(absent(404) && absent(403) && !absent(416) && !absent(500));
+        assert!(!means_absent(&error(&address, &Fault::Timeout, 2)));
+    }
+}

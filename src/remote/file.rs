@@ -1,0 +1,439 @@
+//! One file of another machine, read by ranges: from memory, from the disk cache, and only then with requests, near ones merged
+//! and all at once. The version is that of the first answer; bytes of another one are an error.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::StreamExt;
+
+use super::access::{access, connections, store_for};
+use super::cache::{BLOCK, Blocks};
+pub use super::fetch::Identity;
+use super::fetch::{Fetched, Part, Target, fetch, means_absent};
+use super::meter::Purpose;
+use super::runtime;
+use crate::error::{Error, Result};
+use crate::model::{Address, Scheme};
+
+/// Bytes of the first request for a dataset: its header and, of small ones, everything.
+pub const FIRST_OF_DATASET: u64 = 64 << 10;
+/// Bytes of the first request for a sample that is a file of its own: small ones come whole.
+pub const FIRST_OF_SAMPLE: u64 = 512 << 10;
+/// Ranges with less than this between them are one request.
+const GAP: u64 = 128 << 10;
+/// A longer range is several requests, so that a cut costs no more than one of them.
+const PIECE: u64 = 64 << 20;
+/// Bytes that are kept in memory of each file.
+const IN_MEMORY: u64 = 48 << 20;
+/// Answers longer than this are not kept: they are streams that nobody reads twice.
+const KEEP_MAX: u64 = 40 << 20;
+/// Reading on behind what was asked for, when it is read from front to back.
+const AHEAD: Range<u64> = 128 << 10..4 << 20;
+/// Within this time an opened file is not asked again whether it is still the same.
+const FRESH: Duration = Duration::from_secs(2);
+/// Files that are kept while nobody reads them.
+const IDLE: usize = 64;
+
+/// An open file of another machine. Calls block and may come from several threads.
+pub struct RemoteFile {
+    target: Target,
+    identity: Identity,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Pieces of the file, the last used ones at the end.
+    memory: VecDeque<(u64, Bytes)>,
+    blocks: Option<Blocks>,
+    /// Where the last read ended, and how far was read on.
+    ahead: (u64, u64),
+    checked: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Open {
+    files: HashMap<Arc<str>, Weak<RemoteFile>>,
+    idle: VecDeque<Arc<RemoteFile>>,
+}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+fn known(text: &str) -> Option<Arc<RemoteFile>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.files.get(text)?.upgrade()
+}
+
+fn remember(file: &Arc<RemoteFile>) {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = open.get_or_insert_default();
+    open.files.retain(|_, file| file.strong_count() > 0);
+    open.files.insert(file.target.text.clone(), Arc::downgrade(file));
+    open.idle.retain(|other| other.target.text != file.target.text);
+    open.idle.push_back(file.clone());
+    let surplus = (open.idle.len() > IDLE).then(|| open.idle.pop_front());
+    drop(surplus);
+}
+
+fn target_of(path: &Path) -> Result<Target> {
+    let address = Address::of(path).ok_or_else(|| Error::usage("this is no address of another machine").at_path(path))?;
+    let (store, key) = store_for(&address)?;
+    Ok(Target { text: address.to_string().into(), address: Arc::new(address), store, key })
+}
+
+impl RemoteFile {
+    /// Opens the file and asks the server for its first `first` bytes, by which its length and version are known. A file that was
+    /// open before and is the same goes on with what it has.
+    pub fn open(path: &Path, first: u64) -> Result<Arc<Self>> {
+        let mut opened = Self::open_parts(&[path], Part::Range(0..first.max(1)))?;
+        opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
+    }
+
+    /// Opens files, all at once, and asks for the last `last` bytes of each: where Parquet keeps what it needs first.
+    pub fn open_tails(paths: &[&Path], last: u64) -> Result<Vec<Result<Arc<Self>>>> {
+        // Azure does not know the end of a file by its distance.
+        let part = match paths.first().and_then(|path| Address::of(path)) {
+            Some(address) if address.scheme == Scheme::Az => Part::Range(0..last),
+            _ => Part::Tail(last),
+        };
+        Self::open_parts(paths, part)
+    }
+
+    /// [`RemoteFile::open`] for several files at once.
+    pub fn open_all(paths: &[&Path], first: u64) -> Result<Vec<Result<Arc<Self>>>> {
+        Self::open_parts(paths, Part::Range(0..first.max(1)))
+    }
+
+    fn open_parts(paths: &[&Path], part: Part) -> Result<Vec<Result<Arc<Self>>>> {
+        let mut opened: Vec<Option<Result<Arc<Self>>>> = Vec::with_capacity(paths.len());
+        let mut asked = Vec::new();
+        for path in paths {
+            let target = target_of(path)?;
+            match known(&target.text).filter(|file| file.lock().checked.is_some_and(|at| at.elapsed() < FRESH)) {
+                Some(file) => opened.push(Some(Ok(file))),
+                None => {
+                    opened.push(None);
+                    asked.push(target);
+                }
+            }
+        }
+        if !asked.is_empty() {
+            let (purpose, limit) = (Purpose::of_thread(), connections());
+            let requests = asked.clone().into_iter().map(move |target| fetch(target, part.clone(), None, purpose.clone()));
+            let answers = async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await };
+            let mut answers = asked.into_iter().zip(runtime::wait(answers)?);
+            for slot in opened.iter_mut().filter(|slot| slot.is_none()) {
+                let answer = answers.next();
+                *slot = answer.map(|(target, got)| got.map(|fetched| Self::of_answer(target, fetched)));
+            }
+        }
+        Ok(opened.into_iter().flatten().collect())
+    }
+
+    /// The open file of this version: the one that was open before, or a new one.
+    fn of_answer(target: Target, fetched: Fetched) -> Arc<Self> {
+        let Fetched { identity, start, bytes } = fetched;
+        let file = known(&target.text).filter(|file| file.identity == identity).unwrap_or_else(|| {
+            // The same bucket name on another server is another file.
+            let endpoint = access().endpoint.unwrap_or_default();
+            let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
+            Arc::new(Self { target, identity, state: Mutex::new(State { blocks, ..State::default() }) })
+        });
+        let mut state = file.lock();
+        state.checked = Some(Instant::now());
+        state.keep(start, bytes);
+        drop(state);
+        remember(&file);
+        file
+    }
+
+    /// The file as it was opened before; opened now when it was not, with the `first` bytes at `offset`, which are wanted next.
+    /// For samples of a dataset, which are to be of the version that was opened.
+    pub fn shared(path: &Path, offset: u64, first: u64) -> Result<Arc<Self>> {
+        let text = Address::of(path).map(|address| address.to_string());
+        if let Some(file) = text.and_then(|text| known(&text)) {
+            return Ok(file);
+        }
+        let end = offset.checked_add(first.max(1)).ok_or_else(|| Error::format("the range lies outside the file").at_path(path))?;
+        let mut opened = Self::open_parts(&[path], Part::Range(offset..end))?;
+        opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
+    }
+
+    /// [`RemoteFile::open`], with `None` when the server has nothing there or does not tell.
+    pub fn open_if_there(path: &Path, first: u64) -> Result<Option<Arc<Self>>> {
+        match Self::open(path, first) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if means_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The address, as it may be shown.
+    pub fn text(&self) -> &str {
+        &self.target.text
+    }
+
+    /// Bytes of the whole file.
+    pub fn size_bytes(&self) -> u64 {
+        self.identity.size
+    }
+
+    /// The version that was opened.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The bytes of a range that lies inside the file. Reading from front to back reads on ahead.
+    pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
+        let mut range = self.inside(offset, size)?;
+        let mut state = self.lock();
+        let (end, window) = state.ahead;
+        let follows = offset >= end.saturating_sub(BLOCK) && offset <= end + BLOCK && end > 0;
+        let window = if follows { (window * 2).clamp(AHEAD.start, AHEAD.end) } else { 0 };
+        state.ahead = (range.end, window);
+        drop(state);
+        let wanted = range.clone();
+        if window > 0 {
+            range.end = (range.end + window).min(self.identity.size);
+        }
+        let mut pieces = self.fill(&[wanted], Some(range))?;
+        pieces.pop().ok_or_else(|| Error::internal("a read gave nothing"))
+    }
+
+    /// The bytes of several ranges, offset and length each, in their order, with as few requests as their places allow.
+    pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
+        let ranges: Vec<Range<u64>> = ranges.iter().map(|&(offset, size)| self.inside(offset, size)).collect::<Result<_>>()?;
+        self.fill(&ranges, None)
+    }
+
+    fn inside(&self, offset: u64, size: u64) -> Result<Range<u64>> {
+        match offset.checked_add(size).filter(|end| *end <= self.identity.size) {
+            Some(end) => Ok(offset..end),
+            None => {
+                Err(Error::format(format!("{size} bytes at {offset} lie outside the file, which has {} bytes", self.identity.size))
+                    .at(&self.target.text)
+                    .hint("the file may be cut short: compare its size with the original"))
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every range as bytes. `with` is asked for in place of the ranges when any of them is not here.
+    fn fill(&self, ranges: &[Range<u64>], with: Option<Range<u64>>) -> Result<Vec<Bytes>> {
+        let purpose = Purpose::of_thread();
+        let mut state = self.lock();
+        let mut here = Pieces::default();
+        let mut missing: Vec<Range<u64>> = Vec::new();
+        for range in ranges {
+            state.gather(range, self.identity.size, &mut here, &mut missing);
+        }
+        if missing.is_empty() {
+            purpose.cached(ranges.iter().map(|range| range.end - range.start).sum());
+        } else {
+            if let Some(with) = with {
+                missing.clear();
+                state.gather(&with, self.identity.size, &mut here, &mut missing);
+            }
+            drop(state);
+            let fetched = self.fetch_all(merged(missing), &purpose)?;
+            state = self.lock();
+            for Fetched { start, bytes, .. } in fetched {
+                here.add(start, bytes.clone());
+                state.keep(start, bytes);
+            }
+        }
+        let lost = || Error::internal("a range is not among the bytes that were read for it").at(&self.target.text);
+        let filled: Vec<Bytes> = ranges.iter().map(|range| here.cut(range).ok_or_else(lost)).collect::<Result<_>>()?;
+        // What stood in the disk cache in blocks is one piece from now on.
+        for (range, bytes) in ranges.iter().zip(&filled) {
+            state.hold(range.start, bytes.clone());
+        }
+        Ok(filled)
+    }
+
+    fn fetch_all(&self, ranges: Vec<Range<u64>>, purpose: &Purpose) -> Result<Vec<Fetched>> {
+        let (target, identity, purpose) = (self.target.clone(), self.identity.clone(), purpose.clone());
+        let requests =
+            ranges.into_iter().map(move |range| fetch(target.clone(), Part::Range(range), Some(identity.clone()), purpose.clone()));
+        let limit = connections();
+        runtime::wait(async move {
+            let mut answers = futures::stream::iter(requests).buffered(limit);
+            let mut fetched = Vec::new();
+            while let Some(answer) = answers.next().await {
+                fetched.push(answer?);
+            }
+            Ok(fetched)
+        })?
+    }
+}
+
+impl State {
+    /// Adds what is here of `range` to `here` and what is not, in whole blocks, to `missing`.
+    fn gather(&mut self, range: &Range<u64>, size: u64, here: &mut Pieces, missing: &mut Vec<Range<u64>>) {
+        if range.is_empty() {
+            return;
+        }
+        let holds = |start: u64, bytes: &Bytes| start <= range.start && range.end <= start + bytes.len() as u64;
+        if let Some(at) = self.memory.iter().rposition(|(start, bytes)| holds(*start, bytes)) {
+            if let Some((start, bytes)) = self.memory.get(at) {
+                here.add(*start, bytes.clone());
+            }
+            return;
+        }
+        let covers = |memory: &VecDeque<(u64, Bytes)>, from: u64, to: u64| {
+            memory.iter().rposition(|(start, bytes)| *start <= from && to <= *start + bytes.len() as u64)
+        };
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(size));
+            if let Some(at) = covers(&self.memory, from.max(range.start), to.min(range.end)) {
+                if let Some((start, bytes)) = self.memory.get(at) {
+                    here.add(*start, bytes.clone());
+                }
+                continue;
+            }
+            let stored = u32::try_from(block).ok().and_then(|block| self.blocks.as_mut()?.get(block));
+            match stored {
+                Some(bytes) => here.add(from, bytes.into()),
+                None => missing.push(from..to),
+            }
+        }
+    }
+
+    /// Keeps what a request brought, in memory and on the disk.
+    fn keep(&mut self, start: u64, bytes: Bytes) {
+        if bytes.len() as u64 > KEEP_MAX {
+            return;
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.put(start, &bytes);
+        }
+        self.hold(start, bytes);
+    }
+
+    /// Keeps a piece in memory.
+    fn hold(&mut self, start: u64, bytes: Bytes) {
+        let end = start + bytes.len() as u64;
+        if bytes.is_empty() || bytes.len() as u64 > KEEP_MAX {
+            return;
+        }
+        if self.memory.iter().any(|(other, kept)| *other <= start && end <= *other + kept.len() as u64) {
+            return;
+        }
+        self.memory.retain(|(other, kept)| !(start <= *other && *other + kept.len() as u64 <= end));
+        self.memory.push_back((start, bytes));
+        let mut total: u64 = self.memory.iter().map(|(_, kept)| kept.len() as u64).sum();
+        while total > IN_MEMORY
+            && let Some((_, oldest)) = self.memory.pop_front()
+        {
+            total -= oldest.len() as u64;
+        }
+    }
+}
+
+/// Pieces of a file, by their place.
+#[derive(Default)]
+struct Pieces {
+    pieces: std::collections::BTreeMap<u64, Bytes>,
+}
+
+impl Pieces {
+    fn add(&mut self, start: u64, bytes: Bytes) {
+        let longer = self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len());
+        if longer {
+            self.pieces.insert(start, bytes);
+        }
+    }
+
+    /// The bytes of a range: without copying where one piece holds it.
+    fn cut(&self, range: &Range<u64>) -> Option<Bytes> {
+        if range.is_empty() {
+            return Some(Bytes::new());
+        }
+        let mut position = range.start;
+        let mut joined: Vec<u8> = Vec::new();
+        while position < range.end {
+            // Pieces may overlap: the one that reaches furthest from here.
+            let candidates = self.pieces.range(..=position);
+            let (start, bytes) = candidates.max_by_key(|(start, bytes)| **start + bytes.len() as u64)?;
+            let from = (position - start) as usize;
+            let to = ((range.end - start) as usize).min(bytes.len());
+            if from >= to {
+                return None;
+            }
+            if position == range.start && start + to as u64 == range.end {
+                return Some(bytes.slice(from..to));
+            }
+            joined.extend_from_slice(bytes.get(from..to)?);
+            position = start + to as u64;
+        }
+        Some(joined.into())
+    }
+}
+
+/// Ranges in order, near ones as one, long ones as several.
+fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end + GAP => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    let split = |range: Range<u64>| {
+        (0..(range.end - range.start).div_ceil(PIECE)).map(move |piece| {
+            let start = range.start + piece * PIECE;
+            start..(start + PIECE).min(range.end)
+        })
+    };
+    joined.into_iter().flat_map(split).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_ranges_are_one_request_and_long_ones_several() {
+        assert_eq!(merged(vec![500_000..600_000, 0..10, 100..200]), [0..200, 500_000..600_000]);
+        assert_eq!(merged(vec![0..10, GAP..GAP + 5]), [0..GAP + 5]);
+        let pieces = merged(vec![0..2 * PIECE + 1]);
+        assert_eq!((pieces.len(), pieces[2].clone()), (3, 2 * PIECE..2 * PIECE + 1));
+    }
+
+    #[test]
+    fn a_range_is_joined_from_overlapping_pieces() {
+        let mut pieces = Pieces::default();
+        pieces.add(0, Bytes::from_static(b"abcd"));
+        pieces.add(2, Bytes::from_static(b"cdef"));
+        pieces.add(9, Bytes::from_static(b"jk"));
+        assert_eq!(pieces.cut(&(1..6)).as_deref(), Some(&b"bcdef"[..]));
+        assert_eq!(pieces.cut(&(2..3)).as_deref(), Some(&b"c"[..]));
+        assert_eq!(pieces.cut(&(5..10)), None);
+        assert_eq!(pieces.cut(&(7..7)).as_deref(), Some(&b""[..]));
+    }
+
+    #[test]
+    fn memory_keeps_the_last_pieces_and_no_part_twice() {
+        let mut state = State::default();
+        state.hold(0, vec![1; 10].into());
+        state.hold(2, vec![1; 3].into());
+        assert_eq!(state.memory.len(), 1);
+        state.hold(0, vec![1; 20].into());
+        assert_eq!(state.memory.len(), 1);
+        let mib = 1 << 20;
+        for number in 1..4u64 {
+            state.hold(number * 30 * mib, vec![0; 20 * mib as usize].into());
+        }
+        let (mut here, mut missing) = (Pieces::default(), Vec::new());
+        state.gather(&(5..7), 1000, &mut here, &mut missing);
+        assert_eq!(missing, [0..1000], "the oldest went first");
+    }
+}

@@ -1,0 +1,21 @@
+//! Bytes of other machines: who may read what ([`Access`]), ranges of files over HTTP, S3, Google Cloud Storage and Azure
+//! ([`RemoteFile`]) with few requests, repeated where that helps, kept on the disk while they are the server's own, and a meter
+//! of it all ([`traffic`]). Must never log or keep a credential, and never mix bytes of two versions of a file.
+//!
+//! Everything here blocks the thread that calls and is not for the interface thread; the requests themselves run on one
+//! runtime of their own. A cancelled job stops waiting at once.
+
+mod access;
+mod cache;
+mod fetch;
+mod file;
+mod http;
+mod meter;
+mod profile;
+mod runtime;
+
+pub use access::{Access, Secret, access, admit, set_access};
+pub use cache::{CacheState, cache_state, clear_cache};
+pub use fetch::may_be_folder;
+pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
+pub use meter::{ActionTraffic, RequestLine, Traffic, traffic};

@@ -1,0 +1,70 @@
+//! Profiles of the AWS command line: `~/.aws/credentials` and `~/.aws/config`. Read each time they are needed, never kept.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// What a profile says; keys as in the files, `endpoint_url`, `region` and the three of credentials among them.
+pub type Profile = HashMap<String, String>;
+
+/// The profile called `name`, from both files; the credentials file wins. `None` when neither has it.
+pub fn load(name: &str) -> Option<Profile> {
+    let read = |variable: &str, file: &str| {
+        let named = std::env::var_os(variable).map(PathBuf::from);
+        let path = named.or_else(|| Some(directories::BaseDirs::new()?.home_dir().join(".aws").join(file)))?;
+        std::fs::read_to_string(path).ok()
+    };
+    let config = read("AWS_CONFIG_FILE", "config").and_then(|text| section(&text, name, true));
+    let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials").and_then(|text| section(&text, name, false));
+    match (config, credentials) {
+        (None, None) => None,
+        (config, credentials) => {
+            let mut profile = config.unwrap_or_default();
+            profile.extend(credentials.unwrap_or_default());
+            Some(profile)
+        }
+    }
+}
+
+/// One section of an INI file. In the configuration file all but the default one are called `profile NAME`.
+fn section(text: &str, name: &str, prefixed: bool) -> Option<Profile> {
+    let mut found: Option<Profile> = None;
+    let mut inside = false;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(title) = trimmed.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            let title = title.trim();
+            let own = title.strip_prefix("profile ").map(str::trim).filter(|_| prefixed);
+            inside = title == name || own == Some(name);
+            if inside {
+                found.get_or_insert_default();
+            }
+            continue;
+        }
+        // Lines that are moved in belong to a nested setting.
+        if inside
+            && !line.starts_with([' ', '\t'])
+            && let (Some(profile), Some((key, value))) = (found.as_mut(), trimmed.split_once('='))
+        {
+            profile.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_found_under_both_spellings() {
+        let config =
+            "[default]\nregion = eu-west-1\n[profile work]\n# note\nregion=us-west-2\ns3 =\n  max = 9\n[other]\nregion=x\n";
+        assert_eq!(section(config, "work", true).expect("is there")["region"], "us-west-2");
+        assert_eq!(section(config, "default", true).expect("is there")["region"], "eu-west-1");
+        assert_eq!(section(config, "work", false), None);
+        assert!(!section(config, "work", true).expect("is there").contains_key("max"));
+    }
+}

@@ -1,0 +1,58 @@
+//! One thread that runs all requests, and how a blocking thread waits for one.
+
+use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle};
+
+use crate::error::{Error, Result};
+use crate::jobs;
+
+/// How often somebody who waits looks whether the job was cancelled.
+const LOOK: Duration = Duration::from_millis(25);
+
+static RUNTIME: OnceLock<Result<Handle, String>> = OnceLock::new();
+
+fn handle() -> Result<&'static Handle> {
+    let start = || {
+        let (sender, receiver) = sync_channel(1);
+        let work = move || match Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => {
+                let _ = sender.send(Ok(runtime.handle().clone()));
+                runtime.block_on(std::future::pending::<()>());
+            }
+            Err(error) => {
+                let _ = sender.send(Err(error.to_string()));
+            }
+        };
+        let spawned = std::thread::Builder::new().name("requests".into()).spawn(work);
+        spawned.map_err(|error| error.to_string())?;
+        receiver.recv().unwrap_or_else(|_| Err("the thread ended".into()))
+    };
+    let failed = |reason: &String| Error::internal("requests to other machines can't be made").because(reason.clone());
+    RUNTIME.get_or_init(start).as_ref().map_err(failed)
+}
+
+/// Runs `future` on the thread of the requests and waits for it. A cancelled job stops it and gets the error for that.
+pub fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<T> {
+    let (sender, receiver) = sync_channel(1);
+    let task = handle()?.spawn(async move {
+        let _ = sender.send(future.await);
+    });
+    let job = jobs::current();
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(job) = &job
+                    && let Err(cancelled) = job.context.check()
+                {
+                    task.abort();
+                    return Err(cancelled);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a request ended without a result")),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Schemas of a draft, strict or aligned (§5.1): strict leaves differences to the check, which refuses them; aligned gives all
+//! tortillas of a level the same fields before.
+
+use super::{Outcome, Studio};
+use crate::draft::{Edit, one_schema};
+use crate::error::{Error, Result};
+use crate::model::{Dataset, MAX_LEVELS};
+
+/// What becomes of tortillas of one level whose fields differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SchemaMode {
+    /// They are findings, and the dataset is not written.
+    #[default]
+    Strict,
+    /// Missing fields become nulls, and types the one that holds all values.
+    Align,
+}
+
+/// The edit that aligns every level; `None` when there is nothing to align. Says what it does, a line for each level.
+pub fn align_schemas(dataset: &Dataset) -> Option<(Edit, Vec<String>)> {
+    let fixes: Vec<_> = (1..dataset.depth().min(MAX_LEVELS)).filter_map(|level| one_schema(dataset, level)).collect();
+    if fixes.is_empty() {
+        return None;
+    }
+    let lines = fixes.iter().map(|fix| fix.label.clone()).collect();
+    let edits = fixes.into_iter().map(|fix| fix.edit).collect();
+    Some((Edit::Batch { label: "Align the fields of every level".into(), edits }, lines))
+}
+
+impl Studio {
+    pub(super) fn align_schema(&mut self) -> Result<Outcome> {
+        let found = align_schemas(self.need_draft()?.dataset());
+        let (edit, _) = found.ok_or_else(|| Error::usage("all tortillas of a level have the same fields already"))?;
+        self.edit(edit)
+    }
+}

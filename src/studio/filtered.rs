@@ -1,0 +1,127 @@
+//! The one filter of an opened dataset: what every view of it shows. Filters are plain data; what they leave is computed as a job
+//! and kept with them until the filter or the dataset changes.
+
+use std::sync::{Arc, Weak};
+
+use super::tables::tables_of;
+use super::{Event, Finish, Outcome, RowRef, Studio};
+use crate::container::ContainerReader;
+use crate::error::{Error, Result};
+use crate::jobs::{JobContext, JobId};
+use crate::query::{self, Filter};
+
+/// What filters leave of a dataset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// The filters, one after the other.
+    pub filters: Vec<Filter>,
+    /// For each level the rows that stay, ascending; `None` for a level that no filter reached.
+    rows: Vec<Option<Vec<u32>>>,
+}
+
+impl Kept {
+    /// The rows of a level that stay, ascending; `None` when all of them do.
+    pub fn rows(&self, level: usize) -> Option<&[u32]> {
+        self.rows.get(level)?.as_deref()
+    }
+
+    /// True when this sample stays.
+    pub fn contains(&self, at: RowRef) -> bool {
+        self.rows(at.level).is_none_or(|rows| rows.binary_search(&at.row).is_ok())
+    }
+}
+
+/// What `filters` leave of every level. Errors name the column, box or range that can't be.
+pub fn kept(reader: &dyn ContainerReader, filters: &[Filter], ctx: &JobContext) -> Result<Kept> {
+    let mut rows = query::kept_rows(&tables_of(reader, ctx)?, filters, ctx).map_err(shortened)?;
+    for level in rows.iter_mut().flatten() {
+        level.sort_unstable();
+    }
+    Ok(Kept { filters: filters.to_vec(), rows })
+}
+
+/// The engine prints its whole plan: only the first of its sentences is for people.
+fn shortened(error: Error) -> Error {
+    let text = error.to_string();
+    let first = text.split(['\n', ';']).next().unwrap_or_default().split("Resolved plan").next().unwrap_or_default().trim();
+    if error.is_cancelled() || first.len() == text.len() {
+        return error;
+    }
+    error.hints().iter().fold(Error::usage(first), |made, hint| made.hint(hint.clone()))
+}
+
+/// The filter of the studio: what was asked for, and what came of it.
+#[derive(Default)]
+pub(super) struct FilterState {
+    /// The dataset that it belongs to: another one has no filter.
+    of: Option<Weak<dyn ContainerReader>>,
+    wanted: Vec<Filter>,
+    kept: Option<Arc<Kept>>,
+    failed: Option<String>,
+    job: Option<JobId>,
+}
+
+impl Studio {
+    /// Filters the opened dataset; an empty list shows all of it.
+    pub(super) fn filter(&mut self, filters: Vec<Filter>) -> Result<Outcome> {
+        let reader = self.need_opened()?.reader.clone();
+        if let Some(old) = self.filter.job.take().and_then(|id| self.running.iter().find(|job| job.id() == id)) {
+            old.cancel();
+        }
+        self.filter.of = Some(Arc::downgrade(&reader));
+        self.filter.wanted.clone_from(&filters);
+        self.filter.failed = None;
+        if filters.is_empty() {
+            self.filter.kept = None;
+            return Ok(Outcome::Done(Event::Filtered));
+        }
+        let outcome = self.start("Filter", move |ctx| {
+            let outcome = kept(reader.as_ref(), &filters, ctx);
+            ctx.check()?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                // A newer filter may have been asked for meanwhile.
+                if studio.filter.wanted == filters {
+                    studio.filter.job = None;
+                    match outcome {
+                        Ok(kept) => studio.filter.kept = Some(Arc::new(kept)),
+                        Err(error) => {
+                            studio.filter.failed = Some(error.to_string());
+                            return Err(error);
+                        }
+                    }
+                }
+                Ok(Event::Filtered)
+            }) as Finish)
+        });
+        if let Outcome::Started(id) = &outcome {
+            self.filter.job = Some(*id);
+        }
+        Ok(outcome)
+    }
+
+    /// The filters that were asked for last.
+    pub fn filters(&self) -> &[Filter] {
+        if self.filter_is_current() { &self.filter.wanted } else { &[] }
+    }
+
+    /// What the filter leaves, also that of the last one while a new one is applied; `None` without a filter.
+    pub fn kept(&self) -> Option<&Arc<Kept>> {
+        self.filter.kept.as_ref().filter(|_| self.filter_is_current())
+    }
+
+    /// Why the filter could not be applied.
+    pub fn filter_failure(&self) -> Option<&str> {
+        self.filter.failed.as_deref().filter(|_| self.filter_is_current())
+    }
+
+    /// True for the job of the filter: its failure stands beside the chips.
+    pub fn is_filtering(&self) -> bool {
+        self.filter.job.is_some_and(|id| self.running.iter().any(|job| job.id() == id))
+    }
+
+    fn filter_is_current(&self) -> bool {
+        let reader = self.document().and_then(super::Document::opened).map(|open| Arc::as_ptr(&open.reader));
+        let of = self.filter.of.as_ref().map(Weak::as_ptr);
+        reader.zip(of).is_some_and(|(reader, of)| std::ptr::addr_eq(reader, of))
+    }
+}

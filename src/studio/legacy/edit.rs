@@ -1,0 +1,225 @@
+//! `edit`: columns of the footer and fields of the collection of TORTILLA and TACO files, one into the other. The samples are
+//! not touched; see `container/tortilla/edit.rs` for what a crash leaves.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow::datatypes::{Field, Schema};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::container::{self, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::table::{LevelTable, read_sidecar};
+
+/// Columns that say where the bytes are, and whose.
+const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
+
+/// What a file becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generation {
+    /// Without a collection.
+    Tortilla,
+    /// With one.
+    Taco,
+}
+
+/// What to change. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EditRequest {
+    /// A TORTILLA or TACO, or all parts of one.
+    pub input: PathBuf,
+    /// Write a changed copy instead; only of a single file.
+    #[serde(default)]
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    #[serde(default)]
+    pub overwrite: bool,
+    /// A CSV or Parquet table whose columns are added or replaced, by `tortilla:id` or `id`.
+    #[serde(default)]
+    pub metadata: Option<PathBuf>,
+    /// Columns that are taken out.
+    #[serde(default)]
+    pub drop: Vec<String>,
+    /// The whole collection.
+    #[serde(default)]
+    pub collection: Option<Map<String, Json>>,
+    /// Fields of the collection; null takes one out.
+    #[serde(default)]
+    pub set: Map<String, Json>,
+    /// What the file becomes; it stays what it is when absent.
+    #[serde(default)]
+    pub become_generation: Option<Generation>,
+}
+
+/// Changes a file, or every part; gives the path of what was changed.
+pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
+    let reader = container::open(&request.input, ctx)?;
+    let Physical::Tortilla(tortilla) = reader.physical() else {
+        let error = Error::usage("only TORTILLA and TACO files are edited in place").at_path(&request.input);
+        return Err(error.hint("make a draft of the dataset, or `migrate` it"));
+    };
+    let table = request.metadata.as_ref().map(|path| read_sidecar(path, ctx)).transpose()?;
+    let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
+    let collection = new_collection(request, tortilla)?;
+    let mut changes = Vec::with_capacity(tortilla.files().len());
+    for (file, root) in tortilla.files().iter().zip(tortilla.roots()) {
+        ctx.check()?;
+        let footer = match (&table, &rows, request.drop.is_empty()) {
+            (None, _, true) => None,
+            _ => Some(new_footer(root, table.as_ref().zip(rows.as_ref()), &request.drop)?),
+        };
+        if footer.is_some() && root.pointer.is_some() {
+            let error =
+                Error::usage("the columns of a streamable dataset can't be edited in place: its tables point at each other");
+            return Err(error
+                .at_path(file.path())
+                .hint("`compile` makes a plain file of it, `compile --stream` a streamable one again"));
+        }
+        let change = TortillaChange { footer, collection: collection.clone() };
+        if change.footer.is_none() && change.collection.is_none() {
+            return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));
+        }
+        changes.push((file.path().to_owned(), data_end(root)?, change));
+    }
+    if let Some(output) = &request.output {
+        let [(path, end, change)] = changes.as_slice() else {
+            return Err(Error::usage("the parts of a dataset can only be edited where they are").hint("leave the output out"));
+        };
+        copy_changed(path, output, request.overwrite, *end, change, ctx)?;
+        return Ok(output.clone());
+    }
+    for (path, end, change) in &changes {
+        ctx.check()?;
+        change_tortilla(path, *end, change)?;
+    }
+    Ok(request.input.clone())
+}
+
+/// The first byte behind the last sample.
+fn data_end(root: &Tortilla) -> Result<u64> {
+    let column = |name: &str| root.table.integers(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")));
+    let (offsets, lengths) = (column("tortilla:offset")?, column("tortilla:length")?);
+    let ends = offsets.iter().zip(&lengths).map(|(offset, length)| {
+        let end = u64::try_from(offset?).ok()?.checked_add(u64::try_from(length?).ok()?)?;
+        (end <= root.header.footer.0.max(root.size)).then_some(end)
+    });
+    let ends: Option<Vec<u64>> = ends.collect();
+    let ends =
+        ends.ok_or_else(|| Error::format("the footer places a sample outside the file").hint("validate the dataset first"))?;
+    // The chain of a streamable dataset stays where it is.
+    let chain = root.chain.iter().map(|(offset, length)| offset + length);
+    Ok(ends.into_iter().chain(chain).max().unwrap_or(container::HEADER_SIZE).max(container::HEADER_SIZE))
+}
+
+/// The rows of the table by id. All ids have to be samples of the dataset.
+fn rows_by_id(table: &LevelTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
+    let key = ["tortilla:id", "id"].into_iter().find(|name| table.column_index(name).is_some());
+    let key = key.ok_or_else(|| Error::usage("the table has no column tortilla:id or id that names the samples"))?;
+    let ids = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
+    let mut rows = HashMap::with_capacity(ids.len());
+    for (row, id) in ids.iter().enumerate() {
+        let id = id.unwrap_or_default().to_owned();
+        if rows.insert(id.clone(), row as u32).is_some() {
+            return Err(Error::usage(format!("the table names {id} twice")).hint("keep one row for each sample"));
+        }
+    }
+    let mut known = std::collections::HashSet::new();
+    for root in tortilla.roots() {
+        known.extend(root.table.strings("tortilla:id")?.iter().flat_map(|ids| ids.iter()).flatten().map(str::to_owned));
+    }
+    match rows.keys().find(|id| !known.contains(*id)) {
+        Some(id) => Err(Error::usage(format!("the table names {id}, which is no sample of this dataset"))),
+        None => Ok(rows),
+    }
+}
+
+fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
+    let old = root.table.to_batch()?;
+    let mut columns: Vec<(Field, ArrayRef)> =
+        old.schema().fields().iter().map(|field| field.as_ref().clone()).zip(old.columns().iter().cloned()).collect();
+    for name in dropped {
+        if FIXED.contains(&name.as_str()) || name == "tortilla:file_format" {
+            return Err(Error::usage(format!("{name} can't be taken out: readers need it")));
+        }
+        let before = columns.len();
+        columns.retain(|(field, _)| field.name() != name);
+        if columns.len() == before {
+            return Err(Error::usage(format!("the footer has no column {name}")));
+        }
+    }
+    if let Some((table, rows)) = table {
+        let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
+        let places: Vec<Option<u32>> = ids.iter().map(|id| rows.get(id.unwrap_or_default()).copied()).collect();
+        for (index, field) in table.fields().into_iter().enumerate() {
+            let name = field.name.as_str();
+            if matches!(name, "tortilla:id" | "id") {
+                continue;
+            }
+            if FIXED.contains(&name) {
+                return Err(Error::usage(format!("{name} can't be changed: it says where the bytes are")));
+            }
+            let old = columns.iter_mut().find(|(field, _)| field.name() == name);
+            if old.is_some()
+                && let Some(row) = places.iter().position(Option::is_none)
+            {
+                let id = ids.value(row);
+                let error = Error::usage(format!("the table has no row for {id}, so its value of {name} would be lost"));
+                return Err(error.hint("name every sample, or give the column another name"));
+            }
+            let values = arrow::compute::take(&table.column(index)?, &UInt32Array::from(places.clone()), None)
+                .map_err(|error| Error::internal("values can't be joined").because(error))?;
+            let new = (Field::new(name, values.data_type().clone(), true), values);
+            match old {
+                Some(slot) => *slot = new,
+                None => columns.push(new),
+            }
+        }
+    }
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
+    let footer = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
+    footer_bytes(&footer)
+}
+
+/// `None`: as it is; `Some(None)`: none any more.
+fn new_collection(request: &EditRequest, tortilla: &TortillaReader) -> Result<Option<Option<Bytes>>> {
+    let taco = tortilla.roots().first().is_some_and(|root| root.header.is_taco());
+    let given = request.collection.is_some() || !request.set.is_empty();
+    match request.become_generation {
+        Some(Generation::Tortilla) if given => {
+            return Err(Error::usage("a TORTILLA has no collection").hint("leave the collection out"));
+        }
+        Some(Generation::Tortilla) if !taco => return Err(Error::usage("this is a TORTILLA already").at_path(&request.input)),
+        Some(Generation::Tortilla) => return Ok(Some(None)),
+        Some(Generation::Taco) if taco => return Err(Error::usage("this is a TACO already").at_path(&request.input)),
+        Some(Generation::Taco) if request.collection.is_none() => {
+            return Err(Error::usage("a TACO needs a collection").hint("give a JSON file with its fields"));
+        }
+        None if given && !taco => {
+            let error = Error::usage("this is a TORTILLA: it has no collection").at_path(&request.input);
+            return Err(error.hint("`tortilla2taco` gives it one"));
+        }
+        _ => {}
+    }
+    if !given {
+        return Ok(None);
+    }
+    let mut fields = match &request.collection {
+        Some(fields) => fields.clone(),
+        None => container::ContainerReader::collection(tortilla).fields.clone(),
+    };
+    for (key, value) in &request.set {
+        match value {
+            Json::Null => drop(fields.shift_remove(key)),
+            value => drop(fields.insert(key.clone(), value.clone())),
+        }
+    }
+    let bytes = serde_json::to_vec(&fields).map_err(|error| Error::internal("the collection is not JSON").because(error))?;
+    Ok(Some(Some(bytes.into())))
+}

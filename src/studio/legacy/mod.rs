@@ -1,0 +1,265 @@
+//! Writing and changing TORTILLA 0.5 and TACO 0.2: from drafts and datasets of 2.0, subsets of what there is, other footers and
+//! collections in files that stay where they are.
+
+mod columns;
+mod edit;
+
+pub use edit::{EditRequest, Generation, edit_tortilla};
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, UInt32Array};
+use arrow::datatypes::{Field, Schema};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::export::{ExportRequest, chosen};
+use super::migrate::assembly_of;
+use super::tables::tables_of;
+use super::verbs::dataset_of_assembly;
+use super::{Event, Finish, Outcome, Studio};
+use crate::container::{
+    self, BuildOptions, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions,
+    TortillaReader, tree_order, write_tortilla,
+};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Dataset, Payload, Sample, Tortilla};
+use crate::query::Filter;
+
+/// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompileRequest {
+    /// The dataset, of any generation.
+    pub input: PathBuf,
+    /// Where and how to write. A target that ends in `.taco` gets the collection of the input, unless another is given here.
+    pub options: TortillaOptions,
+    /// Steps; each works on what the one before it left. Nested tortillas stay whole.
+    #[serde(default)]
+    pub filters: Vec<Filter>,
+    /// A statement over what the filters left; the column `id` of its rows names the samples of level 0.
+    #[serde(default)]
+    pub sql: Option<String>,
+    /// Only these samples of level 0.
+    #[serde(default)]
+    pub ids: Option<Vec<String>>,
+    /// Samples of level 0 at the most, the first ones.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+impl Studio {
+    pub(super) fn compile(&mut self, request: CompileRequest) -> Result<Outcome> {
+        Ok(self.start(&format!("Compile {}", request.options.target.display()), move |ctx| {
+            let built = compile(&request, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
+        }))
+    }
+
+    pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
+        let dataset = self.need_draft()?.dataset().clone();
+        Ok(self.start(&format!("Write {}", options.target.display()), move |ctx| {
+            let built = write_first_generation(&dataset, &options, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
+        }))
+    }
+
+    pub(super) fn edit_tortilla(&mut self, request: EditRequest) -> Result<Outcome> {
+        Ok(self.start(&format!("Edit {}", request.input.display()), move |ctx| {
+            let path = edit_tortilla(&request, ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(path))) as Finish)
+        }))
+    }
+}
+
+/// True for a name that ends in `.taco`.
+pub fn is_taco_name(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("taco"))
+}
+
+/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target is called so. Placeholders are left out: the generation knows
+/// none.
+pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+    let mut options = options.clone();
+    if options.collection.is_none() && is_taco_name(&options.target) {
+        options.collection = Some(old_collection(&dataset.collection.descriptive()));
+    }
+    ctx.stage("Laying out the samples", None);
+    write_tortilla(draft_of(&dataset.root, ctx)?, &options, ctx)
+}
+
+fn draft_of(tortilla: &Tortilla, ctx: &JobContext) -> Result<TortillaDraft> {
+    ctx.check()?;
+    let real = |sample: &Sample| match sample.children() {
+        _ if sample.is_padding() => false,
+        Some(children) => children.samples.iter().any(|child| !child.is_padding()),
+        None => true,
+    };
+    let rows: Vec<usize> = (0..tortilla.samples.len()).filter(|&row| real(&tortilla.samples[row])).collect();
+    let formats: Vec<&'static str> = rows.par_iter().map(|&row| format_of(&tortilla.samples[row])).collect::<Result<_>>()?;
+    let footer = columns::footer_of(tortilla, &rows, &formats)?;
+    let items = rows.iter().map(|&row| {
+        Ok(match &tortilla.samples[row].payload {
+            Payload::Folder(children) => Item::Nested(Box::new(draft_of(children, ctx)?)),
+            Payload::Bytes(bytes) => Item::Source(RowSource::Bytes(bytes.to_vec().into())),
+            Payload::Asset { path, size } => Item::Source(RowSource::Asset { path: path.clone(), size: *size }),
+        })
+    });
+    Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer })
+}
+
+fn format_of(sample: &Sample) -> Result<&'static str> {
+    const HEAD: u64 = 16;
+    let head = match &sample.payload {
+        Payload::Folder(_) => return Ok("TORTILLA"),
+        Payload::Bytes(bytes) => bytes.iter().copied().take(HEAD as usize).collect(),
+        Payload::Asset { path: AssetPath::File(path), size } => LocalFile::open(path)?.read(0, HEAD.min(*size))?.to_vec(),
+        Payload::Asset { path: AssetPath::Range { container, offset, size }, .. } => {
+            LocalFile::open(container)?.read(*offset, HEAD.min(*size))?.to_vec()
+        }
+        Payload::Asset { path: AssetPath::Vsi(_), .. } => Vec::new(),
+    };
+    Ok(columns::format_of(&head, &sample.id))
+}
+
+/// The collection in the form of TACO 0.2: what has another name there gets it, the rest stays.
+fn old_collection(fields: &Map<String, Json>) -> Map<String, Json> {
+    let mut old = Map::new();
+    let says = |value: &Json| !value.is_null() && *value != Json::Array(Vec::new());
+    for (key, value) in fields.iter().filter(|(key, value)| !key.starts_with("taco:") && says(value)) {
+        match key.as_str() {
+            "tasks" => {
+                let first = value.get(0).cloned().unwrap_or(value.clone());
+                old.insert("task".into(), first);
+            }
+            "taco_version" => {
+                old.insert(key.clone(), Json::from("0.2.0"));
+            }
+            "split:strategy" => {
+                old.insert("split_strategy".into(), value.clone());
+            }
+            "providers" | "curators" => {
+                old.insert(key.clone(), old_contacts(value));
+            }
+            "extent" => {
+                old.insert(key.clone(), old_extent(value));
+            }
+            _ => {
+                old.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    old
+}
+
+/// Contacts with lists of addresses and roles.
+fn old_contacts(value: &Json) -> Json {
+    let Some(list) = value.as_array() else { return value.clone() };
+    let contact = |contact: &Json| {
+        let Some(fields) = contact.as_object() else { return contact.clone() };
+        let mut old = Map::new();
+        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            match key.as_str() {
+                "email" => drop(old.insert("emails".into(), serde_json::json!([{ "value": value }]))),
+                "role" => drop(old.insert("roles".into(), serde_json::json!([value]))),
+                _ => drop(old.insert(key.clone(), value.clone())),
+            }
+        }
+        Json::Object(old)
+    };
+    list.iter().map(contact).collect()
+}
+
+/// Lists of boxes and ranges, as the official tools of that time read them.
+fn old_extent(value: &Json) -> Json {
+    let listed = |key: &str| match value.get(key) {
+        Some(Json::Array(list)) if !list.iter().any(Json::is_array) => serde_json::json!([list]),
+        other => other.cloned().unwrap_or_default(),
+    };
+    serde_json::json!({ "spatial": listed("spatial"), "temporal": listed("temporal") })
+}
+
+/// Writes the samples that were asked for. Of a TORTILLA or TACO every column and byte stays as it is; other generations are
+/// mapped.
+pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
+    let reader = container::open(&request.input, ctx)?;
+    if same_file(&request.input, &request.options.target) {
+        return Err(Error::usage("the output is the input").at_path(&request.input).hint("choose another name"));
+    }
+    let tree = reader.levels().skeleton(ctx)?;
+    ctx.stage("Choosing the samples", None);
+    let keep = chosen(&as_export(request), &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let roots = keep.first().cloned().unwrap_or_default();
+    if !roots.contains(&true) {
+        return Err(Error::usage("no sample is left to compile").hint("try the same filters with `taco-studio query`"));
+    }
+    let mut options = request.options.clone();
+    if let Physical::Tortilla(tortilla) = reader.physical() {
+        if options.collection.is_none() && is_taco_name(&options.target) {
+            if reader.info().format != Format::Taco {
+                let error = Error::usage("a .taco needs a collection, and this TORTILLA has none").at_path(&options.target);
+                return Err(error.hint("give one, or call the output .tortilla"));
+            }
+            options.collection = Some(reader.collection().fields.clone());
+        }
+        return write_tortilla(part_of(tortilla, &roots, ctx)?, &options, ctx);
+    }
+    let ordered: Vec<Vec<bool>> =
+        tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
+    let part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
+    write_first_generation(&dataset_of_assembly(&part, ctx)?, &options, ctx)
+}
+
+/// The same question as an export asks, for whole samples of level 0.
+fn as_export(request: &CompileRequest) -> ExportRequest {
+    ExportRequest {
+        input: request.input.clone(),
+        open: Default::default(),
+        options: BuildOptions {
+            target: request.options.target.clone(),
+            format: Format::Zip,
+            parquet: Default::default(),
+            overwrite: false,
+            parts: None,
+        },
+        filters: request.filters.clone(),
+        sql: request.sql.clone(),
+        ids: request.ids.clone(),
+        limit: request.limit,
+        keep_padding: false,
+        keep_siblings: true,
+    }
+}
+
+/// Rows and bytes of level 0 as they are.
+fn part_of(tortilla: &TortillaReader, roots: &[bool], ctx: &JobContext) -> Result<TortillaDraft> {
+    let rows: Vec<u32> = (0..roots.len() as u32).filter(|&row| roots[row as usize]).collect();
+    let table = tortilla.levels().table(0, ctx)?.to_batch()?;
+    let chosen = arrow::compute::take_record_batch(&table, &UInt32Array::from(rows.clone()))
+        .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+    let mut fields = Vec::new();
+    let mut columns = Vec::new();
+    for (field, column) in chosen.schema().fields().iter().zip(chosen.columns()) {
+        match field.name().as_str() {
+            // What the reader added, and the row numbers that pandas left behind.
+            "id" | "type" | "__index_level_0__" => continue,
+            name if name.starts_with("internal:") => continue,
+            name => fields.push(Field::new(name.strip_prefix("own:").unwrap_or(name), field.data_type().clone(), true)),
+        }
+        columns.push(column.clone());
+    }
+    let footer = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
+    let items = rows.iter().map(|&row| {
+        let (path, size) = tortilla.asset(0, row)?;
+        Ok(Item::Source(RowSource::Asset { path, size }))
+    });
+    Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer })
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(one).is_some_and(|one| real(other) == Some(one))
+}

@@ -1,0 +1,485 @@
+//! COLLECTION of the other generations → that of 2.0: what is kept, renamed, changed, filled in, and what has no home.
+//! Pure: JSON in, JSON and a list out.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+
+use crate::model::{Collection, TASKS, check_dataset_id};
+
+/// What became of one field of the collection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CollectionMapping {
+    /// The field in the old file; empty where it has none.
+    pub from: String,
+    /// The field in the new one; `None` when it has no home.
+    pub to: Option<String>,
+    /// What was done, as a word.
+    pub action: Action,
+    /// The old value, where it is not the new one.
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub old: Json,
+    /// The new value, where it is not the old one.
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub new: Json,
+    /// Why, in a sentence.
+    pub note: String,
+}
+
+/// What was done with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Taken over as it is.
+    Kept,
+    /// The same value under another name.
+    Renamed,
+    /// Another form of the value.
+    Changed,
+    /// Made up, because 2.0 asks for it and the old file does not say.
+    Filled,
+    /// 2.0 has no place for it.
+    Dropped,
+}
+
+/// Collects the new collection and what was done.
+#[derive(Default)]
+struct Mapped {
+    collection: Collection,
+    list: Vec<CollectionMapping>,
+}
+
+impl Mapped {
+    fn put(&mut self, from: &str, to: &str, action: Action, old: Json, new: Json, note: impl Into<String>) {
+        self.collection.set(to, Some(new.clone()));
+        let (old, new) = if action == Action::Kept { (Json::Null, Json::Null) } else { (old, new) };
+        self.list.push(CollectionMapping { from: from.into(), to: Some(to.into()), action, old, new, note: note.into() });
+    }
+
+    fn keep(&mut self, key: &str, value: Json) {
+        self.put(key, key, Action::Kept, Json::Null, value, "");
+    }
+
+    fn drop(&mut self, from: impl Into<String>, old: Json, note: impl Into<String>) {
+        let (action, new) = (Action::Dropped, Json::Null);
+        self.list.push(CollectionMapping { from: from.into(), to: None, action, old, new, note: note.into() });
+    }
+
+    fn fill(&mut self, key: &str, value: Json, note: &str) {
+        self.put("", key, Action::Filled, Json::Null, value, note);
+    }
+}
+
+/// The collection of a TACO 0.2 file, or the empty one of a TORTILLA, as that of 2.0. `path` gives the id where there is none.
+pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<CollectionMapping>) {
+    let mut mapped = Mapped::default();
+    let nothing = |value: &&Json| !value.is_null();
+    let get = |key: &str| old.fields.get(key).filter(nothing).cloned();
+    put_id(&mut mapped, get("id"), path);
+    put_plain(&mut mapped, old);
+    if let Some(providers) = get("providers") {
+        put_contacts(&mut mapped, "providers", "providers", &providers);
+    }
+    let curators = [("curators", get("curators")), ("data_curator", get("data_curator"))];
+    for (from, curators) in curators.into_iter().filter_map(|(from, list)| Some((from, list?))) {
+        put_contacts(&mut mapped, from, "curators", &curators);
+    }
+    if let Some(task) = get("task") {
+        put_tasks(&mut mapped, "task", &task);
+    }
+    if let Some(extent) = get("extent") {
+        put_extent(&mut mapped, &extent);
+    }
+    put_extensions(&mut mapped, &get);
+    let known = [
+        "id",
+        "dataset_version",
+        "description",
+        "licenses",
+        "title",
+        "keywords",
+        "taco_version",
+        "providers",
+        "curators",
+        "data_curator",
+        "task",
+        "extent",
+        "split_strategy",
+        "optical_data",
+        "sensor",
+        "labels",
+        "scientific",
+    ];
+    for (key, value) in old.fields.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
+        let note = "2.0 has no such field; it is kept as one that tools do not know";
+        mapped.put(key, key, Action::Kept, Json::Null, value.clone(), note);
+    }
+    finish(mapped, path)
+}
+
+/// The collection of a TACO 3 dataset as that of 2.0.
+pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<CollectionMapping>) {
+    let mut mapped = Mapped::default();
+    put_id(&mut mapped, old.get("id").cloned(), path);
+    put_plain(&mut mapped, old);
+    for (key, value) in old.fields.iter().filter(|(_, value)| !value.is_null()) {
+        match key.as_str() {
+            "id" | "dataset_version" | "description" | "licenses" | "title" | "keywords" | "taco_version" => {}
+            "tasks" => put_tasks(&mut mapped, "tasks", value),
+            "extent" => put_extent(&mut mapped, value),
+            "providers" | "curators" => put_contacts(&mut mapped, key, key, value),
+            "taco:version" => {
+                mapped.put(key, "taco_version", Action::Changed, value.clone(), json!("2.0.0"), "the dataset is of 2.0 now");
+            }
+            "taco:structure" | "taco:metadata" => {
+                mapped.drop(key, value.clone(), "2.0 tells structure and columns by taco:pit_schema and taco:field_schema");
+            }
+            key if key.starts_with("taco:") => mapped.drop(key, value.clone(), "this belongs to TACO 3 alone"),
+            key => mapped.put(key, key, Action::Kept, Json::Null, value.clone(), ""),
+        }
+    }
+    finish(mapped, path)
+}
+
+/// Fields with one form in all generations.
+fn put_plain(mapped: &mut Mapped, old: &Collection) {
+    for key in ["dataset_version", "description", "title"] {
+        if let Some(value) = old.get(key) {
+            match value {
+                Json::String(_) => mapped.keep(key, value.clone()),
+                other => mapped.put(key, key, Action::Changed, other.clone(), json!(other.to_string()), "2.0 wants text"),
+            }
+        }
+    }
+    if let Some(value) = old.get("licenses") {
+        let given: Vec<String> = match value {
+            Json::Array(list) => list.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect(),
+            Json::String(one) => vec![one.clone()],
+            other => vec![other.to_string()],
+        };
+        let spelled: Vec<String> = given.iter().map(|licence| licence_of(licence)).collect();
+        match json!(spelled) == *value {
+            true => mapped.keep("licenses", value.clone()),
+            false => mapped.put("licenses", "licenses", Action::Changed, value.clone(), json!(spelled), "as SPDX spells them"),
+        }
+    }
+    if let Some(value) = old.get("keywords") {
+        match value.as_array() {
+            Some(_) => mapped.keep("keywords", value.clone()),
+            None => mapped.put("keywords", "keywords", Action::Changed, value.clone(), json!([value]), "2.0 wants a list"),
+        }
+    }
+    if let Some(version) = old.get("taco_version") {
+        mapped.put("taco_version", "taco_version", Action::Changed, version.clone(), json!("2.0.0"), "the dataset is of 2.0 now");
+    }
+}
+
+/// The identifier as SPDX spells it; anything unknown stays.
+fn licence_of(text: &str) -> String {
+    if spdx::license_id(text).is_some() {
+        return text.to_owned();
+    }
+    let same = |name: &str| name.eq_ignore_ascii_case(text.trim());
+    spdx::identifiers::LICENSES.iter().map(|licence| licence.name).find(|name| same(name)).map_or(text.to_owned(), str::to_owned)
+}
+
+fn put_id(mapped: &mut Mapped, id: Option<Json>, path: &Path) {
+    let old = id.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned();
+    if check_dataset_id(&old).is_ok() {
+        return mapped.keep("id", json!(old));
+    }
+    let stem = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let new = plain_id(if old.trim().is_empty() { stem } else { &old });
+    match old.trim().is_empty() {
+        true => mapped.fill("id", json!(new), "made from the name of the file"),
+        false => mapped.put("id", "id", Action::Changed, json!(old), json!(new), "2.0 wants lower-case letters, digits, _ and -"),
+    }
+}
+
+fn plain_id(text: &str) -> String {
+    let lower = text.trim().to_lowercase();
+    let id: String = lower.chars().map(|c| if c.is_alphanumeric() || c == '_' || c == '-' { c } else { '-' }).collect();
+    if check_dataset_id(&id).is_ok() { id } else { format!("dataset-{id}").trim_end_matches('-').to_owned() }
+}
+
+/// Contacts with name, organization, email and role: the form of the text, which keeps most of what the old one says.
+fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
+    let list = match old {
+        Json::Array(list) => list.clone(),
+        one => vec![one.clone()],
+    };
+    let mut new = Vec::with_capacity(list.len());
+    let mut changed = from != to;
+    for (index, contact) in list.iter().enumerate() {
+        let Json::Object(fields) = contact else {
+            changed = true;
+            new.push(json!({ "name": contact.as_str().map_or_else(|| contact.to_string(), str::to_owned) }));
+            continue;
+        };
+        let mut entry = Map::new();
+        for key in ["name", "organization", "email", "role"] {
+            if let Some(text) = fields.get(key).filter(|value| value.is_string()) {
+                entry.insert(key.into(), text.clone());
+            }
+        }
+        let first = fields.get("emails").and_then(|emails| emails.get(0));
+        if let Some(email) = first.and_then(|email| email.get("value").unwrap_or(email).as_str()) {
+            entry.entry("email").or_insert(json!(email));
+        }
+        if let Some(roles) = fields.get("roles").and_then(Json::as_array).filter(|roles| !roles.is_empty()) {
+            let roles: Vec<&str> = roles.iter().filter_map(Json::as_str).collect();
+            entry.entry("role").or_insert(json!(roles.join(", ")));
+        }
+        changed |= entry != *fields;
+        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null() && **value != json!([])) {
+            let rest = match key.as_str() {
+                "name" | "organization" | "email" | "role" | "roles" => continue,
+                // The first address is the contact's; further ones are lost, and so is what each is for.
+                "emails" => match value
+                    .as_array()
+                    .map(|all| (all.len(), all.iter().any(|one| one.get("roles").is_some_and(|r| !r.is_null()))))
+                {
+                    Some((1, false)) => continue,
+                    _ => value,
+                },
+                _ => value,
+            };
+            mapped.drop(format!("{from}/{index}/{key}"), rest.clone(), "a contact of 2.0 has name, organization, email and role");
+        }
+        new.push(Json::Object(entry));
+    }
+    let new = Json::Array(new);
+    match changed {
+        true => mapped.put(from, to, Action::Changed, old.clone(), new, "contacts in the form of the 2.0 text"),
+        false => mapped.keep(to, new),
+    }
+}
+
+fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
+    let given: Vec<String> = match old {
+        Json::Array(list) => list.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        Json::Object(fields) => fields.get("task").and_then(Json::as_str).map(str::to_owned).into_iter().collect(),
+        other => other.as_str().map(str::to_owned).into_iter().collect(),
+    };
+    let task = |name: &String| {
+        let plain = name.trim().to_lowercase().replace([' ', '_'], "-");
+        match plain.as_str() {
+            "general" | "" => "other".to_owned(),
+            _ => plain,
+        }
+    };
+    let new: Vec<String> = given.iter().map(task).collect();
+    let unknown: Vec<&String> = new.iter().filter(|task| !TASKS.contains(&task.as_str())).collect();
+    let note = match unknown.as_slice() {
+        [] => "names of tasks as 2.0 has them".to_owned(),
+        some => format!("the tools of 2.0 don't know {}", some.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(", ")),
+    };
+    match from == "tasks" && json!(new) == *old {
+        true => mapped.keep("tasks", old.clone()),
+        false => mapped.put(from, "tasks", Action::Changed, old.clone(), json!(new), note),
+    }
+}
+
+/// One box and one range: the smallest around all that there are. Times were milliseconds or ISO 8601.
+fn put_extent(mapped: &mut Mapped, old: &Json) {
+    let mut notes = Vec::new();
+    let numbers = |list: &Json| -> Option<Vec<f64>> { list.as_array()?.iter().map(Json::as_f64).collect() };
+    let boxes: Vec<[f64; 4]> = match old.get("spatial") {
+        Some(spatial) => match numbers(spatial) {
+            Some(flat) => flat_box(&flat).into_iter().collect(),
+            None => spatial.as_array().into_iter().flatten().filter_map(|one| flat_box(&numbers(one)?)).collect(),
+        },
+        None => Vec::new(),
+    };
+    let spatial = boxes.iter().copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
+    if boxes.len() > 1 {
+        notes.push(format!("one box around {}", boxes.len()));
+    }
+    let ranges: Vec<&Json> = match old.get("temporal") {
+        Some(Json::Array(list)) if list.iter().any(Json::is_array) => list.iter().collect(),
+        Some(Json::Null) | None => Vec::new(),
+        Some(one) => vec![one],
+    };
+    if ranges.len() > 1 {
+        notes.push(format!("one range around {}", ranges.len()));
+    }
+    let times: Vec<chrono::DateTime<chrono::Utc>> =
+        ranges.iter().filter_map(|range| range.as_array()).flatten().filter_map(time_of).collect();
+    if ranges.iter().filter_map(|range| range.as_array()).flatten().any(Json::is_number) {
+        notes.push("milliseconds as ISO 8601".into());
+    }
+    let temporal = times.iter().min().zip(times.iter().max()).map(|(first, last)| [iso(first), iso(last)]);
+    let Some(spatial) = spatial else {
+        return mapped.drop("extent", old.clone(), "it has no box; it is computed from the samples instead");
+    };
+    let new = json!({ "spatial": spatial, "temporal": temporal });
+    match new == *old {
+        true => mapped.keep("extent", new),
+        false => {
+            notes.push("the form of 2.0".into());
+            mapped.put("extent", "extent", Action::Changed, old.clone(), new, notes.join(", "));
+        }
+    }
+}
+
+/// West, south, east, north; of a box in space the heights are left out.
+fn flat_box(numbers: &[f64]) -> Option<[f64; 4]> {
+    match *numbers {
+        [west, south, east, north] | [west, south, _, east, north, _] => Some([west, south, east, north]),
+        _ => None,
+    }
+}
+
+fn time_of(value: &Json) -> Option<chrono::DateTime<chrono::Utc>> {
+    match value {
+        Json::String(text) => chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.to_utc()),
+        Json::Number(number) => chrono::DateTime::from_timestamp_millis(number.as_i64().or(number.as_f64().map(|n| n as i64))?),
+        _ => None,
+    }
+}
+
+fn iso(time: &chrono::DateTime<chrono::Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()
+}
+
+/// `split_strategy`, `optical_data`, `labels`, `scientific` under the names that 2.0 has for them.
+fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
+    if let Some(strategy) = get("split_strategy") {
+        let plain = strategy.get("split_strategy").unwrap_or(&strategy).clone();
+        mapped.put("split_strategy", "split:strategy", Action::Renamed, strategy, plain, "the name that 2.0 gives it");
+    }
+    for from in ["optical_data", "sensor"] {
+        let Some(optical) = get(from) else { continue };
+        let note = "the fields that 2.0 gives them";
+        if let Some(sensor) = optical.get("sensor").filter(|sensor| !sensor.is_null()).or(Some(&optical).filter(|o| o.is_string()))
+        {
+            mapped.put(from, "optical:sensor", Action::Renamed, sensor.clone(), sensor.clone(), note);
+        }
+        if let Some(bands) = optical.get("bands").filter(|bands| bands.is_array()) {
+            mapped.put(from, "optical:bands", Action::Renamed, bands.clone(), bands.clone(), note);
+            let count = bands.as_array().map_or(0, Vec::len);
+            mapped.put("", "optical:num_bands", Action::Filled, Json::Null, json!(count), "counted");
+        }
+    }
+    if let Some(labels) = get("labels") {
+        let old = labels.get("label_classes").and_then(Json::as_array).cloned().unwrap_or_default();
+        let classes: Vec<Json> = old
+            .iter()
+            .map(|class| {
+                let mut class = class.clone();
+                if let Some(category) = class.get("category").filter(|category| category.is_number()) {
+                    class["category"] = json!(category.to_string());
+                }
+                class
+            })
+            .collect();
+        let numbers = classes != old;
+        let note = if numbers { "categories as text" } else { "the fields that 2.0 gives them" };
+        let action = if numbers { Action::Changed } else { Action::Renamed };
+        let count = classes.len();
+        mapped.put("labels/label_classes", "labels:classes", action, json!(old), json!(classes), note);
+        if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
+            mapped.put("labels/label_description", "labels:description", Action::Renamed, text.clone(), text.clone(), note);
+        }
+        mapped.put("", "labels:num_classes", Action::Filled, Json::Null, json!(count), "counted");
+    }
+    if let Some(scientific) = get("scientific") {
+        put_publications(mapped, &scientific);
+    }
+}
+
+/// The dataset's own reference comes first, then the others.
+fn put_publications(mapped: &mut Mapped, scientific: &Json) {
+    let entry = |one: &Json| json!({ "doi": one.get("doi"), "citation": one.get("citation"), "summary": one.get("summary") });
+    let mut list = Vec::new();
+    if ["doi", "citation", "summary"].iter().any(|key| scientific.get(key).is_some_and(|value| !value.is_null())) {
+        list.push(entry(scientific));
+    }
+    list.extend(scientific.get("publications").and_then(Json::as_array).into_iter().flatten().map(entry));
+    if !list.is_empty() {
+        let note = "the dataset's own reference first";
+        mapped.put("scientific", "publications", Action::Changed, scientific.clone(), json!(list), note);
+    }
+}
+
+/// What 2.0 requires and the old file does not say.
+fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping>) {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let missing = |mapped: &Mapped, key: &str| match mapped.collection.get(key) {
+        None => true,
+        Some(Json::Array(list)) => list.is_empty(),
+        Some(Json::String(text)) => text.trim().is_empty(),
+        Some(_) => false,
+    };
+    let note = "2.0 requires it and the old file does not say; write what is true";
+    for (key, value) in [
+        ("dataset_version", json!("1.0.0")),
+        ("description", json!(format!("Moved from {name}, which has no description."))),
+        ("licenses", json!(["LicenseRef-unknown"])),
+        ("providers", json!([{ "name": "unknown" }])),
+        ("tasks", json!(["other"])),
+        ("taco_version", json!("2.0.0")),
+    ] {
+        if missing(&mapped, key) {
+            mapped.fill(key, value, note);
+        }
+    }
+    (mapped.collection, mapped.list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn old(fields: Json) -> Collection {
+        match fields {
+            Json::Object(fields) => Collection { fields },
+            _ => Collection::default(),
+        }
+    }
+
+    #[test]
+    fn every_field_of_taco_0_2_has_a_line() {
+        let old = old(json!({
+            "id": "Peru Fields", "dataset_version": "2.1.0", "description": "Fields.", "licenses": ["cc-by-4.0"],
+            "extent": { "spatial": [[-80.0, -10.0, -70.0, 0.0], [-75.0, -12.0, -69.0, -3.0]], "temporal": [[946684800000i64, 978307200000i64]] },
+            "providers": [{ "name": "A. Maker", "organization": "Lab", "emails": [{ "value": "a@lab.example" }],
+                            "phones": [{ "value": "+5112345678" }], "roles": ["producer", "host"] }],
+            "task": "Scene Classification", "taco_version": "0.4.0", "title": null, "split_strategy": "random",
+            "raw_link": { "href": "https://example.org/raw" },
+            "labels": { "label_classes": [{ "name": "Water", "category": 3, "description": null }], "label_description": "cover" },
+            "scientific": { "doi": "10.1/2", "citation": "A (2020)", "summary": null, "publications": [{ "doi": "10.1/3" }] }
+        }));
+        let (new, list) = of_first_generation(&old, Path::new("x.taco"));
+        assert_eq!(new.id(), "peru-fields");
+        assert_eq!(new.get("licenses"), Some(&json!(["CC-BY-4.0"])));
+        let extent = json!({ "spatial": [-80.0, -12.0, -69.0, 0.0], "temporal": ["2000-01-01T00:00:00Z", "2001-01-01T00:00:00Z"] });
+        assert_eq!(new.get("extent"), Some(&extent));
+        let provider = json!([{ "name": "A. Maker", "organization": "Lab", "email": "a@lab.example", "role": "producer, host" }]);
+        assert_eq!(new.get("providers"), Some(&provider));
+        assert_eq!(new.get("tasks"), Some(&json!(["scene-classification"])));
+        assert_eq!((new.text("taco_version"), new.text("split:strategy")), ("2.0.0", "random"));
+        assert_eq!(new.get("labels:classes").and_then(|classes| classes[0].get("category").cloned()), Some(json!("3")));
+        assert_eq!(new.get("publications").and_then(Json::as_array).map(Vec::len), Some(2));
+        assert_eq!(new.get("raw_link"), Some(&json!({ "href": "https://example.org/raw" })));
+        // Whatever was not null is accounted for.
+        for key in old.fields.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key) {
+            let named = |line: &CollectionMapping| line.from == *key || line.from.starts_with(&format!("{key}/"));
+            assert!(list.iter().any(named), "{key} is nowhere in {list:#?}");
+        }
+        let phones = list.iter().find(|line| line.from == "providers/0/phones").expect("has a line");
+        assert_eq!((phones.action, &phones.to), (Action::Dropped, &None));
+    }
+
+    #[test]
+    fn a_tortilla_gets_what_2_0_requires() {
+        let (new, list) = of_first_generation(&Collection::default(), Path::new("/data/My Set.0001.part.tortilla"));
+        assert_eq!(new.id(), "my-set");
+        let mut report = crate::model::Report::default();
+        crate::validate::check_collection(&new, &mut report);
+        assert!(report.is_valid(), "{report:?}");
+        assert!(list.iter().all(|line| line.action == Action::Filled), "{list:?}");
+    }
+}

@@ -1,0 +1,56 @@
+//! A TACOLLECTION.json against the datasets that it lists (§6.6), and datasets that were opened together; the deep form checks
+//! each of them as a whole.
+
+use serde_json::Value as Json;
+
+use super::tacocat::take_over;
+use crate::container::{ContainerReader, JoinedPart, JoinedReader};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Location, Profile, Report, Rule};
+
+/// What the list says of each part; with `deep` the parts themselves.
+pub fn check(joined: &JoinedReader, profile: Profile, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    if let (Some(listed), Some(sources)) = (joined.listed(), joined.collection().get("taco:sources")) {
+        check_list(listed, sources, report);
+    }
+    if !deep {
+        return Ok(());
+    }
+    ctx.stage("Checking the parts", Some(joined.datasets().len() as u64));
+    for (index, (name, _)) in joined.datasets().enumerate() {
+        ctx.check()?;
+        let reader = joined.dataset(index, ctx)?;
+        take_over(name, super::container_as(reader.as_ref(), profile, true, ctx)?, report);
+        ctx.step(1);
+    }
+    Ok(())
+}
+
+fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
+    let at = |key: String| Location::Collection(format!("taco:sources/{key}"));
+    let count = sources.get("count").and_then(Json::as_u64);
+    if count != Some(listed.len() as u64) {
+        let said = sources.get("count").map_or("nothing".to_owned(), Json::to_string);
+        let message = format!("taco:sources counts {said}; it lists {} files.", listed.len());
+        report.add(Rule::PartFacts, at("count".into()), message);
+    }
+    for (index, part) in listed.iter().enumerate() {
+        let Some((id, extent)) = &part.says else { continue };
+        let name = part.name.escape_debug();
+        if let Some(said) = sources.get("ids").and_then(|ids| ids.get(index))
+            && said.as_str() != Some(id)
+        {
+            report.add(Rule::PartFacts, at(format!("ids/{index}")), format!("{said} is not the id of {name}; that is {id:?}."));
+        }
+        let Some(said) = sources.get("extents").and_then(|extents| extents.get(index)) else { continue };
+        for key in ["spatial", "temporal"] {
+            let own = extent.get(key).unwrap_or(&Json::Null);
+            if said.get(key).unwrap_or(&Json::Null) != own {
+                let message =
+                    format!("The {key} extent of {name} is {own}; the list says {}.", said.get(key).unwrap_or(&Json::Null));
+                report.add(Rule::PartFacts, at(format!("extents/{index}/{key}")), message);
+            }
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! What rasters themselves say, against what the metadata say of them: statistics (§7.2) and places (§7.1.1). Only deep checks and
+//! `repair` come here, because pixels are decoded. Must not change anything.
+//!
+//! The columns do not say how a statistic was made: which classes the shares are of, whether values were scaled. So every usual way
+//! is tried, and only what fits none of them is a finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Value, is_padding};
+use crate::raster::{self, RasterInfo, Tally};
+use crate::table::{LevelTable, wkb_point};
+
+/// The column of statistics.
+pub const STATS: &str = "geotiff:stats";
+/// In the order of the column.
+const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 95.0];
+const CONTINUOUS: usize = 9;
+/// Distinct values of a raster of classes.
+const CLASSES_MOST: usize = 4096;
+/// Shares are rounded, and of large rasters the tools look at some blocks only.
+const SAME_SHARE: f64 = 2e-3;
+const NEAR_SHARE: f64 = 2e-2;
+/// Differences that are told, as a part of the band's range.
+const SAME_VALUE: f64 = 1e-2;
+const SAME_PERCENTILE: f64 = 2e-2;
+
+/// What pixels say of one row's statistics.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// They are right.
+    Right,
+    /// The highest class was left out; these are the shares.
+    ClassLost(Vec<Vec<f64>>),
+    /// They are not those of the pixels; these are.
+    Wrong(Vec<Vec<f64>>),
+    /// The pixels can't tell: no raster, or statistics of a kind that is not known.
+    Unknown,
+}
+
+/// Verdicts on the rows of one level that were looked at.
+#[derive(Debug, Default)]
+pub struct Audit {
+    /// Row and verdict, in row order.
+    pub rows: Vec<(u32, Verdict)>,
+    /// Rows with statistics.
+    pub of: usize,
+}
+
+/// One row with what was read of it.
+struct Read {
+    row: u32,
+    id: String,
+    stored: Vec<Vec<f64>>,
+    tally: Option<Pixels>,
+    scales: Vec<Vec<(f64, f64)>>,
+}
+
+/// What is kept of a raster's pixels.
+enum Pixels {
+    /// For each band how often each value occurs.
+    Classes(Vec<BTreeMap<i64, u64>>),
+    /// For each band the nine numbers without scaling; `None` without data.
+    Numbers(Vec<Option<Vec<f64>>>),
+}
+
+/// Compares the statistics of at most `limit` rows of a level with the pixels, spread evenly over the level.
+pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &JobContext) -> Result<Audit> {
+    let fields = reader.levels().fields(level);
+    if !fields.iter().any(|field| field.name == STATS) {
+        return Ok(Audit::default());
+    }
+    let names = ["id", "type", STATS, "scaling:scale_factor", "scaling:scale_offset"];
+    let names: Vec<&str> = names.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)).collect();
+    let table = reader.levels().columns(level, &names, ctx)?;
+    let rows: Vec<u32> = (0..table.rows() as u32).filter(|&row| is_wanted(&table, row)).collect();
+    let step = rows.len().div_ceil(limit.max(1)).max(1);
+    let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
+    ctx.stage("Comparing statistics with pixels", Some(chosen.len() as u64));
+    let read: Vec<Read> = chosen
+        .par_iter()
+        .map(|&row| {
+            ctx.check()?;
+            let read = read_row(reader, &table, level, row, ctx);
+            ctx.step(1);
+            match read {
+                Err(error) if error.is_cancelled() => Err(error),
+                other => Ok(other.ok()),
+            }
+        })
+        .collect::<Result<Vec<Option<Read>>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
+    let mut groups: BTreeMap<&str, Vec<&Read>> = BTreeMap::new();
+    for one in &read {
+        // Children at one position have one kind of statistics; at level 0 all have.
+        groups.entry(if level == 0 { "" } else { &one.id }).or_default().push(one);
+    }
+    let lists: BTreeMap<&str, Option<Vec<i64>>> = groups.iter().map(|(id, group)| (*id, class_list(group))).collect();
+    let verdict = |one: &Read| {
+        let classes = lists.get(if level == 0 { "" } else { one.id.as_str() }).and_then(Option::as_ref);
+        (one.row, judge(one, classes))
+    };
+    Ok(Audit { rows: read.iter().map(verdict).collect(), of: rows.len() })
+}
+
+fn is_wanted(table: &LevelTable, row: u32) -> bool {
+    let cell = |name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
+    let file = matches!(cell("type"), Value::Text(kind) if &*kind == "FILE");
+    let real = !matches!(cell("id"), Value::Text(id) if is_padding(&id));
+    file && real && matches!(cell(STATS), Value::List(_))
+}
+
+fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row: u32, ctx: &JobContext) -> Result<Read> {
+    let cell = |name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
+    let stored: Vec<Vec<f64>> = match cell(STATS) {
+        Value::List(bands) => bands.iter().map(numbers).collect(),
+        _ => Vec::new(),
+    };
+    let (asset, _) = reader.asset(level, row)?;
+    let info = raster::describe(&asset)?;
+    let tally = raster::tally(&asset, ctx)?;
+    let id = if let Value::Text(id) = cell("id") { id.to_string() } else { String::new() };
+    let shares = stored.iter().any(|band| are_shares(band));
+    let pixels = match shares {
+        true => classes_of(&tally, ctx)?.map(Pixels::Classes),
+        false => Some(Pixels::Numbers((0..tally.band_count()).map(|band| nine(&tally, band, ctx)).collect::<Result<_>>()?)),
+    };
+    let scales = scales(&info, &cell("scaling:scale_factor"), &cell("scaling:scale_offset"), stored.len());
+    Ok(Read { row, id, stored, tally: pixels, scales })
+}
+
+fn nine(tally: &Tally, band: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
+    let summary = tally.summary(band, &PERCENTS, ctx)?;
+    Ok(summary.map(|s| [vec![s.min, s.max, s.mean, s.std, s.valid_percent], s.percentiles].concat()))
+}
+
+fn classes_of(tally: &Tally, ctx: &JobContext) -> Result<Option<Vec<BTreeMap<i64, u64>>>> {
+    let mut bands = Vec::new();
+    for band in 0..tally.band_count() {
+        let Some(counts) = tally.distinct(band, CLASSES_MOST, ctx)? else { return Ok(None) };
+        bands.push(counts);
+    }
+    Ok(Some(bands))
+}
+
+/// Factor and offset of each band, in every way that statistics are usually scaled.
+fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Vec<Vec<(f64, f64)>> {
+    let of = |value: &Value, band: usize, default: f64| match value {
+        Value::List(items) => items.get(band).and_then(number).unwrap_or(default),
+        value => number(value).unwrap_or(default),
+    };
+    let by_columns = (0..bands).map(|band| (of(factor, band, 1.0), of(offset, band, 0.0))).collect();
+    let by_header =
+        (0..bands).map(|band| info.bands.get(band).map_or((1.0, 0.0), |b| (b.scale.unwrap_or(1.0), b.offset.unwrap_or(0.0))));
+    let mut all: Vec<Vec<(f64, f64)>> = vec![by_columns, vec![(1.0, 0.0); bands], by_header.collect()];
+    all.dedup();
+    all
+}
+
+/// The classes that the shares of a group are of: those in the pixels, or the whole numbers from 0 or from 1, whichever explains most.
+fn class_list(group: &[&Read]) -> Option<Vec<i64>> {
+    let shares =
+        || group.iter().flat_map(|one| one.stored.iter().map(move |band| (one, band))).filter(|(_, band)| are_shares(band));
+    let count = shares().next()?.1.len();
+    if shares().any(|(_, band)| band.len() != count) {
+        return None;
+    }
+    let mut seen: BTreeSet<i64> = BTreeSet::new();
+    for one in group {
+        if let Some(Pixels::Classes(bands)) = &one.tally {
+            seen.extend(bands.iter().flat_map(|band| band.keys()));
+        }
+    }
+    let distinct: Vec<i64> = seen.into_iter().collect();
+    let from = |first: i64| (first..first + count as i64).collect::<Vec<_>>();
+    let mut candidates = vec![from(0), from(1)];
+    if distinct.len() == count && !candidates.contains(&distinct) {
+        candidates.insert(0, distinct);
+    }
+    let misfit = |classes: &Vec<i64>| -> f64 {
+        let mut worst = 0f64;
+        for one in group {
+            let Some(Pixels::Classes(bands)) = &one.tally else { continue };
+            for (stored, counts) in one.stored.iter().zip(bands).filter(|(stored, _)| are_shares(stored)) {
+                let Some((right, lost)) = shares_of(counts, classes) else { return f64::INFINITY };
+                worst = worst.max(apart(stored, &right).min(apart(stored, &lost)));
+            }
+        }
+        worst
+    };
+    let best = candidates.into_iter().map(|classes| (misfit(&classes), classes)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 <= NEAR_SHARE * 2.5).then_some(best.1)
+}
+
+/// The shares of the classes, and what is left of them when the highest class counts nothing. `None` without any of them.
+fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let of = |class: &i64| counts.get(class).copied().unwrap_or(0) as f64;
+    let total: f64 = classes.iter().map(of).sum();
+    if total == 0.0 {
+        return None;
+    }
+    let right: Vec<f64> = classes.iter().map(|class| of(class) / total).collect();
+    let highest = classes.iter().max()?;
+    let rest = total - of(highest);
+    // A raster of one class alone is counted another way by the tools, and rightly.
+    let lost = match rest > 0.0 {
+        true => classes.iter().map(|class| if class == highest { 0.0 } else { of(class) / rest }).collect(),
+        false => right.clone(),
+    };
+    Some((right, lost))
+}
+
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() != b.len() {
+        return f64::INFINITY;
+    }
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+fn judge(one: &Read, classes: Option<&Vec<i64>>) -> Verdict {
+    match (&one.tally, classes) {
+        (Some(Pixels::Classes(bands)), Some(classes)) => judge_classes(&one.stored, bands, classes),
+        (Some(Pixels::Numbers(bands)), _) => judge_numbers(&one.stored, bands, &one.scales),
+        _ => Verdict::Unknown,
+    }
+}
+
+fn judge_classes(stored: &[Vec<f64>], bands: &[BTreeMap<i64, u64>], classes: &[i64]) -> Verdict {
+    if stored.len() != bands.len() {
+        return Verdict::Unknown;
+    }
+    let (mut lost_any, mut wrong_any, mut all) = (false, false, Vec::new());
+    for (stored, counts) in stored.iter().zip(bands) {
+        let Some((right, lost)) = shares_of(counts, classes) else { return Verdict::Unknown };
+        if apart(stored, &right) > SAME_SHARE {
+            let is_lost = apart(stored, &lost) <= NEAR_SHARE;
+            lost_any |= is_lost;
+            wrong_any |= !is_lost;
+        }
+        all.push(right);
+    }
+    match (lost_any, wrong_any) {
+        (true, _) => Verdict::ClassLost(all),
+        (false, true) => Verdict::Wrong(all),
+        (false, false) => Verdict::Right,
+    }
+}
+
+fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<(f64, f64)>]) -> Verdict {
+    let known = stored.iter().all(|band| band.is_empty() || band.len() == CONTINUOUS);
+    if stored.len() != bands.len() || !known {
+        return Verdict::Unknown;
+    }
+    let mut best: Option<(f64, Vec<Vec<f64>>)> = None;
+    for way in scales {
+        let (mut worst, mut all) = (0f64, Vec::new());
+        for ((stored, band), (factor, offset)) in stored.iter().zip(bands).zip(way) {
+            let Some(band) = band else {
+                all.push(stored.clone());
+                continue;
+            };
+            let scaled = scaled(band, *factor, *offset);
+            worst = worst.max(if stored.is_empty() { f64::INFINITY } else { misfit(stored, &scaled) });
+            all.push(scaled);
+        }
+        if best.as_ref().is_none_or(|(least, _)| worst < *least) {
+            best = Some((worst, all));
+        }
+    }
+    match best {
+        Some((worst, _)) if worst <= 1.0 => Verdict::Right,
+        Some((_, all)) => Verdict::Wrong(all),
+        None => Verdict::Unknown,
+    }
+}
+
+/// Minimum, maximum, mean, deviation, valid percent, percentiles. A negative factor turns the order round.
+fn scaled(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
+    let mut all: Vec<f64> = band.iter().map(|value| value * factor + offset).collect();
+    if let ([low, high, _, std, valid, ..], [_, _, _, raw_std, raw_valid, ..]) = (all.as_mut_slice(), band) {
+        *std = raw_std * factor.abs();
+        *valid = *raw_valid;
+        if factor < 0.0 {
+            std::mem::swap(low, high);
+        }
+    }
+    all
+}
+
+/// 1 is the most that is let pass.
+fn misfit(stored: &[f64], right: &[f64]) -> f64 {
+    let ([low, high, ..], [_, _, _, _, valid, ..], [_, _, _, _, right_valid, ..]) = (right, stored, right) else {
+        return f64::INFINITY;
+    };
+    let range = (high - low).abs().max(f64::from(f32::EPSILON) * 8.0 * high.abs().max(low.abs())).max(f64::MIN_POSITIVE);
+    let part = |at: usize, slack: f64| {
+        let (a, b) = (stored.get(at).copied().unwrap_or(f64::NAN), right.get(at).copied().unwrap_or(f64::NAN));
+        let off = (a - b).abs() / range / slack;
+        if off.is_nan() { f64::INFINITY } else { off }
+    };
+    let values = (0..4).map(|at| part(at, SAME_VALUE)).fold(0.0, f64::max);
+    let percentiles = (5..CONTINUOUS).map(|at| part(at, SAME_PERCENTILE)).fold(0.0, f64::max);
+    values.max(percentiles).max((valid - right_valid).abs())
+}
+
+/// Shares of classes lie between 0 and 1 and sum to 1; minimum, maximum, mean and the like do not.
+pub fn are_shares(numbers: &[f64]) -> bool {
+    let sum: f64 = numbers.iter().sum();
+    // Shares are stored as floats, each rounded.
+    numbers.len() >= 2 && numbers.iter().all(|share| (0.0..=1.0).contains(share)) && (sum - 1.0).abs() <= 1e-3
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        Value::Int(number) => Some(*number as f64),
+        Value::UInt(number) => Some(*number as f64),
+        _ => None,
+    }
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let Value::List(items) = value else { return Vec::new() };
+    items.iter().map(|item| number(item).unwrap_or(f64::NAN)).collect()
+}
+
+/// Columns of places that are compared with the rasters' headers.
+pub const PLACES: [&str; 3] = ["stac:tensor_shape", "stac:geotransform", "stac:centroid"];
+
+/// Rows whose shape, geotransform or centroid are not those of the raster, with what is wrong, and how many were looked at.
+pub fn misplaced(
+    reader: &dyn ContainerReader,
+    level: usize,
+    limit: usize,
+    ctx: &JobContext,
+) -> Result<(Vec<(u32, String)>, usize)> {
+    let fields = reader.levels().fields(level);
+    let names: Vec<&str> =
+        ["id", "type"].into_iter().chain(PLACES).filter(|name| fields.iter().any(|field| field.name == *name)).collect();
+    if !names.iter().any(|name| PLACES.contains(name)) {
+        return Ok((Vec::new(), 0));
+    }
+    let table = reader.levels().columns(level, &names, ctx)?;
+    let cell = |row: u32, name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
+    let is_file = |row: &u32| matches!(cell(*row, "type"), Value::Text(kind) if &*kind == "FILE");
+    let rows: Vec<u32> = (0..table.rows() as u32).filter(is_file).collect();
+    let step = rows.len().div_ceil(limit.max(1)).max(1);
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for row in rows.into_iter().step_by(step) {
+        ctx.check()?;
+        let Ok((asset, _)) = reader.asset(level, row) else { continue };
+        let Ok(info) = raster::describe(&asset) else { continue };
+        seen += 1;
+        if let Some(what) = place_fault(&info, &|name| cell(row, name)) {
+            wrong.push((row, what));
+        }
+    }
+    Ok((wrong, seen))
+}
+
+fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String> {
+    let shape = numbers(&cell(PLACES[0]));
+    let size = [info.height as f64, info.width as f64];
+    if let [.., rows, columns] = shape.as_slice()
+        && [*rows, *columns] != size
+    {
+        return Some(format!(
+            "stac:tensor_shape says {rows} rows and {columns} columns, the raster has {} and {}",
+            size[0], size[1]
+        ));
+    }
+    let transform = info.geotransform?;
+    let stored = numbers(&cell(PLACES[1]));
+    if stored.len() == 6 {
+        let pixel = transform[1].abs().max(transform[2].abs()).max(f64::MIN_POSITIVE);
+        // A thousandth of a pixel at the far corner.
+        let reach = [1.0, size[1], size[0], 1.0, size[1], size[0]];
+        let off = stored.iter().zip(transform).zip(reach).map(|((a, b), reach)| (a - b).abs() * reach).fold(0.0, f64::max);
+        if off.is_nan() || off > pixel * 1e-3 {
+            return Some(format!("stac:geotransform is {stored:?}, the raster's {transform:?}"));
+        }
+    }
+    let Value::Bytes(bytes) = cell(PLACES[2]) else { return None };
+    let (lon, lat) = wkb_point(&bytes)?;
+    let (column, row) = (size[1] / 2.0, size[0] / 2.0);
+    let [x0, dx, rx, y0, ry, dy] = transform;
+    let middle = [x0 + column * dx + row * rx, y0 + column * ry + row * dy];
+    let [right_lon, right_lat] = raster::to_lonlat(info, &[middle])?.first().copied().flatten()?;
+    let around = (lon - right_lon).abs();
+    let off = around.min((around - 360.0).abs()).max((lat - right_lat).abs());
+    (off > 1e-5).then(|| format!("stac:centroid is {lon:.6} {lat:.6}, the raster's middle {right_lon:.6} {right_lat:.6}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_told_from_continuous_statistics() {
+        assert!(are_shares(&[0.24, 0.76, 0.0]));
+        assert!(!are_shares(&[0.0, 255.0, 93.4, 12.1, 100.0, 80.0, 93.0, 101.0, 120.0]));
+        assert!(!are_shares(&[1.0]) && !are_shares(&[0.2, 0.2]) && !are_shares(&[f64::NAN, 1.0]));
+    }
+
+    fn read(stored: Vec<f64>, counts: &[(i64, u64)]) -> Read {
+        let tally = Some(Pixels::Classes(vec![counts.iter().copied().collect()]));
+        Read { row: 0, id: String::new(), stored: vec![stored], tally, scales: Vec::new() }
+    }
+
+    #[test]
+    fn the_lost_class_is_told_from_one_that_is_not_there() {
+        let lost = read(vec![0.25, 0.75, 0.0], &[(0, 8), (1, 24), (2, 64)]);
+        let whole = read(vec![0.5, 0.5, 0.0], &[(0, 5), (1, 5)]);
+        let one = read(vec![0.0, 0.0, 1.0], &[(2, 96)]);
+        let other = read(vec![0.9, 0.1, 0.0], &[(0, 5), (1, 5)]);
+        let classes = class_list(&[&lost, &whole, &one]).expect("classes");
+        assert_eq!(classes, [0, 1, 2]);
+        let shares = vec![vec![8.0 / 96.0, 0.25, 64.0 / 96.0]];
+        assert_eq!(judge(&lost, Some(&classes)), Verdict::ClassLost(shares));
+        assert_eq!((judge(&whole, Some(&classes)), judge(&one, Some(&classes))), (Verdict::Right, Verdict::Right));
+        assert_eq!(judge(&other, Some(&classes)), Verdict::Wrong(vec![vec![0.5, 0.5, 0.0]]));
+        assert_eq!(judge(&whole, None), Verdict::Unknown);
+    }
+
+    #[test]
+    fn classes_are_found_in_the_pixels() {
+        let one = read(vec![0.5, 0.5, 0.0], &[(10, 5), (20, 5), (80, 30)]);
+        let other = read(vec![1.0, 0.0, 0.0], &[(10, 7), (80, 1)]);
+        assert_eq!(class_list(&[&one, &other]), Some(vec![10, 20, 80]));
+        let nonsense = read(vec![0.1, 0.2, 0.7], &[(10, 50), (20, 5), (80, 30)]);
+        assert_eq!(class_list(&[&nonsense]), None);
+    }
+
+    #[test]
+    fn numbers_may_be_scaled_in_any_usual_way() {
+        let raw = vec![10.0, 110.0, 50.0, 20.0, 100.0, 30.0, 50.0, 70.0, 90.0];
+        let scales = vec![vec![(0.1, 1.0)], vec![(1.0, 0.0)], vec![(-2.0, 0.0)]];
+        for (factor, offset) in [(0.1, 1.0), (1.0, 0.0), (-2.0, 0.0)] {
+            let stored = scaled(&raw, factor, offset);
+            assert_eq!(judge_numbers(std::slice::from_ref(&stored), &[Some(raw.clone())], &scales), Verdict::Right, "{factor}");
+            let mut off = stored;
+            off[2] += 2.0 * factor;
+            assert!(matches!(judge_numbers(&[off], &[Some(raw.clone())], &scales), Verdict::Wrong(_)), "{factor}");
+        }
+        let flat = vec![7.0, 7.0, 7.0, 0.0, 100.0, 7.0, 7.0, 7.0, 7.0];
+        assert_eq!(judge_numbers(std::slice::from_ref(&flat), &[Some(flat.clone())], &[vec![(1.0, 0.0)]]), Verdict::Right);
+    }
+}

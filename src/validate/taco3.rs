@@ -1,0 +1,69 @@
+//! TACO 3: files against levels, and levels against the contract that the collection declares.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use serde_json::Value as Json;
+
+use crate::container::{ContainerReader, Taco3Reader};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Location, Report, Rule};
+
+/// Files that are missing, misplaced or too many; samples that lack a file of `taco:structure`.
+pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    ctx.stage("Checking the files", None);
+    let tree = dataset.levels().skeleton(ctx)?;
+    let mut named = HashSet::with_capacity(tree.total());
+    let mut found: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+    for (depth, level) in tree.levels.iter().enumerate() {
+        let positions = dataset.levels().positions(depth, ctx)?;
+        for row in 0..level.len() as u32 {
+            if row % 1024 == 0 {
+                ctx.check()?;
+            }
+            let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
+            if depth > 0 && level.parents[row as usize] as usize >= tree.levels[depth - 1].len() {
+                report.add(Rule::ParentLink, at(), "internal:parent_id leads to no row of the level above.");
+                continue;
+            }
+            if level.folder[row as usize] {
+                continue;
+            }
+            let path = dataset.relative_path(depth, row)?;
+            match dataset.asset(depth, row) {
+                Ok((AssetPath::Range { offset, size, .. }, _)) if positions.range(row) != Some((offset, size)) => {
+                    let message =
+                        format!("DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size say otherwise.");
+                    report.add(Rule::Taco3Files, at(), message);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    report.add(Rule::Taco3Files, at(), format!("DATA/{} can't be read. {}", path.escape_debug(), error.sentence()))
+                }
+            }
+            if let Some((_, inside)) = path.split_once('/') {
+                found.entry(root_of(&tree, depth, row)).or_default().insert(inside.to_owned());
+            }
+            named.insert(path.to_owned());
+        }
+    }
+    for stray in dataset.data_files()?.into_iter().filter(|file| !named.contains(file)) {
+        report.add(Rule::Taco3Files, Location::Member(format!("DATA/{}", stray.escape_debug())), "No level names this file.");
+    }
+    if let Some(structure) = dataset.collection().get("taco:structure").and_then(Json::as_array) {
+        // Names with a star stand for a sequence of files.
+        let fixed: Vec<&str> = structure.iter().filter_map(Json::as_str).filter(|name| !name.contains('*')).collect();
+        for row in 0..tree.levels.first().map_or(0, |level| level.len()) as u32 {
+            let here = found.get(&row);
+            for name in fixed.iter().filter(|name| !here.is_some_and(|here| here.contains(**name))) {
+                let at = Location::Sample { level: 0, row, path: tree.path(0, row) };
+                report.add(Rule::Taco3Contract, at, format!("The sample has no {name}, which taco:structure lists."));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn root_of(tree: &crate::model::Skeleton, level: usize, row: u32) -> u32 {
+    (1..=level).rev().fold(row, |row, depth| tree.levels[depth].parents.get(row as usize).copied().unwrap_or(u32::MAX))
+}

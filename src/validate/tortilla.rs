@@ -1,0 +1,196 @@
+//! TORTILLA 0.5 and TACO 0.2 against their texts: places of samples, ids, words, parts, the classes stac-tortilla and
+//! rai-tortilla. What stopped a footer from being read is among the reader's notes.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+
+use crate::container::{ContainerReader, HEADER_SIZE, TortillaReader};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{Location, Report, Rule, Skeleton};
+use crate::raster;
+
+/// Columns that make a stac-tortilla; the shape has another name in TACO 0.2.
+const STAC: [&str; 5] = ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:time_start", "stac:time_end"];
+/// Columns that make a rai-tortilla.
+const RAI: [&str; 9] =
+    ["rai:elevation", "rai:cisi", "rai:gdp", "rai:hdi", "rai:gmi", "rai:pop", "rai:admin0", "rai:admin1", "rai:admin2"];
+/// Names of those columns in TACO 0.2 and in the tools.
+const OTHER_NAMES: [(&str, &str); 2] = [("stac:raster_shape", "stac:tensor_shape"), ("rai:elevation", "rai:ele")];
+/// What TACO 0.2 asks of a collection.
+const CORE: [&str; 8] = ["id", "taco_version", "dataset_version", "description", "licenses", "extent", "providers", "curators"];
+
+/// Everything that the text of the generation asks for.
+pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    ctx.stage("Checking the tortillas", None);
+    check_headers(tortilla, report)?;
+    for part in tortilla.missing_parts() {
+        report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), "This part is not there.");
+    }
+    check_numbers(tortilla, report);
+    let tree = tortilla.levels().skeleton(ctx)?;
+    for level in 0..tree.levels.len() {
+        ctx.check()?;
+        check_ids(&tree, level, report);
+        check_words(tortilla, &tree, level, report, ctx)?;
+        check_overlap(tortilla, &tree, level, report, ctx)?;
+        let fields = tortilla.levels().fields(level);
+        let names: HashSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        check_class(&names, level, "stac", &STAC, report);
+        check_class(&names, level, "rai", &RAI, report);
+    }
+    for (level, column) in tortilla.widened() {
+        let at = Location::Column { level: *level, name: column.name.clone() };
+        let message =
+            format!("The nested tortillas hold {} as {}; it is shown as {}.", column.name, column.found.join(" and "), column.into);
+        report.add(Rule::TortillaTypes, at, message);
+    }
+    check_collection(tortilla, report);
+    Ok(())
+}
+
+/// What a tortilla is called by the columns that it has: `stac-tortilla`, `rai-tortilla`, both or neither.
+pub fn classes(names: &HashSet<&str>) -> Vec<&'static str> {
+    let whole = |wanted: &[&str]| wanted.iter().all(|name| has(names, name));
+    [("stac-tortilla", whole(&STAC)), ("rai-tortilla", whole(&RAI))]
+        .into_iter()
+        .filter_map(|(name, is)| is.then_some(name))
+        .collect()
+}
+
+fn has(names: &HashSet<&str>, name: &str) -> bool {
+    let other = OTHER_NAMES.iter().find(|(known, _)| *known == name).map(|(_, other)| *other);
+    names.contains(name) || other.is_some_and(|other| names.contains(other))
+}
+
+fn check_class(names: &HashSet<&str>, level: usize, namespace: &str, wanted: &[&str], report: &mut Report) {
+    let missing: Vec<&str> = wanted.iter().copied().filter(|name| !has(names, name)).collect();
+    // A column of the namespace that is not one of these says nothing about the class.
+    if !missing.is_empty() && missing.len() < wanted.len() {
+        let message = format!("This is no {namespace}-tortilla: {} is missing.", missing.join(", "));
+        report.add(Rule::TortillaClass, Location::Level(level), message);
+    }
+}
+
+fn check_headers(tortilla: &TortillaReader, report: &mut Report) -> Result<()> {
+    for (file, root) in tortilla.files().iter().zip(tortilla.roots()) {
+        let at = || Location::Member(name_of(file.path()));
+        let bytes = file.read(0, HEADER_SIZE)?;
+        let used = if root.header.is_taco() { 42 } else { 26 };
+        if bytes.iter().skip(used).any(|&byte| byte != 0) {
+            report.add(Rule::TortillaHeader, at(), format!("The header's bytes from {used} on are reserved; some are not zero."));
+        }
+        if root.header.partitions == 0 {
+            report.add(Rule::TortillaHeader, at(), "The header says that the dataset has no part.");
+        }
+    }
+    Ok(())
+}
+
+/// Parts that were opened together announce one number, which is theirs.
+fn check_numbers(tortilla: &TortillaReader, report: &mut Report) {
+    let counts: BTreeSet<u64> = tortilla.roots().iter().map(|root| root.header.partitions).collect();
+    let files = tortilla.files().len() as u64;
+    if files > 1 && counts.len() > 1 {
+        let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+        let message = format!("The parts say differently how many there are: {}.", counts.join(", "));
+        report.add(Rule::TortillaParts, Location::Dataset, message);
+    } else if let Some(&count) = counts.first()
+        && files > 1
+        && files > count
+    {
+        let message = format!("The parts say that there are {count}; {files} lie here.");
+        report.add(Rule::TortillaParts, Location::Dataset, message);
+    }
+    // A part under another name has no siblings to look for.
+    if let ([file], [root]) = (tortilla.files(), tortilla.roots())
+        && root.header.partitions > 1
+        && crate::container::part_name(&name_of(file.path())).is_none()
+    {
+        let message = format!("This is one of {} parts, but its name has no number.", root.header.partitions);
+        report.add(Rule::TortillaParts, Location::Member(name_of(file.path())), message);
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn check_ids(tree: &Skeleton, level: usize, report: &mut Report) {
+    let table = &tree.levels[level];
+    let mut seen: HashSet<(u32, &str)> = HashSet::with_capacity(table.len());
+    for row in 0..table.len() as u32 {
+        let at = || Location::Sample { level, row, path: tree.path(level, row) };
+        let parent = if level == 0 { 0 } else { table.parents[row as usize] };
+        if table.id(row).is_empty() {
+            report.add(Rule::IdCharacters, at(), "tortilla:id is empty.");
+        }
+        if !seen.insert((parent, table.id(row))) {
+            report.add(Rule::IdUnique, at(), format!("Two samples of one tortilla have the id {}.", table.id(row).escape_debug()));
+        }
+    }
+}
+
+fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let names = ["tortilla:file_format", "tortilla:data_split"];
+    let table = tortilla.levels().columns(level, &names, ctx)?;
+    let environment = raster::environment();
+    let drivers: HashSet<&str> = environment.drivers.iter().map(|driver| driver.name.as_str()).collect();
+    let at = |row: usize| Location::Sample { level, row: row as u32, path: tree.path(level, row as u32) };
+    for (row, format) in table.strings(names[0])?.iter().flatten().enumerate() {
+        let format = format.unwrap_or("null");
+        if !matches!(format, "BYTES" | "TORTILLA") && !drivers.contains(format) {
+            let message =
+                format!("tortilla:file_format is {}: neither BYTES nor TORTILLA nor a driver of GDAL.", format.escape_debug());
+            report.add(Rule::TortillaFormat, at(row), message);
+        }
+    }
+    if let Some(splits) = table.column_index(names[1]).map(|_| table.strings(names[1])).transpose()?.flatten() {
+        for (row, split) in splits.iter().enumerate() {
+            if let Some(split) = split.filter(|split| !matches!(*split, "train" | "test" | "validation")) {
+                let message = format!("tortilla:data_split is {}; it has to be train, test or validation.", split.escape_debug());
+                report.add(Rule::TortillaSplit, at(row), message);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Samples of one tortilla have bytes of their own.
+fn check_overlap(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    let positions = tortilla.levels().positions(level, ctx)?;
+    let sources = if tortilla.files().len() > 1 { Some(tortilla.levels().sources(level, ctx)?) } else { None };
+    let mut ranges: BTreeMap<u32, Vec<(u64, u64, u32)>> = BTreeMap::new();
+    for row in 0..tree.levels[level].len() as u32 {
+        if let Some((offset, size)) = positions.range(row).filter(|range| range.1 > 0) {
+            let part = sources.as_ref().and_then(|sources| sources.rows.get(row as usize)).copied().unwrap_or(0);
+            ranges.entry(part).or_default().push((offset, size, row));
+        }
+    }
+    for ranges in ranges.values_mut() {
+        ctx.check()?;
+        ranges.sort_unstable();
+        for pair in ranges.windows(2) {
+            let [(offset, size, first), (next, _, row)] = [pair[0], pair[1]];
+            if offset.saturating_add(size) > next {
+                let at = Location::Sample { level, row, path: tree.path(level, row) };
+                let message = format!(
+                    "Its bytes begin at {next}, inside those of {}, which are {size} at {offset}.",
+                    tree.path(level, first)
+                );
+                report.add(Rule::TortillaOverlap, at, message);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_collection(tortilla: &TortillaReader, report: &mut Report) {
+    let taco = tortilla.roots().first().is_some_and(|root| root.header.is_taco());
+    if !taco || report.has(Rule::CollectionRead) {
+        return;
+    }
+    for key in CORE.into_iter().filter(|key| tortilla.collection().get(key).is_none()) {
+        report.add(Rule::TortillaCollection, Location::Collection(key.into()), format!("{key} is missing."));
+    }
+}

@@ -1,0 +1,157 @@
+//! Several datasets opened as one: by hand in every mode, held against the official reader, and those that a TACOLLECTION.json
+//! lists.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::support::{Ran, Workspace, fixtures, sha256_of};
+
+fn golden(name: &str) -> PathBuf {
+    let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
+    all.into_iter().find(|folder| folder.ends_with(name)).unwrap_or_else(|| panic!("no golden set {name}"))
+}
+
+fn part(number: usize) -> PathBuf {
+    golden("09_split_tacocat").join(format!("parts_part000{number}.tacozip"))
+}
+
+fn run(workspace: &Workspace, verb: &str, paths: &[&Path], more: &[&str]) -> Ran {
+    let mut arguments: Vec<&OsStr> = vec![OsStr::new(verb)];
+    arguments.extend(paths.iter().map(|path| path.as_os_str()));
+    arguments.extend(more.iter().map(OsStr::new));
+    workspace.studio(arguments)
+}
+
+/// Every level of the joined datasets as Parquet, held against the official reader's.
+fn compare(workspace: &Workspace, mode: &str, levels: usize, paths: &[&Path]) {
+    let rows = workspace.path(&format!("rows_{mode}_{}", paths.len()));
+    fs::create_dir_all(&rows).expect("a folder");
+    for level in 0..levels {
+        let out = rows.join(format!("level{level}.parquet"));
+        let sql = format!("SELECT * FROM level{level}");
+        let out = out.to_str().expect("a name");
+        run(workspace, "query", paths, &["--mode", mode, "--sql", &sql, "-o", out]).expect_code(0);
+    }
+    let mut arguments: Vec<OsString> = vec![mode.into(), rows.into()];
+    arguments.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+    super::interop::expect_ok(workspace.python("concat.py", arguments));
+}
+
+/// A copy of a part with one column more on level 1.
+fn extended(workspace: &Workspace) -> PathBuf {
+    let out = workspace.path("extended.tacozip");
+    let arguments = ["-o", out.to_str().expect("a name"), "--with", "content_hash", "--level", "1"];
+    run(workspace, "extend", &[&part(2)], &arguments).expect_code(0);
+    out
+}
+
+#[test]
+fn joined_rows_are_the_official_readers() {
+    let workspace = Workspace::new();
+    let [one, two, three] = [part(1), part(2), part(3)];
+    compare(&workspace, "strict", 2, &[&one, &two, &three]);
+    let more = extended(&workspace);
+    for mode in ["intersection", "fill_missing"] {
+        compare(&workspace, mode, 2, &[&one, &more]);
+    }
+    // Folders, and three levels.
+    let folder = golden("04_nested2_folder").join("change");
+    let other = workspace.path("other");
+    let ids = ["-o", other.to_str().expect("a name"), "--ids", "scene_02,scene_03"];
+    run(&workspace, "export", &[&folder], &ids).expect_code(0);
+    compare(&workspace, "intersection", 2, &[&folder, &other]);
+}
+
+#[test]
+fn each_mode_names_what_it_drops_or_fills_and_from_where() {
+    let workspace = Workspace::new();
+    let (one, more) = (part(1), extended(&workspace));
+    let dropped = run(&workspace, "concat", &[&one, &more], &[]).expect_code(0);
+    assert!(dropped.stderr.contains("of level1 is left out: not in parts_part0001.tacozip"), "{dropped}");
+    assert!(dropped.stdout.contains("2 datasets as one: level0: 4 rows, level1: 12 rows"), "{dropped}");
+    let filled = run(&workspace, "concat", &[&one, &more], &["--mode", "fill-missing", "--json"]).expect_code(0).json();
+    let changes = filled["changes"].as_array().expect("a list");
+    assert!(!changes.is_empty() && changes.iter().all(|change| change["dropped"] == false), "{filled}");
+    assert_eq!(changes[0]["lacking"], serde_json::json!(["parts_part0001.tacozip"]));
+    let refused = run(&workspace, "concat", &[&one, &more], &["--mode", "strict"]).expect_code(2);
+    assert!(refused.stderr.contains("parts_part0001.tacozip has no column") && refused.stderr.contains("level1"), "{refused}");
+    let flat = golden("01_flat_zip").join("flat.tacozip");
+    let refused = run(&workspace, "concat", &[&one, &flat], &[]).expect_code(2);
+    assert!(refused.stderr.contains("different trees"), "{refused}");
+    assert!(run(&workspace, "concat", &[&one, &one], &[]).expect_code(2).stderr.contains("twice"));
+}
+
+#[test]
+fn joined_datasets_are_written_as_one() {
+    let workspace = Workspace::new();
+    // A ZIP, a FOLDER and an index together.
+    let folder = workspace.path("second");
+    run(&workspace, "convert", &[&part(2), &folder], &[]).expect_code(0);
+    let index = workspace.path("index");
+    fs::create_dir(&index).expect("a folder");
+    let third = index.join("parts_part0003.tacozip");
+    fs::copy(part(3), &third).expect("copies");
+    run(&workspace, "tacocat", &[&third], &["-o", index.to_str().expect("a name")]).expect_code(0);
+    let out = workspace.path("all.tacozip");
+    run(&workspace, "concat", &[&part(1), &folder, &index], &["-o", out.to_str().expect("a name")]).expect_code(0);
+    run(&workspace, "validate", &[&out], &["--deep"]).expect_code(0);
+    let text = fs::read_to_string(golden("09_split_tacocat").join("expected.json")).expect("expected.json");
+    let expected: Json = serde_json::from_str(&text).expect("JSON");
+    let mut seen = 0;
+    for (name, set) in expected.as_object().expect("an object").iter().filter(|(_, set)| set["kind"] == "zip") {
+        for (member, wanted) in set["files"].as_object().expect("files") {
+            let bytes = workspace.path("bytes");
+            let id = member.strip_prefix("DATA/").expect("a file under DATA");
+            run(&workspace, "read", &[&out], &[id, "--out", bytes.to_str().expect("a name")]).expect_code(0);
+            assert_eq!(sha256_of(&bytes), wanted["sha256"], "{name}: {id}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 18);
+    // The flat views join rows of one dataset with their own parents.
+    let sql = "SELECT count(*) AS n FROM l1 WHERE starts_with(\"l1:internal:relative_path\", \"l0:id\")";
+    let ran = run(&workspace, "query", &[&part(1), &folder, &index], &["--csv", "--sql", sql]).expect_code(0);
+    assert_eq!(ran.stdout, "n\n18\n", "{ran}");
+}
+
+/// A TACOLLECTION.json of the official tools with its parts.
+fn collection(workspace: &Workspace) -> PathBuf {
+    let set = workspace.path("set");
+    fs::create_dir(&set).expect("a folder");
+    let from = golden("27_v018_parts_tacocat");
+    for name in ["TACOLLECTION.json", "parts_part0001.tacozip", "parts_part0002.tacozip", "parts_part0003.tacozip"] {
+        fs::copy(from.join(name), set.join(name)).expect("copies");
+    }
+    set
+}
+
+#[test]
+fn a_tacollection_opens_as_its_parts() {
+    let workspace = Workspace::new();
+    let set = collection(&workspace);
+    let count = |paths: &[&Path], more: &[&str]| {
+        let sql = ["--csv", "--sql", "SELECT count(*) AS n FROM level1"];
+        run(&workspace, "query", paths, &[&sql[..], more].concat()).expect_code(0).stdout
+    };
+    let file = set.join("TACOLLECTION.json");
+    assert_eq!(count(&[&file], &[]), "n\n24\n");
+    assert_eq!(count(&[&set], &[]), "n\n24\n", "by its folder");
+    let inspected = run(&workspace, "inspect", &[&file], &["--json"]).expect_code(0).json();
+    assert_eq!((&inspected["format"], &inspected["levels"][0]["rows"]), (&"tacollection".into(), &6.into()));
+    // Elsewhere, under another name.
+    let named = workspace.path("elsewhere/joint.json");
+    fs::create_dir(named.parent().expect("a folder")).expect("a folder");
+    fs::rename(&file, &named).expect("moves");
+    let base = ["--base-path", set.to_str().expect("a name")];
+    assert_eq!(count(&[&named], &base), "n\n24\n");
+    let lost = run(&workspace, "inspect", &[&named], &[]).expect_code(2);
+    assert!(lost.stderr.contains("--base-path"), "{lost}");
+    run(&workspace, "validate", &[&named], &base).expect_no_panic();
+    let out = workspace.path("mended.tacozip");
+    let arguments = [&base[..], &["-o", out.to_str().expect("a name")]].concat();
+    run(&workspace, "repair", &[&named], &arguments).expect_code(0);
+    run(&workspace, "validate", &[&out], &["--deep"]).expect_code(0);
+}

@@ -1,0 +1,111 @@
+//! Descriptions for catalogues: every golden dataset of every generation in every form, held against the published schemas and
+//! validators.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::support::{Workspace, fixtures};
+
+/// Datasets with an expectation: ZIP, FOLDER, TACOCAT, and the other generations.
+fn datasets() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in fixtures("golden", "TACO_STUDIO_GOLDEN") {
+        let Ok(text) = fs::read_to_string(folder.join("expected.json")) else { continue };
+        let expected: Json = serde_json::from_str(&text).expect("expected.json");
+        found.extend(expected.as_object().expect("an object").keys().map(|name| folder.join(name)));
+    }
+    assert!(found.len() >= 10, "only {} datasets", found.len());
+    found
+}
+
+fn describe(workspace: &Workspace, dataset: &Path, form: &str, output: &Path) -> crate::support::Ran {
+    let arguments = ["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), form.as_ref(), "-o".as_ref(), output.as_os_str()];
+    workspace.studio([&arguments[..], &["--overwrite".as_ref(), "--url".as_ref(), "https://example.org/data".as_ref()]].concat())
+}
+
+/// Makes one form of every dataset, and has it checked.
+fn every_dataset_as(form: &str, name: &str) {
+    let workspace = Workspace::new();
+    let mut wrong = String::new();
+    for (number, dataset) in datasets().into_iter().enumerate() {
+        // Contents are named relative to the description.
+        let folder = workspace.path(&format!("set{number}"));
+        fs::create_dir(&folder).expect("a folder");
+        let near = folder.join(dataset.file_name().expect("a name"));
+        // With what lies beside it: the parts of an index.
+        for beside in crate::support::entries(dataset.parent().expect("a folder")) {
+            std::os::unix::fs::symlink(&beside, folder.join(beside.file_name().expect("a name"))).expect("a link");
+        }
+        let output = if name.is_empty() { folder.clone() } else { folder.join(name) };
+        let ran = describe(&workspace, &near, form, &output);
+        if form == "stac-geoparquet" && ran.code() == 2 && ran.stderr.contains("no sample has a time") {
+            continue;
+        }
+        if form == "geoparquet" && ran.code() == 2 && ran.stderr.contains("no sample has a place") {
+            continue;
+        }
+        ran.expect_code(0);
+        let checked = workspace.catalogue_python("catalogues.py", [form.as_ref(), output.as_os_str()]);
+        if checked.code() != 0 {
+            wrong.push_str(&format!("{}:\n{checked}\n", dataset.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn stac_is_valid() {
+    every_dataset_as("stac", "");
+}
+
+#[test]
+fn geoparquet_is_valid() {
+    every_dataset_as("geoparquet", "samples.parquet");
+}
+
+#[test]
+fn stac_geoparquet_is_valid() {
+    every_dataset_as("stac-geoparquet", "items.parquet");
+}
+
+#[test]
+fn croissant_is_valid() {
+    every_dataset_as("croissant", "croissant.json");
+}
+
+#[test]
+fn datacite_is_valid() {
+    every_dataset_as("datacite", "datacite.json");
+}
+
+#[test]
+fn cards_tell_what_there_is() {
+    let workspace = Workspace::new();
+    for dataset in datasets() {
+        let card =
+            workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "markdown".as_ref()]).expect_code(0);
+        assert!(card.stdout.starts_with("---\npretty_name: \""), "{card}");
+        assert!(card.stdout.contains("## Structure") && card.stdout.contains("## Fields"), "{card}");
+        let page = workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "html".as_ref()]).expect_code(0);
+        let open = page.stdout.matches("<td>").count();
+        assert!(open > 4 && open == page.stdout.matches("</td>").count(), "{page}");
+        assert!(!page.stdout.contains("<script"), "{page}");
+    }
+}
+
+#[test]
+fn a_catalogue_has_the_facts_of_the_dataset() {
+    let workspace = Workspace::new();
+    let dataset = datasets().into_iter().find(|path| path.ends_with("44_v1_parts/parts.0000.part.tortilla")).expect("a golden set");
+    let out = workspace.path("stac");
+    describe(&workspace, &dataset, "stac", &out).expect_code(0);
+    let item: Json = serde_json::from_str(&fs::read_to_string(out.join("items/bahamas_rgb.json")).expect("reads")).expect("JSON");
+    assert_eq!(item["properties"]["datetime"], "2001-09-09T01:46:40Z");
+    assert_eq!((&item["properties"]["proj:code"], &item["properties"]["split"]), (&"EPSG:32618".into(), &"train".into()));
+    assert_eq!(item["geometry"]["type"], "Polygon");
+    let bbox: Vec<f64> = item["bbox"].as_array().expect("a box").iter().filter_map(Json::as_f64).collect();
+    let inside = bbox[0] < -77.852 && bbox[2] > -77.852 && bbox[1] < 24.6 && bbox[3] > 24.6 && bbox[2] - bbox[0] < 1.0;
+    assert!(inside, "{bbox:?}");
+}

@@ -1,0 +1,137 @@
+//! Times of frames on a large dataset: layout and tessellation without a display. Ignored; run in release with
+//! `TACO_STUDIO_BENCH_DATASET=path cargo test --release --test integration frames -- --ignored --nocapture`.
+
+use std::time::{Duration, Instant};
+
+use eframe::App as _;
+use egui::{Event, MouseWheelUnit, Pos2, RawInput, Rect, Vec2, pos2, vec2};
+use taco_studio::gui::{App, Pane};
+use taco_studio::jobs::Jobs;
+use taco_studio::studio::{Command, Studio};
+
+/// What a frame may take.
+const LIMIT: Duration = Duration::from_millis(8);
+/// What a step on the interface thread may take.
+const STEP: Duration = Duration::from_millis(5);
+
+struct Window {
+    ctx: egui::Context,
+    app: App,
+    frame: eframe::Frame,
+    time: f64,
+}
+
+impl Window {
+    fn new() -> Self {
+        let ctx = egui::Context::default();
+        let app = App::for_test(&ctx, Studio::new(Jobs::quiet()));
+        let frame = eframe::Frame::_new_kittest();
+        Self { ctx, app, frame, time: 0.0 }
+    }
+
+    /// One frame as the window makes it, without the display; the time of layout and tessellation.
+    fn frame(&mut self, events: Vec<Event>) -> Duration {
+        self.time += 1.0 / 60.0;
+        let screen = Rect::from_min_size(Pos2::ZERO, vec2(1440.0, 900.0));
+        let input = RawInput { screen_rect: Some(screen), time: Some(self.time), events, ..RawInput::default() };
+        let began = Instant::now();
+        let (app, frame) = (&mut self.app, &mut self.frame);
+        let ctx = self.ctx.clone();
+        let output = self.ctx.run_ui(input, |ui| {
+            app.logic(&ctx, frame);
+            app.ui(ui, frame);
+        });
+        let shapes = self.ctx.tessellate(output.shapes, output.pixels_per_point);
+        let took = began.elapsed();
+        drop(shapes);
+        took
+    }
+
+    fn settle(&mut self) {
+        let end = Instant::now() + Duration::from_secs(600);
+        let mut calm = 0;
+        while calm < 4 {
+            assert!(Instant::now() < end, "the studio did not come to rest");
+            self.frame(Vec::new());
+            calm = if self.app.is_busy() { 0 } else { calm + 1 };
+            if calm == 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    }
+
+    /// Many frames with the wheel over the middle; the 99th percentile.
+    fn scrolled(&mut self, delta: Vec2, frames: usize) -> (Duration, Duration) {
+        let mut times: Vec<Duration> = (0..frames)
+            .map(|_| {
+                let wheel = Event::MouseWheel {
+                    unit: MouseWheelUnit::Point,
+                    delta,
+                    phase: egui::TouchPhase::Move,
+                    modifiers: egui::Modifiers::NONE,
+                    source: egui::MouseWheelSource::Wheel,
+                };
+                self.frame(vec![Event::PointerMoved(pos2(640.0, 300.0)), wheel])
+            })
+            .collect();
+        times.sort();
+        (times[times.len() / 2], times[times.len() * 99 / 100])
+    }
+
+    fn dragged(&mut self, frames: usize) -> (Duration, Duration) {
+        let start = pos2(640.0, 260.0);
+        let press = |pressed| Event::PointerButton {
+            pos: start,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        self.frame(vec![Event::PointerMoved(start), press(true)]);
+        let mut times: Vec<Duration> = (0..frames)
+            .map(|n| {
+                let angle = n as f32 / 20.0;
+                self.frame(vec![Event::PointerMoved(start + vec2(angle.cos() * 120.0, angle.sin() * 80.0))])
+            })
+            .collect();
+        self.frame(vec![press(false)]);
+        times.sort();
+        (times[times.len() / 2], times[times.len() * 99 / 100])
+    }
+}
+
+#[test]
+#[ignore = "for measuring, in release and with a large dataset"]
+fn frames_of_a_large_dataset_are_quick() {
+    let Some(path) = std::env::var_os("TACO_STUDIO_BENCH_DATASET") else {
+        println!("TACO_STUDIO_BENCH_DATASET names no dataset");
+        return;
+    };
+    let mut window = Window::new();
+    window.app.command(Command::Open { path: path.into() });
+    window.settle();
+    let rows = window.app.studio().document().map_or(0, |document| document.rows(0));
+    println!("{rows} rows on level 0");
+    let mut slow = Vec::new();
+    let mut note = |name: &str, (middle, high): (Duration, Duration)| {
+        println!("{name}: median {:.2} ms, 99 % {:.2} ms", middle.as_secs_f64() * 1e3, high.as_secs_f64() * 1e3);
+        if high > LIMIT {
+            slow.push(name.to_owned());
+        }
+    };
+    for (pane, name) in [(Pane::Table, "table"), (Pane::Map, "map"), (Pane::Gallery, "gallery")] {
+        window.app.show_pane(pane);
+        window.settle();
+        window.app.watch(STEP);
+        note(&format!("{name}, wheel"), window.scrolled(vec2(0.0, -37.0), 400));
+        note(&format!("{name}, wheel far"), window.scrolled(vec2(0.0, -900.0), 200));
+        if pane == Pane::Map {
+            note("map, wheel back", window.scrolled(vec2(0.0, 900.0), 60));
+            window.settle();
+            note("map, drag", window.dragged(400));
+        }
+        for step in window.app.slow_steps() {
+            println!("  over {} ms: {} took {:.1} ms", STEP.as_millis(), step.what, step.took.as_secs_f64() * 1e3);
+        }
+    }
+    assert!(slow.is_empty(), "over {} ms: {}", LIMIT.as_millis(), slow.join(", "));
+}

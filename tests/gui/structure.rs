@@ -1,0 +1,116 @@
+//! The structure lens and the extension runner: faults are seen, mended by buttons with the difference first, columns computed.
+
+use egui::accesskit::Role;
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::draft::Edit;
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::model::NodePath;
+use taco_studio::studio::Command;
+
+use super::support::{Window, app, click, dataset, document, fill, picture, sample, settle, take};
+
+fn draft(theme: egui::Theme) -> Window {
+    let mut harness = app(theme);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::EditCopy);
+    settle(&mut harness);
+    harness
+}
+
+fn damage(harness: &mut Window, edits: Vec<Edit>) {
+    for edit in edits {
+        harness.state_mut().command(Command::Edit { edit });
+        settle(harness);
+    }
+}
+
+fn broken(harness: &Window) -> usize {
+    let report = harness.state().studio().report().clone();
+    report.findings.iter().filter(|finding| finding.rule.code() == "PIT-1").count()
+}
+
+fn label_with(harness: &Window, role: Role, part: &str) -> String {
+    let nodes = harness.query_all_by_role(role).filter_map(|node| node.accesskit_node().label());
+    nodes.into_iter().find(|label| label.contains(part)).unwrap_or_else(|| panic!("nothing is called …{part}…"))
+}
+
+#[test]
+fn the_lens_shows_every_fault_and_mends_it() {
+    for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
+        let mut harness = draft(theme);
+        damage(
+            &mut harness,
+            vec![
+                Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+                Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+                Edit::Remove { parent: NodePath(vec![7]), at: 1, count: 1 },
+                Edit::Move { sample: NodePath(vec![8, 0]), to: NodePath(vec![8]), at: 1 },
+            ],
+        );
+        assert_eq!(broken(&harness), 4);
+        harness.state_mut().show_pane(Pane::Structure);
+        settle(&mut harness);
+        let cell = label_with(&harness, Role::Cell, ": missing");
+        click(&mut harness, &cell);
+        picture(&mut harness, &format!("structure-{word}"));
+        assert!(harness.query_by_label("Missing child").is_some(), "the cell says what is wrong");
+        assert!(harness.query_by_label_contains("Fix: Pad ").is_some());
+        // The same for all alike, after a look at the difference.
+        click(&mut harness, "Apply to all like this");
+        picture(&mut harness, &format!("structure-alike-{word}"));
+        click(&mut harness, "Apply the fixes");
+        assert_eq!(broken(&harness), 2);
+        harness.state_mut().act(Action::Undo);
+        settle(&mut harness);
+        assert_eq!(broken(&harness), 4, "one step");
+        // One root by its own button.
+        let wrong = label_with(&harness, Role::Cell, "has the id mask.tif");
+        click(&mut harness, &wrong);
+        let apply = label_with(&harness, Role::Button, "Apply: Rename");
+        click(&mut harness, &apply);
+        assert_eq!(broken(&harness), 3);
+        click(&mut harness, "Preview fixes");
+        click(&mut harness, "Cancel");
+        click(&mut harness, "Fix safe");
+        assert_eq!(broken(&harness), 0);
+        assert!(harness.query_by_label("Missing child").is_none());
+    }
+}
+
+#[test]
+fn the_pattern_can_come_from_another_root() {
+    let mut harness = draft(egui::Theme::Dark);
+    damage(&mut harness, vec![Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 }]);
+    harness.state_mut().show_pane(Pane::Structure);
+    settle(&mut harness);
+    let roots = document(&harness).rows(0);
+    let id = dataset(&harness).root.samples[5].id.clone();
+    harness.state_mut().command(Command::ChoosePattern { choice: taco_studio::draft::PatternChoice::Root(id) });
+    settle(&mut harness);
+    let structure = document(&harness).structure().expect("a draft has one");
+    assert_eq!(structure.pattern().len(), 2);
+    assert_eq!(structure.root_counts().faults() as usize, roots - 1, "now all others have one too many");
+}
+
+#[test]
+fn extensions_show_an_example_before_they_run() {
+    let mut harness = draft(egui::Theme::Light);
+    let level = document(&harness).tree().levels.len() - 1;
+    let before = document(&harness).fields(level).len();
+    harness.state_mut().show_pane(Pane::Extensions);
+    settle(&mut harness);
+    click(&mut harness, "Run Histogram");
+    assert!(harness.query_by_label_contains("low: Needed").is_some(), "what is missing is told");
+    fill(&mut harness, "low of Histogram", "0");
+    fill(&mut harness, "high of Histogram", "1000");
+    let column = format!("of level {level}: ");
+    assert!(harness.query_all_by_label_contains(&column).next().is_some(), "the columns have an example");
+    picture(&mut harness, "extensions-light");
+    click(&mut harness, "Run extensions");
+    picture(&mut harness, "jobs-light");
+    assert!(document(&harness).fields(level).len() > before, "the columns are there");
+    harness.state_mut().act(Action::Undo);
+    settle(&mut harness);
+    assert_eq!(document(&harness).fields(level).len(), before, "one step");
+}

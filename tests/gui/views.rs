@@ -1,0 +1,168 @@
+//! The views of exploring: map, range of time, gallery, comparison of pictures, statistics, bytes. Each follows the one filter.
+
+use std::path::{Path, PathBuf};
+
+use egui::{Key, vec2};
+use egui_kittest::kittest::Queryable;
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::query::Filter;
+use taco_studio::studio::{Command, RowRef};
+
+use super::support::{Window, app, click, document, picture, sample, settle, take};
+
+fn golden(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
+}
+
+fn drag(harness: &mut Window, from: egui::Pos2, to: egui::Pos2) {
+    harness.hover_at(from);
+    harness.step();
+    harness.drag_at(from);
+    harness.step();
+    for part in 1..=4 {
+        harness.hover_at(from + (to - from) * (part as f32 / 4.0));
+        harness.step();
+    }
+    harness.drop_at(to);
+    settle(harness);
+}
+
+#[test]
+fn a_box_on_the_map_and_a_range_of_time_are_filters() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    let rows = document(&harness).rows(0);
+    harness.state_mut().act(Action::ShowMap);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("samples match on the map").is_some());
+    picture(&mut harness, "map-dark");
+    let map = harness.get_by_label("Map of level 0").rect();
+    click(&mut harness, "Draw box");
+    drag(&mut harness, map.min + vec2(60.0, 60.0), map.center() + vec2(map.width() * 0.3, map.height() * 0.3));
+    let bbox = harness.state().studio().filters().iter().find_map(|filter| filter.bbox).expect("a box was drawn");
+    assert!(bbox[0] < bbox[2] && bbox[1] < bbox[3], "{bbox:?}");
+    let left = harness.state().studio().kept().and_then(|kept| kept.rows(0)).map(<[u32]>::len).expect("is applied");
+    assert!(left <= rows);
+    picture(&mut harness, "map-box-dark");
+    // A corner of the box can be moved.
+    let chip = harness.state().studio().filters().to_vec();
+    harness.get_by_label("Map of level 0").focus();
+    harness.key_press(Key::Escape);
+    settle(&mut harness);
+    assert!(harness.state().studio().filters().is_empty(), "Esc takes the box off: {chip:?}");
+
+    let bars = harness.get_by_label("Range of time").rect();
+    drag(&mut harness, bars.left_center() + vec2(4.0, 0.0), bars.center());
+    let range = harness.state().studio().filters().iter().find_map(|filter| filter.datetime.clone()).expect("a range was drawn");
+    assert!(range.contains('/'), "{range}");
+    picture(&mut harness, "map-time-dark");
+    click(&mut harness, "Clear range");
+    assert!(harness.state().studio().filters().is_empty());
+}
+
+#[test]
+fn the_map_points_at_samples_and_colours_them() {
+    let mut harness = app(egui::Theme::Light);
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    harness.state_mut().act(Action::ShowMap);
+    harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+    settle(&mut harness);
+    assert!(harness.query_by_label("Open in Preview").is_some(), "the selected sample has its card");
+    harness.get_by_label("Map of level 0").focus();
+    for _ in 0..3 {
+        harness.key_press(Key::Plus);
+        settle(&mut harness);
+    }
+    picture(&mut harness, "map-near-light");
+    harness.key_press(Key::Num0);
+    settle(&mut harness);
+    click(&mut harness, "Fit the map");
+    let map = harness.get_by_label("Map of level 0").rect();
+    harness.hover_at(map.center());
+    settle(&mut harness);
+}
+
+#[test]
+fn the_gallery_shows_a_card_for_each_sample_under_the_filter() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ShowGallery);
+    settle(&mut harness);
+    let first = document(&harness).id(RowRef { level: 0, row: 0 }).expect("a row").to_owned();
+    assert!(harness.query_by_label(&format!("Card {first}")).is_some());
+    picture(&mut harness, "gallery-dark");
+    harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("river = 'po'")] });
+    settle(&mut harness);
+    let cards = harness.query_all_by_label_contains("Card ").count();
+    assert_eq!(cards, 4);
+    let po = harness.state().studio().kept().and_then(|kept| kept.rows(0)).expect("is applied")[2];
+    let id = document(&harness).id(RowRef { level: 0, row: po }).expect("a row").to_owned();
+    click(&mut harness, &format!("Card {id}"));
+    assert!(harness.query_all_by_label_contains("of 3").next().is_some(), "the inspector shows a file of the sample");
+}
+
+#[test]
+fn two_pictures_are_compared() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    for mode in ["Swipe", "Difference", "Off"] {
+        click(&mut harness, mode);
+        picture(&mut harness, &format!("compare-{}-dark", mode.to_lowercase()));
+        if mode == "Swipe" {
+            let line = harness.get_by_label("Swipe between the pictures").rect();
+            drag(&mut harness, line.center() - vec2(0.0, 60.0), line.center() + vec2(-90.0, -60.0));
+            let moved = harness.get_by_label("Swipe between the pictures").rect();
+            assert!(moved.center().x < line.center().x - 40.0);
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_the_histogram_can_be_dragged_and_a_pixel_pinned() {
+    let mut harness = app(egui::Theme::Light);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    let bars = harness.get_by_role_and_label(egui::accesskit::Role::Slider, "Histogram").rect();
+    drag(&mut harness, bars.left_center() + vec2(6.0, 0.0), bars.center());
+    assert!(harness.query_by_label("Lower limit").is_some(), "the stretch has limits to type");
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    harness.hover_at(canvas.center());
+    settle(&mut harness);
+    harness.key_press(Key::P);
+    settle(&mut harness);
+    harness.hover_at(canvas.left_top() - vec2(40.0, 0.0));
+    settle(&mut harness);
+    assert!(harness.query_all_by_label_contains("row, col: ").next().is_some(), "the pinned pixel stays");
+    picture(&mut harness, "preview-pinned-light");
+}
+
+#[test]
+fn statistics_are_pooled_and_bytes_are_mapped() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    harness.state_mut().show_pane(Pane::Statistics);
+    settle(&mut harness);
+    // Rasters of unlike bands are not pooled; the panel says which.
+    assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_some());
+    assert!(harness.query_by_label("Splits").is_some());
+    picture(&mut harness, "statistics-dark");
+    harness.state_mut().show_pane(Pane::Bytes);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("data of samples").is_some());
+    let map = harness.get_by_label_contains("Bytes of ").rect();
+    harness.hover_at(map.center());
+    settle(&mut harness);
+    picture(&mut harness, "bytes-dark");
+    take(&mut harness, vec![golden("04_nested2_folder/change")]);
+    harness.state_mut().show_pane(Pane::Bytes);
+    settle(&mut harness);
+    assert!(harness.query_all_by_label_contains("every sample is a file").next().is_some(), "a FOLDER says why it has no map");
+}

@@ -1,0 +1,141 @@
+"""Holds exports against the published schemas and validators: one line for each fault or avoidable warning, and exit code 1.
+
+    catalogues.py stac FOLDER             collection.json and items/*.json, with pystac and its schemas
+    catalogues.py geoparquet FILE         with geoparquet-validator
+    catalogues.py stac-geoparquet FILE    read back to Items with stac-geoparquet, which pystac then validates
+    catalogues.py croissant FILE          with mlcroissant; its warnings count
+    catalogues.py datacite FILE           with the JSON schema of DataCite 4.5
+"""
+
+import io
+import json
+import logging
+import pathlib
+import sys
+import warnings
+
+problems = []
+
+
+def schemas():
+    """Validates a STAC object by the schemas that pystac brings; those of extensions lie on the web and are left out."""
+    import pystac
+
+    def check(document, where):
+        kinds = {"Collection": pystac.Collection, "Feature": pystac.Item}
+        document = json.loads(json.dumps(document))
+        extensions = document.get("stac_extensions", [])
+        document["stac_extensions"] = []
+        try:
+            kinds[document["type"]].from_dict(document, migrate=False).validate()
+        except Exception as error:
+            problems.append(f"{where}: {error}")
+        prefixes = {"projection": "proj:", "scientific": "sci:"}
+        for extension in extensions:
+            name = extension.split("github.io/")[1].split("/")[0]
+            fields = {**document, **document.get("properties", {})}
+            if not any(key.startswith(prefixes[name]) for key in fields):
+                problems.append(f"{where}: {name} is declared and not used")
+        used = {name for name, prefix in prefixes.items() for key in {**document, **document.get("properties", {})} if key.startswith(prefix)}
+        for name in used:
+            if not any(f"/{name}/" in extension for extension in extensions):
+                problems.append(f"{where}: {name} is used and not declared")
+
+    return check
+
+
+def stac(folder):
+    check = schemas()
+    folder = pathlib.Path(folder)
+    collection = json.loads((folder / "collection.json").read_text())
+    check(collection, "collection.json")
+    for link in collection["links"]:
+        if link["rel"] == "item" and not (folder / link["href"]).is_file():
+            problems.append(f"collection.json links {link['href']}, which is not there")
+    items = sorted((folder / "items").glob("*.json")) if (folder / "items").is_dir() else []
+    for path in items:
+        check(json.loads(path.read_text()), path.name)
+    return f"{len(items)} items"
+
+
+def geoparquet(path):
+    import geoparquet_validator
+
+    import pyarrow.parquet as pq
+
+    report = geoparquet_validator.check(path)
+    problems.extend(
+        f"{one['id']}: {one['message']}" for one in report["outcomes"] if one["status"] not in ("pass", "skip")
+    )
+
+    geo = json.loads(pq.read_schema(path).metadata[b"geo"])
+    column = geo["columns"][geo["primary_column"]]
+    if geo["version"] != "1.1.0" or "covering" not in column:
+        problems.append(f"{path}: {geo}")
+    return f"{len(report['outcomes'])} tests"
+
+
+def stac_geoparquet(path):
+    import pyarrow.parquet as pq
+    from stac_geoparquet.arrow import stac_table_to_items
+
+    check = schemas()
+    table = pq.read_table(path)
+    items = list(stac_table_to_items(table))
+    for item in items:
+        check(item, f"item {item.get('id')}")
+    if len(items) != table.num_rows or b"stac-geoparquet" not in table.schema.metadata:
+        problems.append(f"{len(items)} items in {table.num_rows} rows")
+    return f"{len(items)} items"
+
+
+def croissant(path):
+    from absl import logging as absl_logging
+
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    absl_logging.get_absl_logger().addHandler(handler)
+    absl_logging.set_verbosity(absl_logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    import mlcroissant
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            dataset = mlcroissant.Dataset(path)
+        except Exception as error:
+            problems.append(f"{path}: {error}")
+            return None
+    issues = dataset.metadata.ctx.issues
+    problems.extend(sorted(issues.errors) + sorted(issues.warnings))
+    problems.extend(line for line in said.getvalue().splitlines() if line.strip())
+    problems.extend(str(one.message) for one in caught if "mlcroissant" in str(one.filename))
+    for record_set in dataset.metadata.record_sets:
+        if record_set.id == "level0":
+            next(iter(dataset.records("level0")))
+    return f"{len(dataset.metadata.record_sets)} record sets"
+
+
+def datacite(path):
+    import datacite as package
+    import jsonschema
+
+    folder = pathlib.Path(package.__file__).parent / "schemas"
+    schema = json.loads((folder / "datacite-v4.5.json").read_text())
+    resolver = jsonschema.RefResolver(base_uri=folder.as_uri() + "/", referrer=schema)
+    validator = jsonschema.Draft7Validator(schema, resolver=resolver)
+    for error in validator.iter_errors(json.loads(pathlib.Path(path).read_text())):
+        problems.append(f"{'/'.join(map(str, error.path))}: {error.message}")
+
+
+def main():
+    kinds = {"stac": stac, "geoparquet": geoparquet, "stac-geoparquet": stac_geoparquet, "croissant": croissant, "datacite": datacite}
+    seen = kinds[sys.argv[1]](sys.argv[2])
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print(f"ok: {seen}")
+    sys.exit(1 if problems else 0)
+
+
+main()

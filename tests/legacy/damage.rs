@@ -1,0 +1,252 @@
+//! One damaged file of another generation for every rule about them: what is found, and where. Damage is done to copies of golden
+//! files, or to small tortillas made here byte by byte.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use taco_studio::container::TortillaHeader;
+use taco_studio::jobs::JobContext;
+use taco_studio::model::{Report, Rule};
+use taco_studio::table::{ParquetOptions, ParquetSink};
+use taco_studio::validate;
+
+use super::golden;
+use crate::support::Workspace;
+
+/// A row of a made tortilla: id, format, bytes; places that are not the true ones.
+struct Row {
+    id: &'static str,
+    format: &'static str,
+    bytes: Vec<u8>,
+    place: Option<(i64, i64)>,
+}
+
+fn row(id: &'static str, bytes: &[u8]) -> Row {
+    Row { id, format: "BYTES", bytes: bytes.to_vec(), place: None }
+}
+
+/// A whole tortilla with these rows and further columns.
+fn tortilla(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    pointing(rows, more, None)
+}
+
+/// The same with a pointer in its footer, as streamable datasets have one.
+fn pointing(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>, pointer: Option<&str>) -> Vec<u8> {
+    let mut data = Vec::new();
+    let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let (offset, length) = row.place.unwrap_or((200 + data.len() as i64, row.bytes.len() as i64));
+        offsets.push(offset);
+        lengths.push(length);
+        data.extend_from_slice(&row.bytes);
+    }
+    let mut columns: Vec<(&str, ArrayRef, bool)> = vec![
+        ("tortilla:id", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.id))), true),
+        ("tortilla:file_format", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.format))), true),
+        ("tortilla:offset", Arc::new(Int64Array::from(offsets)), true),
+        ("tortilla:length", Arc::new(Int64Array::from(lengths)), true),
+    ];
+    columns.extend(more.into_iter().map(|(name, array)| (name, array, true)));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("is a batch");
+    let mut sink = ParquetSink::new(Vec::new(), &batch.schema(), &ParquetOptions::local()).expect("begins");
+    sink.write(&batch).expect("writes");
+    if let Some(pointer) = pointer {
+        sink.note("pointer", pointer.to_owned());
+    }
+    let footer = sink.finish().expect("writes");
+    let header = TortillaHeader { footer: (200 + data.len() as u64, footer.len() as u64), partitions: 1, collection: None };
+    [header.to_bytes().to_vec(), data, footer].concat()
+}
+
+fn text(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+/// What is made in the folder, and which path of it is checked.
+type Fault = (Rule, &'static str, &'static str, fn(&Path) -> PathBuf);
+
+fn file(folder: &Path, bytes: Vec<u8>) -> PathBuf {
+    let path = folder.join("bad.tortilla");
+    std::fs::write(&path, bytes).expect("writes");
+    path
+}
+
+fn copied(set: &str, name: &str, folder: &Path, change: impl FnOnce(&mut Vec<u8>)) -> PathBuf {
+    let mut bytes = std::fs::read(golden(set, name)).expect("reads");
+    change(&mut bytes);
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("writes");
+    path
+}
+
+const FAULTS: [Fault; 23] = [
+    (Rule::TortillaHeader, "bad.tortilla", "reserved", |folder| {
+        let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
+        bytes[120] = 7;
+        file(folder, bytes)
+    }),
+    (Rule::TortillaRange, "b", "tortilla:offset is -4", |folder| {
+        let bad = Row { place: Some((-4, 2)), ..row("b", b"yy") };
+        file(folder, tortilla(vec![row("a", b"x"), bad], Vec::new()))
+    }),
+    (Rule::TortillaRange, "b", "and the footer at 203", |folder| {
+        let bad = Row { place: Some((201, 9_000_000_000_000)), ..row("b", b"yy") };
+        file(folder, tortilla(vec![row("a", b"x"), bad], Vec::new()))
+    }),
+    (Rule::TortillaOverlap, "b", "inside those of a", |folder| {
+        let bad = Row { place: Some((201, 2)), ..row("b", b"yy") };
+        file(folder, tortilla(vec![row("a", b"xx"), bad], Vec::new()))
+    }),
+    // A tortilla that holds itself, and two samples that are one nested tortilla, would never end.
+    (Rule::TortillaRange, "a", "tortilla:offset is 0", |folder| {
+        let bad = Row { format: "TORTILLA", place: Some((0, 900)), ..row("a", b"x") };
+        file(folder, tortilla(vec![bad], Vec::new()))
+    }),
+    (Rule::TortillaOverlap, "b", "the same nested tortilla", |folder| {
+        let inner = tortilla(vec![row("x", b"1")], Vec::new());
+        let place = Some((200, inner.len() as i64));
+        let first = Row { format: "TORTILLA", ..row("a", &inner) };
+        let again = Row { format: "TORTILLA", place, ..row("b", b"") };
+        file(folder, tortilla(vec![first, again], Vec::new()))
+    }),
+    (Rule::TortillaNested, "a", "begins with neither", |folder| {
+        let bad = Row { format: "TORTILLA", ..row("a", &[7; 400]) };
+        file(folder, tortilla(vec![bad], Vec::new()))
+    }),
+    (Rule::TortillaNested, "a", "which is not inside the", |folder| {
+        let mut inner = tortilla(vec![row("x", b"1")], Vec::new());
+        inner[2..10].copy_from_slice(&u64::MAX.to_le_bytes());
+        let bad = Row { format: "TORTILLA", ..row("a", &inner) };
+        file(folder, tortilla(vec![bad], Vec::new()))
+    }),
+    (Rule::TortillaNested, "a", "can't be read", |folder| {
+        let mut inner = tortilla(vec![row("x", b"1")], Vec::new());
+        let end = inner.len();
+        inner[end - 40..].fill(0);
+        let bad = Row { format: "TORTILLA", ..row("a", &inner) };
+        file(folder, tortilla(vec![bad], Vec::new()))
+    }),
+    (Rule::IdUnique, "a", "Two samples", |folder| file(folder, tortilla(vec![row("a", b"x"), row("a", b"y")], Vec::new()))),
+    (Rule::TortillaParts, "parts.0001.part.tortilla", "not there", |folder| {
+        copied("44_v1_parts", "parts.0000.part.tortilla", folder, |_| {})
+    }),
+    (Rule::TortillaParts, "bad.tortilla", "has no number", |folder| {
+        let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
+        bytes[18] = 3;
+        file(folder, bytes)
+    }),
+    (Rule::TortillaChain, "footer", "not inside the file", |folder| {
+        file(folder, pointing(vec![row("a", b"x")], Vec::new(), Some("OFFSETLENGTH(200, 99999999)")))
+    }),
+    (Rule::TortillaChain, "footer", "inside object 0", |folder| {
+        file(folder, pointing(vec![row("a", b"x")], Vec::new(), Some("OFFSETLENGTH(210, 8)")))
+    }),
+    (Rule::TortillaSplit, "a", "data_split is val", |folder| {
+        file(folder, tortilla(vec![row("a", b"x")], vec![("tortilla:data_split", text(&["val"]))]))
+    }),
+    (Rule::TortillaClass, "level0", "stac:geotransform, stac:raster_shape", |folder| {
+        file(folder, tortilla(vec![row("a", b"x")], vec![("stac:crs", text(&["EPSG:4326"]))]))
+    }),
+    (Rule::TortillaFormat, "a", "file_format is geotiff", |folder| {
+        file(folder, tortilla(vec![Row { format: "geotiff", ..row("a", b"x") }], Vec::new()))
+    }),
+    (Rule::TortillaTypes, "level1 rank", "int64 and string", |folder| {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let one = tortilla(vec![row("x", b"1")], vec![("rank", numbers)]);
+        let two = tortilla(vec![row("x", b"1")], vec![("rank", text(&["high"]))]);
+        let rows = vec![Row { format: "TORTILLA", ..row("a", &one) }, Row { format: "TORTILLA", ..row("b", &two) }];
+        file(folder, tortilla(rows, Vec::new()))
+    }),
+    (Rule::TortillaCollection, "COLLECTION.json curators", "missing", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |_| {})
+    }),
+    (Rule::CollectionRead, "COLLECTION.json", "JSON", |folder| {
+        copied("46_v1_taco_nested", "nested.taco", folder, |bytes| {
+            let end = bytes.len();
+            bytes[end - 3..].fill(b'!');
+        })
+    }),
+    (Rule::Unreadable, "dataset", "not inside the", |folder| {
+        let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
+        bytes.truncate(300);
+        file(folder, bytes)
+    }),
+    (Rule::Taco3Files, "scene_02 / after.tif", "say otherwise", |folder| {
+        copied("60_v3_zip", "change.zip", folder, |bytes| {
+            // The member's local header gets an extra field of four bytes, taken from its data: the levels do not know.
+            let name = b"DATA/1/after.tif";
+            let at = bytes.windows(name.len()).position(|window| window == name).expect("the member") - 30;
+            bytes[at + 28] = 4;
+        })
+    }),
+    (Rule::Taco3Contract, "scene_01", "label.tif", |folder| {
+        copied("60_v3_zip", "change.zip", folder, |bytes| {
+            let name = b"\"label.tif\"";
+            let at = bytes.windows(name.len()).position(|window| window == name).expect("the contract");
+            bytes[at..at + name.len()].copy_from_slice(b"\"label.tix\"");
+        })
+    }),
+];
+
+/// The rules that these faults show.
+pub fn rules() -> impl Iterator<Item = Rule> {
+    FAULTS.iter().map(|fault| fault.0)
+}
+
+fn listed(report: &Report) -> String {
+    report.findings.iter().map(|f| format!("  {} at {}: {}\n", f.rule, f.at, f.message)).collect()
+}
+
+#[test]
+fn every_fault_is_found_where_it_is() {
+    let workspace = Workspace::new();
+    let mut wrong = String::new();
+    for (number, (rule, at, says, make)) in FAULTS.iter().enumerate() {
+        let folder = workspace.path(&format!("fault{number}"));
+        std::fs::create_dir(&folder).expect("a folder");
+        let path = make(&folder);
+        let report = match validate::path(&path, true, &JobContext::default()) {
+            Ok(report) => report,
+            Err(error) => panic!("{rule}: {error}"),
+        };
+        let says = if *says == "label.tif" { "label.tix" } else { says };
+        let shown = report.findings.iter().any(|f| f.rule == *rule && f.at.to_string() == *at && f.message.contains(says));
+        if !shown {
+            wrong.push_str(&format!("{rule} at {at} with {says:?} is not among:\n{}", listed(&report)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_sound_tortilla_has_no_finding() {
+    let workspace = Workspace::new();
+    let inner = tortilla(vec![row("x", b"1"), row("y", b"2")], Vec::new());
+    let rows = vec![Row { format: "TORTILLA", ..row("a", &inner) }, row("b", b"xyz")];
+    let path = workspace.write("good.tortilla", tortilla(rows, vec![("tortilla:data_split", text(&["train", "test"]))]));
+    let report = validate::path(&path, true, &JobContext::default()).expect("a report");
+    assert_eq!(listed(&report), "");
+}
+
+#[test]
+fn any_single_changed_byte_gives_an_answer() {
+    let workspace = Workspace::new();
+    let inner = tortilla(vec![row("x", b"1"), row("y", b"2")], Vec::new());
+    let good = tortilla(vec![Row { format: "TORTILLA", ..row("a", &inner) }, row("b", b"xyz")], Vec::new());
+    let path = workspace.path("bad.tortilla");
+    let mut opened = 0;
+    // Every byte of both headers, and every third of the rest.
+    for at in (0..good.len()).filter(|at| *at < 420 || at % 3 == 0) {
+        for change in [0x01u8, 0x80, 0xFF] {
+            let mut bytes = good.clone();
+            bytes[at] ^= change;
+            std::fs::write(&path, bytes).expect("writes");
+            // Another magic is no dataset, and says so.
+            if let Ok(report) = validate::path(&path, true, &JobContext::default()) {
+                opened += usize::from(report.is_valid());
+            }
+        }
+    }
+    assert!(opened > 0, "no change is harmless, not even in the data");
+}

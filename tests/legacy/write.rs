@@ -1,0 +1,264 @@
+//! Files of the first generation that are made here: the official readers of that time open them with equal ids, columns and
+//! bytes. Edits leave the samples alone, and a program that is killed leaves the old file or the new one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::{files_of, golden, query};
+use crate::support::{Workspace, flat_scenes, nested_scenes, sha256_of};
+
+/// Holds a file against the official reader: it prints every sample with its columns and the SHA-256 of its bytes.
+fn official(workspace: &Workspace, paths: &[&Path]) -> Json {
+    workspace.old_python("first_generation.py", paths).expect_code(0).json()
+}
+
+fn expected(set: &str, name: &str) -> Json {
+    let text = fs::read_to_string(golden(set, "expected.json")).expect("reads");
+    serde_json::from_str::<Json>(&text).expect("JSON")[name].clone()
+}
+
+fn collection(workspace: &Workspace) -> PathBuf {
+    let fields = json!({
+        "id": "scenes", "dataset_version": "1.0.0", "description": "Scenes.", "licenses": ["CC-BY-4.0"],
+        "providers": [{ "name": "A. Maker", "role": "producer", "email": "a@lab.example" }], "tasks": ["classification"],
+        "extent": { "spatial": [-10.0, -5.0, 10.0, 5.0], "temporal": ["2020-01-01T00:00:00Z", "2020-02-01T00:00:00Z"] }
+    });
+    workspace.write("collection.json", fields.to_string())
+}
+
+fn create(workspace: &Workspace, name: &str, more: &[&str]) -> PathBuf {
+    let (output, collection) = (workspace.path(name), collection(workspace));
+    let mut arguments = vec!["create".into(), workspace.path("scenes").into_os_string()];
+    arguments.extend(["-o".into(), output.clone().into_os_string(), "--collection".into(), collection.into_os_string()]);
+    arguments.extend(more.iter().map(std::ffi::OsString::from));
+    workspace.studio(arguments).expect_code(0);
+    output
+}
+
+#[test]
+fn the_official_readers_open_what_is_created() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 5);
+    let flat = create(&workspace, "flat.tortilla", &[]);
+    let seen = official(&workspace, &[&flat]);
+    let samples = seen["samples"].as_array().expect("samples");
+    assert_eq!(samples.len(), 5, "{seen}");
+    for sample in samples {
+        let id = sample["id"].as_str().expect("an id");
+        assert_eq!(sample["sha256"], sha256_of(&workspace.path("scenes").join(id)), "{id}");
+        assert_eq!(sample["columns"]["tortilla:file_format"], "GTiff");
+    }
+    workspace.studio(["validate".as_ref(), flat.as_os_str()]).expect_code(0);
+    fs::remove_dir_all(workspace.path("scenes")).expect("the scenes");
+    nested_scenes(&workspace, 3);
+    let taco = create(&workspace, "nested.taco", &[]);
+    let seen = official(&workspace, &[&taco]);
+    assert_eq!((&seen["collection"]["id"], &seen["collection"]["task"]), (&json!("scenes"), &json!("classification")));
+    assert_eq!(seen["collection"]["providers"][0]["emails"][0]["value"], "a@lab.example");
+    let root = &seen["samples"][0];
+    assert_eq!(root["columns"]["tortilla:file_format"], "TORTILLA");
+    for child in root["children"].as_array().expect("children") {
+        let source = workspace.path("scenes").join(root["id"].as_str().expect("an id")).join(child["id"].as_str().expect("an id"));
+        assert_eq!(child["sha256"], sha256_of(&source));
+    }
+    workspace.studio(["validate".as_ref(), taco.as_os_str()]).expect_code(0);
+}
+
+#[test]
+fn parts_that_are_created_are_read_together() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 6);
+    let one = fs::metadata(workspace.path("scenes").join("scene_0.tif")).map_or(1000, |meta| meta.len());
+    create(&workspace, "set.tortilla", &["--split-size", &format!("{}", one * 2 + 10)]);
+    let parts: Vec<PathBuf> = (0..6).map(|n| workspace.path(&format!("set.{n:04}.part.tortilla"))).collect();
+    let parts: Vec<&Path> = parts.iter().filter(|path| path.exists()).map(PathBuf::as_path).collect();
+    assert!(parts.len() >= 2, "one part only");
+    assert_eq!(official(&workspace, &parts)["samples"].as_array().map(Vec::len), Some(6));
+    let pattern = workspace.path("set.*.part.tortilla");
+    workspace.studio(["validate".as_ref(), pattern.as_os_str()]).expect_code(0);
+}
+
+#[test]
+fn a_compiled_part_has_the_columns_and_bytes_of_the_whole() {
+    let workspace = Workspace::new();
+    let input = golden("42_v1_nested", "nested.tortilla");
+    let output = workspace.path("part.tortilla");
+    let arguments =
+        ["compile".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str(), "--ids".as_ref(), "scene_3,scene_1".as_ref()];
+    workspace.studio(arguments).expect_code(0);
+    let wanted = expected("42_v1_nested", "nested.tortilla");
+    let seen = official(&workspace, &[&output]);
+    let samples = seen["samples"].as_array().expect("samples");
+    assert_eq!(samples.iter().map(|s| s["id"].clone()).collect::<Vec<_>>(), [json!("scene_1"), json!("scene_3")]);
+    for (sample, row) in samples.iter().zip([0, 2]) {
+        let item = &wanted["items"][row];
+        for (child, old) in
+            sample["children"].as_array().expect("children").iter().zip(item["children"]["items"].as_array().expect("items"))
+        {
+            assert_eq!((&child["id"], &child["sha256"]), (&old["id"], &old["sha256"]));
+        }
+        let old = wanted["footer"]["data"][row].as_object().expect("a row");
+        for (name, value) in old.iter().filter(|(name, _)| !["tortilla:offset", "__index_level_0__"].contains(&name.as_str())) {
+            assert_eq!(sample["columns"][name], *value, "{name}");
+        }
+    }
+    // By a condition, as a TACO with the collection of the input.
+    let (input, output) = (golden("46_v1_taco_nested", "nested.taco"), workspace.path("part.taco"));
+    let arguments =
+        ["compile".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str(), "--where".as_ref(), "elev > 2".as_ref()];
+    workspace.studio(arguments).expect_code(0);
+    let seen = official(&workspace, &[&output]);
+    assert_eq!(seen["samples"].as_array().map(Vec::len), Some(2));
+    assert_eq!(seen["collection"], expected("46_v1_taco_nested", "nested.taco")["collection"]);
+}
+
+#[test]
+fn what_was_migrated_comes_back() {
+    let workspace = Workspace::new();
+    let (input, moved, back) = (golden("44_v1_parts", ""), workspace.path("moved.tacozip"), workspace.path("back.tortilla"));
+    workspace.studio(["migrate".as_ref(), input.as_os_str(), "-o".as_ref(), moved.as_os_str()]).expect_code(0);
+    workspace.studio(["compile".as_ref(), moved.as_os_str(), "-o".as_ref(), back.as_os_str()]).expect_code(0);
+    let seen = official(&workspace, &[&back]);
+    let first = expected("44_v1_parts", "parts.0000.part.tortilla");
+    for (sample, (row, item)) in seen["samples"]
+        .as_array()
+        .expect("samples")
+        .iter()
+        .zip(first["footer"]["data"].as_array().expect("rows").iter().zip(first["items"].as_array().expect("items")))
+    {
+        assert_eq!((&sample["id"], &sample["sha256"]), (&item["id"], &item["sha256"]));
+        for (name, value) in row
+            .as_object()
+            .expect("a row")
+            .iter()
+            .filter(|(name, _)| !["tortilla:offset", "__index_level_0__"].contains(&name.as_str()))
+        {
+            assert_eq!(sample["columns"][name], *value, "{name} of {}", sample["id"]);
+        }
+    }
+}
+
+#[test]
+fn an_edit_changes_columns_and_collection_and_nothing_else() {
+    let workspace = Workspace::new();
+    let path = workspace.path("nested.taco");
+    fs::copy(golden("46_v1_taco_nested", "nested.taco"), &path).expect("copies");
+    let before = fs::read(&path).expect("reads");
+    let table = workspace.write("more.csv", "id,elev,quality\nscene_1,10.5,good\nscene_2,20.5,bad\nscene_3,30.5,good\n");
+    let arguments = [
+        "edit".as_ref(),
+        path.as_os_str(),
+        "--metadata".as_ref(),
+        table.as_os_str(),
+        "--set".as_ref(),
+        "title=\"Three scenes\"".as_ref(),
+        "--set".as_ref(),
+        "keywords=null".as_ref(),
+        "--drop".as_ref(),
+        "stac:time_end".as_ref(),
+    ];
+    workspace.studio(arguments).expect_code(0);
+    let seen = official(&workspace, &[&path]);
+    assert_eq!((&seen["collection"]["title"], seen["collection"].get("keywords")), (&json!("Three scenes"), None));
+    let columns = &seen["samples"][1]["columns"];
+    assert_eq!((&columns["elev"], &columns["quality"], columns.get("stac:time_end")), (&json!(20.5), &json!("bad"), None));
+    let wanted = expected("46_v1_taco_nested", "nested.taco");
+    for (path_in, item) in files_of(&wanted) {
+        let out = workspace.path("bytes");
+        workspace.studio(["read".as_ref(), path.as_os_str(), path_in.as_ref(), "--out".as_ref(), out.as_os_str()]).expect_code(0);
+        assert_eq!(sha256_of(&out), item["sha256"], "{path_in}");
+    }
+    let data = wanted["footer_offset"].as_u64().expect("a number") as usize;
+    assert_eq!(fs::read(&path).expect("reads")[200..data], before[200..data]);
+    // Again and again the file stays small: dead tables are used again.
+    for round in 0..6 {
+        let title = format!("title=\"Round {round}\"");
+        workspace.studio(["edit".as_ref(), path.as_os_str(), "--set".as_ref(), title.as_ref()]).expect_code(0);
+    }
+    let grown = fs::metadata(&path).expect("is there").len() as i64 - before.len() as i64;
+    assert!(grown < 30_000, "the file grew by {grown} bytes");
+    assert_eq!(official(&workspace, &[&path])["collection"]["title"], "Round 5");
+    // A column that says where bytes are is nobody's to change, and a value is not lost by a table that lacks a row.
+    let table = workspace.write("bad.csv", "id,elev\nscene_1,1\n");
+    let ran = workspace.studio(["edit".as_ref(), path.as_os_str(), "--metadata".as_ref(), table.as_os_str()]).expect_code(2);
+    assert!(ran.stderr.contains("scene_2"), "{ran}");
+}
+
+#[test]
+fn tacos_and_tortillas_become_each_other() {
+    let workspace = Workspace::new();
+    let path = workspace.path("flat.tortilla");
+    fs::copy(golden("42_v1_nested", "nested.tortilla"), &path).expect("copies");
+    let collection = collection(&workspace);
+    let taco = workspace.path("made.taco");
+    let arguments = [
+        "tortilla2taco".as_ref(),
+        path.as_os_str(),
+        "--collection".as_ref(),
+        collection.as_os_str(),
+        "-o".as_ref(),
+        taco.as_os_str(),
+    ];
+    workspace.studio(arguments).expect_code(0);
+    assert_eq!(official(&workspace, &[&taco])["collection"]["id"], "scenes");
+    workspace.studio(["taco2tortilla".as_ref(), taco.as_os_str()]).expect_code(0);
+    let seen = official(&workspace, &[&taco]);
+    assert_eq!((&seen["collection"], seen["samples"].as_array().map(Vec::len)), (&Json::Null, Some(3)));
+    assert_eq!(fs::read(&taco).expect("reads"), fs::read(&path).expect("reads"), "there and back is the same file");
+}
+
+/// Starts the program, ends it the hard way after `delay`, and says whether it was still running.
+fn killed(workspace: &Workspace, arguments: &[&std::ffi::OsStr], delay: Duration) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+    workspace.house(command.args(arguments)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("starts");
+    std::thread::sleep(delay);
+    let running = child.try_wait().expect("a state").is_none();
+    if running {
+        child.kill().expect("ends it");
+    }
+    child.wait().expect("ends");
+    running
+}
+
+#[test]
+fn a_killed_edit_or_compile_leaves_a_whole_file() {
+    let workspace = Workspace::new();
+    let path = workspace.path("nested.taco");
+    fs::copy(golden("46_v1_taco_nested", "nested.taco"), &path).expect("copies");
+    let wanted = expected("46_v1_taco_nested", "nested.taco");
+    let part = workspace.path("part.tortilla");
+    let (mut stopped, rounds) = (0, 40u64);
+    for round in 0..rounds {
+        // Spread over the time that one run takes, and beyond.
+        let delay = Duration::from_micros(3_000 * round);
+        let title = format!("title=\"Round {round} {}\"", "x".repeat((round as usize * 997) % 5000));
+        stopped += usize::from(killed(&workspace, &["edit".as_ref(), path.as_os_str(), "--set".as_ref(), title.as_ref()], delay));
+        let rows = query(&workspace, &path, "SELECT id, elev FROM data");
+        assert_eq!(rows.as_array().map(Vec::len), Some(3), "round {round}");
+        workspace.studio(["validate".as_ref(), path.as_os_str()]).expect_code(0);
+        let arguments = [
+            "compile".as_ref(),
+            path.as_os_str(),
+            "-o".as_ref(),
+            part.as_os_str(),
+            "--limit".as_ref(),
+            "2".as_ref(),
+            "--overwrite".as_ref(),
+        ];
+        killed(&workspace, &arguments, delay);
+        if part.exists() {
+            workspace.studio(["validate".as_ref(), part.as_os_str()]).expect_code(0);
+        }
+    }
+    assert!(stopped > 3, "the program was never stopped in its work");
+    for (name, item) in files_of(&wanted) {
+        let out = workspace.path("bytes");
+        workspace.studio(["read".as_ref(), path.as_os_str(), name.as_ref(), "--out".as_ref(), out.as_os_str()]).expect_code(0);
+        assert_eq!(sha256_of(&out), item["sha256"], "{name}");
+    }
+}

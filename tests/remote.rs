@@ -1,0 +1,222 @@
+//! Datasets on another machine, which is this one under another name: they open, read, filter and export as they do from the disk,
+//! with few requests.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Server, Workspace, fixtures, sha256, sha256_of};
+
+/// Golden datasets by container: folder and dataset.
+const ZIPS: [(&str, &str); 6] = [
+    ("01_flat_zip", "flat.tacozip"),
+    ("05_nested3_zip", "stack.tacozip"),
+    ("11_columns_zip", "cols.tacozip"),
+    ("13_refbug_unsorted_ids", "unsorted.tacozip"),
+    ("23_v018_nested2_pad_zip", "change.tacozip"),
+    ("31_refbug_upstream_zip_nested", ""),
+];
+const FOLDERS: [(&str, &str); 2] = [("04_nested2_folder", "change"), ("06_nested3_folder", "stack")];
+const INDEXES: [(&str, &str); 2] = [("09_split_tacocat", ".tacocat"), ("27_v018_parts_tacocat", "__TACOCAT__")];
+
+fn golden(set: &str) -> PathBuf {
+    let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
+    all.into_iter().find(|folder| folder.ends_with(set)).unwrap_or_else(|| panic!("no golden set {set}"))
+}
+
+/// The dataset's file below the folder of all golden sets; the only archive where no name is given.
+fn below(set: &str, name: &str) -> String {
+    if !name.is_empty() {
+        return format!("{set}/{name}");
+    }
+    let mut files = fs::read_dir(golden(set)).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let archive = files.find(|name| Path::new(name).extension().is_some_and(|e| e == "tacozip" || e == "zip"));
+    format!("{set}/{}", archive.expect("an archive").to_string_lossy())
+}
+
+fn server() -> Server {
+    Server::of(golden("01_flat_zip").parent().expect("a folder"))
+}
+
+fn local(path: &str) -> PathBuf {
+    golden("01_flat_zip").parent().expect("a folder").join(path)
+}
+
+fn run<S: AsRef<OsStr>>(workspace: &Workspace, arguments: impl IntoIterator<Item = S>) -> String {
+    workspace.studio(arguments).expect_code(0).stdout
+}
+
+fn inspect(workspace: &Workspace, place: impl AsRef<OsStr>) -> Value {
+    let text = run(workspace, ["inspect".as_ref(), place.as_ref(), "--json".as_ref()]);
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    value.as_object_mut().expect("an object").remove("path");
+    value
+}
+
+#[test]
+fn every_container_opens_as_from_the_disk_with_few_requests() {
+    let (workspace, server) = (Workspace::new(), server());
+    for (kind, sets, most) in [("ZIP", &ZIPS[..], 3), ("TACOCAT", &INDEXES[..], 3), ("FOLDER", &FOLDERS[..], 8)] {
+        for (set, name) in sets {
+            let path = below(set, name);
+            server.forget();
+            assert_eq!(inspect(&workspace, server.url(&path)), inspect(&workspace, local(&path)), "{path}");
+            let asked = server.asked();
+            assert!(asked.len() <= most, "{kind} {path} took {} requests: {asked:#?}", asked.len());
+            assert!(asked.iter().all(|asked| asked.method == "GET" && asked.range.is_some()), "{asked:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_second_time_only_the_version_is_asked_for() {
+    let (workspace, server) = (Workspace::new(), server());
+    let path = below("01_flat_zip", "flat.tacozip");
+    let first = inspect(&workspace, server.url(&path));
+    server.forget();
+    assert_eq!(inspect(&workspace, server.url(&path)), first);
+    assert_eq!(server.asked().len(), 1, "{:#?}", server.asked());
+}
+
+#[test]
+fn filters_give_the_rows_that_they_give_on_the_disk() {
+    let (workspace, server) = (Workspace::new(), server());
+    for (set, name) in ZIPS.iter().chain(&INDEXES).chain(&FOLDERS) {
+        let path = below(set, name);
+        for sql in ["SELECT * FROM data", "SELECT * FROM level1", "SELECT id FROM level0 ORDER BY id DESC LIMIT 3"] {
+            let rows = |place: &OsStr| {
+                let ran = workspace.studio(["query".as_ref(), place, "--csv".as_ref(), "--sql".as_ref(), sql.as_ref()]);
+                (ran.code(), ran.stdout)
+            };
+            let (here, there) = (rows(local(&path).as_os_str()), rows(server.url(&path).as_ref()));
+            assert_eq!(here.0, there.0, "{path}: {sql}");
+            // Only where the samples lie differs.
+            let prefix = local("").canonicalize().expect("a folder");
+            let remote = there.1.replace(&format!("/vsicurl/{}", server.url("")), "@");
+            let on_disk = here.1.replace(&format!("{}/", prefix.display()), "@").replace(&format!("{}/", local("").display()), "@");
+            assert_eq!(remote.replace("@/", "@"), on_disk.replace("@/", "@"), "{path}: {sql}");
+        }
+    }
+}
+
+#[test]
+fn samples_have_their_bytes() {
+    let (workspace, server) = (Workspace::new(), server());
+    let out = workspace.path("bytes");
+    let mut seen = 0;
+    for (set, name) in ZIPS.iter().chain(&FOLDERS).chain(&INDEXES) {
+        let path = below(set, name);
+        let expected: Value =
+            serde_json::from_slice(&fs::read(golden(set).join("expected.json")).expect("expected.json")).expect("JSON");
+        let key = Path::new(&path).file_name().expect("a name").to_str().expect("text");
+        let own = expected[key]["files"].as_object();
+        let parts = expected.as_object().expect("an object").values().filter_map(|part| part["files"].as_object());
+        let files: Vec<(&String, &Value)> = match own.filter(|files| !files.is_empty()) {
+            Some(files) => files.iter().collect(),
+            None => parts.flatten().collect(),
+        };
+        for (member, wanted) in
+            files.into_iter().filter(|(member, _)| member.starts_with("DATA/") && !member.ends_with("__meta__")).take(5)
+        {
+            let id = member.strip_prefix("DATA/").expect("a file under DATA");
+            run(&workspace, ["read", &server.url(&path), id, "--out", out.to_str().expect("text")]);
+            assert_eq!(wanted["sha256"], sha256_of(&out), "{path}: {id}");
+            fs::remove_file(&out).expect("the file just written");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 30, "only {seen} samples");
+}
+
+#[test]
+fn a_check_finds_what_it_finds_on_the_disk() {
+    let (workspace, server) = (Workspace::new(), server());
+    for (set, name) in ZIPS.iter().chain(&FOLDERS).chain(&INDEXES) {
+        let path = below(set, name);
+        let report = |place: &OsStr| {
+            let ran = workspace.studio(["validate".as_ref(), place, "--deep".as_ref(), "--json".as_ref()]);
+            let mut report = ran.expect_no_panic().json();
+            report.as_object_mut().expect("an object").remove("path");
+            report
+        };
+        assert_eq!(report(server.url(&path).as_ref()), report(local(&path).as_os_str()), "{path}");
+        server.forget();
+        workspace.studio(["validate", &server.url(&path)]).expect_no_panic();
+        assert!(server.asked().len() <= 8, "{path}: a quick check took {} requests", server.asked().len());
+    }
+}
+
+#[test]
+fn a_part_of_a_remote_dataset_is_written_with_the_same_bytes() {
+    let (workspace, server) = (Workspace::new(), server());
+    for (set, name) in [("05_nested3_zip", "stack.tacozip"), ("06_nested3_folder", "stack"), ("09_split_tacocat", ".tacocat")] {
+        let path = below(set, name);
+        for target in ["part.tacozip", "part"] {
+            let export = |place: &OsStr, out: &Path| {
+                let fixed = ["export".as_ref(), place, "-o".as_ref(), out.as_os_str(), "--limit".as_ref(), "2".as_ref()];
+                run(&workspace, fixed.into_iter().chain(["--keep-padding".as_ref(), "--connections".as_ref(), "2".as_ref()]));
+            };
+            let (here, there) = (workspace.path(&format!("here-{target}")), workspace.path(&format!("there-{target}")));
+            export(local(&path).as_os_str(), &here);
+            server.forget();
+            export(server.url(&path).as_ref(), &there);
+            let data = |place: &Path| {
+                let sql = r#"SELECT id FROM data"#;
+                run(&workspace, ["query".as_ref(), place.as_os_str(), "--csv".as_ref(), "--sql".as_ref(), sql.as_ref()])
+            };
+            assert_eq!(data(&here), data(&there), "{path} to {target}");
+            assert_eq!(payload(&here), payload(&there), "{path} to {target}");
+            for made in [&here, &there] {
+                if made.is_dir() { fs::remove_dir_all(made) } else { fs::remove_file(made) }.expect("removes");
+            }
+        }
+    }
+}
+
+/// Checksums of every sample's bytes, by name.
+fn payload(dataset: &Path) -> Vec<(String, String)> {
+    if dataset.is_dir() {
+        let files = crate::support::files_below(&dataset.join("DATA"));
+        return files.into_iter().map(|name| (name.clone(), sha256_of(&dataset.join("DATA").join(name)))).collect();
+    }
+    let mut archive = zip::ZipArchive::new(fs::File::open(dataset).expect("a file")).expect("an archive");
+    let mut found = Vec::new();
+    for index in 0..archive.len() {
+        let mut member = archive.by_index(index).expect("a member");
+        let name = member.name().expect("a name").into_owned();
+        if let Some(name) = name.strip_prefix("DATA/").map(str::to_owned).filter(|name| !name.ends_with("__meta__")) {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut member, &mut bytes).expect("reads");
+            found.push((name, sha256(&bytes)));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn names_with_spaces_and_other_letters_are_found() {
+    let workspace = Workspace::new();
+    let source = local(&below("04_nested2_folder", "change"));
+    let folder = workspace.path("served");
+    for name in crate::support::files_below(&source) {
+        workspace.write(&format!("served/a b/ñ#1/{name}"), fs::read(source.join(&name)).expect("reads"));
+    }
+    let server = Server::of(&folder);
+    let there = inspect(&workspace, server.url("a%20b/%C3%B1%231"));
+    assert_eq!(there, inspect(&workspace, source));
+}
+
+#[test]
+fn a_signed_link_is_used_and_shown_nowhere() {
+    let (workspace, server) = (Workspace::new(), server());
+    let url = format!("{}?sv=1&sig=hunter2", server.url(&below("01_flat_zip", "flat.tacozip")));
+    let ran = workspace.studio(["-vv", "--traffic", "inspect", &url, "--json"]).expect_code(0);
+    assert!(server.asked().iter().all(|asked| asked.path.ends_with("?sv=1&sig=hunter2")), "{:?}", server.asked());
+    assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "{ran}");
+    server.fail("flat", crate::support::Fault::Status(403), 0, 99);
+    let ran = workspace.studio(["-vv", "inspect", &url]).expect_code(2);
+    assert!(!ran.stderr.contains("hunter2") && ran.stderr.contains("403"), "{ran}");
+}

@@ -1,0 +1,154 @@
+//! Servers that do wrong: a clear message with the host, the status and a next step, another try where that helps, no hang, and
+//! never bytes that are stale, mixed or of another place.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::support::{Fault, Ran, Server, Workspace, fixtures};
+
+/// Long enough that a waiting program would be seen, short against the patience of the tests: the program is told to give up
+/// after one second.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn flat() -> PathBuf {
+    let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
+    all.into_iter().find(|folder| folder.ends_with("01_flat_zip")).expect("a golden set")
+}
+
+fn sample_id(workspace: &Workspace) -> String {
+    let dataset = flat().join("flat.tacozip");
+    let listing = workspace.studio(["read".as_ref(), dataset.as_os_str()]).expect_code(0).stdout;
+    listing.lines().next().and_then(|line| line.split('\t').nth(1)).expect("a sample").to_owned()
+}
+
+fn inspect(workspace: &Workspace, server: &Server) -> Ran {
+    workspace.studio_with(&[("TACO_STUDIO_HTTP_TIMEOUT", "1")], ["inspect", &server.url("flat.tacozip")])
+}
+
+/// Fails with exit code 2, quickly, and says all of `said`.
+fn expect_message(ran: Ran, said: &[&str]) {
+    let ran = ran.expect_code(2);
+    assert!(ran.elapsed < PATIENCE, "{ran}");
+    for part in said.iter().chain(&["127.0.0.1", "try:"]) {
+        assert!(ran.stderr.contains(part), "no \"{part}\" in {ran}");
+    }
+}
+
+#[test]
+fn a_server_that_always_fails_is_named_with_its_reason() {
+    let server = Server::of(&flat());
+    for (fault, said, most) in [
+        (Fault::Status(401), ["401 Unauthorized", "token"], 6),
+        (Fault::Status(403), ["403 Forbidden", "token"], 6),
+        (Fault::Status(404), ["404 Not Found", "letter by letter"], 6),
+        (Fault::Status(416), ["416 Range Not Satisfiable", "shorter"], 6),
+        (Fault::Status(500), ["500 Internal Server Error", "after 4 tries"], 20),
+        (Fault::Silent, ["sent nothing for 1 s", "TACO_STUDIO_HTTP_TIMEOUT"], 10),
+        (Fault::Stalls, ["sent nothing for 1 s", "after 2 tries"], 10),
+        (Fault::Cut, ["the connection ended after", "after 4 tries"], 20),
+        (Fault::Short, ["ended after", "after 4 tries"], 20),
+        (Fault::Elsewhere, ["127.0.0.1", "try"], 20),
+        (Fault::Whole, ["does not send parts of files", "download the file"], 6),
+    ] {
+        let workspace = Workspace::new();
+        server.forget();
+        server.fail("flat.tacozip", fault, 0, 1000);
+        expect_message(inspect(&workspace, &server), &said);
+        assert!(server.asked().len() <= most, "{fault:?}: {} requests", server.asked().len());
+    }
+}
+
+#[test]
+fn one_bad_answer_is_made_good_by_the_next() {
+    let server = Server::of(&flat());
+    let workspace = Workspace::new();
+    let good = inspect(&workspace, &server).expect_code(0).stdout;
+    for fault in
+        [Fault::Status(500), Fault::Status(503), Fault::Status(429), Fault::Silent, Fault::Stalls, Fault::Cut, Fault::Short]
+    {
+        for after in 0..2 {
+            let workspace = Workspace::new();
+            server.forget();
+            server.fail("flat.tacozip", fault, after, 1);
+            let ran = inspect(&workspace, &server).expect_code(0);
+            assert_eq!(ran.stdout, good, "{fault:?} after {after}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_meanwhile_is_never_mixed_with_the_one_that_was_opened() {
+    let server = Server::of(&flat());
+    for good in 1..3 {
+        let workspace = Workspace::new();
+        let id = sample_id(&workspace);
+        server.forget();
+        server.fail("flat.tacozip", Fault::Replaced, good, 1000);
+        let out = workspace.path("out");
+        let ran = workspace.studio(["read", &server.url("flat.tacozip"), &id, "--out", out.to_str().expect("text")]);
+        if server.asked().len() <= good {
+            continue;
+        }
+        let ran = ran.expect_code(2);
+        assert!(
+            ran.stderr.contains("another one than when it was opened") && ran.stderr.contains("open the dataset again"),
+            "{ran}"
+        );
+        assert!(!out.exists(), "bytes of the other version were written");
+    }
+}
+
+#[test]
+fn the_cache_gives_nothing_of_an_older_version() {
+    let workspace = Workspace::new();
+    let folder = workspace.path("served");
+    let zip = flat().join("flat.tacozip");
+    workspace.write("served/flat.tacozip", fs::read(&zip).expect("reads"));
+    let server = Server::of(&folder);
+    let id = sample_id(&workspace);
+    let out = workspace.path("out");
+    let read = || {
+        workspace.studio(["read", &server.url("flat.tacozip"), &id, "--out", out.to_str().expect("text")]).expect_code(0);
+        let bytes = fs::read(&out).expect("reads");
+        fs::remove_file(&out).expect("removes");
+        bytes
+    };
+    let first = read();
+    // The same place and length, other bytes.
+    let mut bytes = fs::read(&zip).expect("reads");
+    let at = bytes.windows(first.len()).position(|window| window == first).expect("the sample lies in the archive");
+    bytes[at + 100] ^= 0xFF;
+    workspace.write("served/flat.tacozip", &bytes);
+    assert_eq!(read(), bytes[at..at + first.len()], "the new version");
+    // What lies in the cache and was damaged there is fetched again.
+    for data in crate::support::files_below(&workspace.path("home/.cache")).iter().filter(|name| name.ends_with("/data")) {
+        let path = workspace.path("home/.cache").join(data);
+        let length = fs::metadata(&path).expect("is there").len() as usize;
+        fs::write(&path, vec![7; length]).expect("writes");
+    }
+    assert_eq!(read(), bytes[at..at + first.len()], "after the damage");
+}
+
+#[test]
+fn an_address_without_a_server_is_said_to_have_none() {
+    let workspace = Workspace::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let ran = workspace.studio(["inspect", &format!("http://127.0.0.1:{port}/a.tacozip")]);
+    expect_message(ran, &["can't be reached", "proxy"]);
+}
+
+#[test]
+fn exporting_from_a_server_that_fails_leaves_nothing_behind() {
+    let server = Server::of(&flat());
+    let workspace = Workspace::new();
+    server.fail("flat.tacozip", Fault::Status(404), 2, 1000);
+    for target in ["out.tacozip", "out"] {
+        let out = workspace.path(target);
+        let ran = workspace.studio(["convert", &server.url("flat.tacozip"), out.to_str().expect("text")]).expect_code(2);
+        assert!(ran.stderr.contains("404") || ran.stderr.contains("can't be written"), "{ran}");
+        assert!(!out.exists(), "{target} was left behind");
+        server.forget();
+        server.fail("flat.tacozip", Fault::Status(404), 0, 1000);
+    }
+}

@@ -1,0 +1,230 @@
+//! A server of files on 127.0.0.1 that counts what it is asked for, and does wrong what it is told to. Ranges, ETags, keep-alive:
+//! enough of HTTP for the program, and nothing that hides what the program asks.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What goes wrong with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// This status, without the file.
+    Status(u16),
+    /// Not a byte, as long as the program waits.
+    Silent,
+    /// Half of the bytes, then not another one.
+    Stalls,
+    /// Half of the bytes, then the end of the connection.
+    Cut,
+    /// Half of the bytes, said to be all of them.
+    Short,
+    /// Another version of the file: other bytes of the same length under another ETag.
+    Replaced,
+    /// Bytes of another place than were asked for, and said so.
+    Elsewhere,
+    /// The whole file, whatever was asked for.
+    Whole,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub method: String,
+    pub path: String,
+    pub range: Option<String>,
+}
+
+struct Shared {
+    folder: PathBuf,
+    asked: Mutex<Vec<Asked>>,
+    faults: Mutex<Vec<(String, Fault, usize, usize)>>,
+    ends: AtomicBool,
+}
+
+/// The running server; it ends with this.
+pub struct Server {
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+impl Server {
+    /// Serves the files below a folder.
+    pub fn of(folder: &Path) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let shared = Arc::new(Shared {
+            folder: folder.to_owned(),
+            asked: Mutex::default(),
+            faults: Mutex::default(),
+            ends: AtomicBool::new(false),
+        });
+        let own = shared.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if own.ends.load(Ordering::Relaxed) {
+                    return;
+                }
+                let own = own.clone();
+                std::thread::spawn(move || {
+                    let _ = own.serve(stream);
+                });
+            }
+        });
+        Self { shared, port }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// Requests since the start or the last [`Server::forget`].
+    pub fn asked(&self) -> Vec<Asked> {
+        self.shared.asked.lock().expect("a lock").clone()
+    }
+
+    /// Begins to count anew, and does everything right again.
+    pub fn forget(&self) {
+        self.shared.asked.lock().expect("a lock").clear();
+        self.shared.faults.lock().expect("a lock").clear();
+    }
+
+    /// Does this wrong with answers about paths that hold `part`: after `good` right ones, `times` times.
+    pub fn fail(&self, part: &str, fault: Fault, good: usize, times: usize) {
+        self.shared.faults.lock().expect("a lock").push((part.to_owned(), fault, good, times));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+impl Shared {
+    fn fault_for(&self, path: &str) -> Option<Fault> {
+        let mut faults = self.faults.lock().expect("a lock");
+        let (_, fault, good, times) = faults.iter_mut().find(|(part, _, _, times)| path.contains(part.as_str()) && *times > 0)?;
+        if *good > 0 {
+            *good -= 1;
+            return None;
+        }
+        *times -= 1;
+        Some(*fault)
+    }
+
+    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        stream.set_nodelay(true)?;
+        let mut lines = BufReader::new(stream.try_clone()?);
+        loop {
+            let mut first = String::new();
+            if lines.read_line(&mut first)? == 0 {
+                return Ok(());
+            }
+            let mut range = None;
+            loop {
+                let mut line = String::new();
+                if lines.read_line(&mut line)? <= 2 {
+                    break;
+                }
+                if let Some((name, value)) = line.split_once(':')
+                    && name.eq_ignore_ascii_case("range")
+                {
+                    range = Some(value.trim().to_owned());
+                }
+            }
+            let mut words = first.split_whitespace();
+            let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
+            self.asked.lock().expect("a lock").push(Asked { method, path: path.clone(), range: range.clone() });
+            if !self.answer(&stream, &path, range.as_deref())? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Answers; false when the connection is to end.
+    fn answer(&self, mut stream: &TcpStream, path: &str, range: Option<&str>) -> std::io::Result<bool> {
+        let plain = |stream: &mut &TcpStream, status: u16| {
+            write!(stream, "HTTP/1.1 {status} Said\r\nContent-Length: 5\r\n\r\nsorry").map(|()| true)
+        };
+        let fault = self.fault_for(path);
+        if let Some(Fault::Status(status)) = fault {
+            return plain(&mut stream, status);
+        }
+        if fault == Some(Fault::Silent) {
+            std::thread::sleep(Duration::from_secs(20));
+            return Ok(false);
+        }
+        let name = decoded(path.split('?').next().unwrap_or_default());
+        let Ok(mut bytes) = fs::read(self.folder.join(name.trim_start_matches('/'))) else { return plain(&mut stream, 404) };
+        let mut version = format!("\"{:08x}-{}\"", crc32(&bytes), bytes.len());
+        if fault == Some(Fault::Replaced) {
+            bytes.iter_mut().for_each(|byte| *byte = !*byte);
+            version = "\"another\"".into();
+        }
+        let total = bytes.len();
+        let wanted = range.filter(|_| fault != Some(Fault::Whole)).and_then(|range| within(range, total));
+        let (status, place, bytes) = match (range, wanted) {
+            (Some(_), None) if fault != Some(Fault::Whole) => return plain(&mut stream, 416),
+            (_, Some((start, end))) => {
+                let start = if fault == Some(Fault::Elsewhere) { start.saturating_sub(1) } else { start };
+                ("206 Partial Content", format!("Content-Range: bytes {start}-{}/{total}\r\n", end - 1), &bytes[start..end])
+            }
+            _ => ("200 OK", String::new(), &bytes[..]),
+        };
+        let half = bytes.len() / 2;
+        let stated = if fault == Some(Fault::Short) { half } else { bytes.len() };
+        write!(stream, "HTTP/1.1 {status}\r\nETag: {version}\r\nAccept-Ranges: bytes\r\n{place}Content-Length: {stated}\r\n\r\n")?;
+        match fault {
+            Some(Fault::Cut) => stream.write_all(&bytes[..half]).map(|()| false),
+            Some(Fault::Stalls) => {
+                stream.write_all(&bytes[..half])?;
+                std::thread::sleep(Duration::from_secs(20));
+                Ok(false)
+            }
+            Some(Fault::Short) => stream.write_all(&bytes[..half]).map(|()| true),
+            _ => stream.write_all(bytes).map(|()| true),
+        }
+    }
+}
+
+/// First byte and the one behind the last of a `Range` header.
+fn within(range: &str, total: usize) -> Option<(usize, usize)> {
+    let (start, end) = range.strip_prefix("bytes=")?.split_once('-')?;
+    if start.is_empty() {
+        let length: usize = end.parse().ok()?;
+        return (length > 0 && total > 0).then(|| (total.saturating_sub(length), total));
+    }
+    let start: usize = start.parse().ok()?;
+    let end = if end.is_empty() { total } else { end.parse::<usize>().ok()? + 1 };
+    (start < total && start < end).then(|| (start, end.min(total)))
+}
+
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex =
+            (first == b'%').then(|| std::str::from_utf8(after.get(..2)?).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok()));
+        match hex.flatten() {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
