@@ -7,8 +7,9 @@
 //! | module | owns |
 //! |---|---|
 //! | [`error`] | the one error type: what happened, where, what to do |
-//! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
+//! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
+//! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
 //! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache |
 //! | [`raster`] | everything that GDAL does |
@@ -23,7 +24,7 @@
 //! | [`gui`] | the window; the only module that names egui |
 //!
 //! Where to begin: to add a container, implement [`container::ContainerReader`] and name it in `container/detect.rs`; to add
-//! a rule, add a line to the table in `model/finding.rs` and the check in `validate`; to add a command, add a variant to
+//! a rule, add a line to the table in `model/rule.rs` and the check in `validate`; to add a command, add a variant to
 //! [`studio::Command`] and its verb in `studio/verbs.rs`.
 
 pub mod cli;
@@ -32,6 +33,7 @@ pub mod draft;
 pub mod error;
 pub mod export;
 pub mod extensions;
+pub mod folders;
 pub mod gui;
 pub mod jobs;
 pub mod model;

@@ -118,9 +118,6 @@ pub struct CreateArguments {
     /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.
     #[arg(long, value_name = "MODE", default_value = "strict")]
     pub schema: SchemaName,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
@@ -130,10 +127,7 @@ pub struct CreateArguments {
     #[command(flatten)]
     pub parts: super::writing::PartsArguments,
     #[command(flatten)]
-    pub parquet: super::writing::ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: super::writing::WriteArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,

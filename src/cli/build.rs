@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::create::summary;
 use super::output::print;
 use super::verbs::studio;
-use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event};
 
@@ -19,31 +17,23 @@ pub struct BuildArguments {
     /// The file or folder to make.
     #[arg(long, short)]
     pub output: PathBuf,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     /// Run the extensions that the project keeps before writing; columns of the same name are replaced.
     #[arg(long)]
     pub recipe: bool,
     /// Look for sources below the second folder that the project has below the first.
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
     pub relocate: Option<Vec<PathBuf>>,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
     /// Several datasets instead of one.
     #[command(flatten)]
     pub parts: super::writing::PartsArguments,
-    /// How the level tables are written.
     #[command(flatten)]
-    pub parquet: super::writing::ParquetArguments,
+    pub write: super::writing::WriteArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
-    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
     let mut studio = studio();
     let mut run = |command| studio.run_to_end(command, &mut |progress| terminal.progress(progress));
     run(Command::OpenProject { path: arguments.project })?;
@@ -54,13 +44,7 @@ pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.recipe {
         run(Command::RunRecipe)?;
     }
-    let options = BuildOptions {
-        target: arguments.output,
-        format,
-        parquet: arguments.parquet.options(),
-        overwrite: arguments.overwrite,
-        parts: arguments.parts.parts(),
-    };
+    let options = arguments.write.options(arguments.output, arguments.parts.parts());
     match run(Command::Write { options })? {
         Event::Written(built) => {
             terminal.clear();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Terminal;
 use super::create::summary;
 use super::output::print;
-use super::query::FilterArguments;
+use super::query::RowArguments;
 use super::verbs::studio;
 use crate::container::{TortillaOptions, parse_collection, parse_size};
 use crate::error::{Error, IoContext, Result};
@@ -20,16 +20,7 @@ pub struct CompileArguments {
     #[arg(long, short)]
     pub output: PathBuf,
     #[command(flatten)]
-    pub filter: FilterArguments,
-    /// A statement whose column id names the samples: SELECT id FROM data WHERE ….
-    #[arg(long, value_name = "STATEMENT")]
-    pub sql: Option<String>,
-    /// Only these samples of level 0.
-    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
-    pub ids: Option<Vec<String>>,
-    /// Samples at the most.
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
+    pub rows: RowArguments,
     /// A JSON file with the collection of a .taco; that of the input when absent.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
@@ -63,14 +54,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         stream: arguments.stream,
         overwrite: arguments.overwrite,
     };
-    let request = CompileRequest {
-        input: arguments.input,
-        options,
-        filters: arguments.filter.filters(),
-        sql: arguments.sql,
-        ids: arguments.ids,
-        limit: arguments.limit,
-    };
+    let request = CompileRequest { input: arguments.input, options, rows: arguments.rows.choice() };
     let command = Command::Compile { request: Box::new(request) };
     match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {

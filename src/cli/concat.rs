@@ -5,16 +5,15 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::create::summary;
 use super::opening::{JoinArguments, print_warnings};
 use super::output::print;
 use super::query::FilterArguments;
 use super::verbs::studio;
-use super::writing::{ParquetArguments, PartsArguments};
-use crate::container::{BuildOptions, Physical};
+use super::writing::{PartsArguments, WriteArguments};
+use crate::container::Physical;
 use crate::error::{Error, Result};
-use crate::studio::{Command, Event, ExportRequest};
+use crate::studio::{Command, Event, ExportRequest, RowChoice};
 
 /// Arguments of `concat`.
 #[derive(Debug, clap::Args)]
@@ -28,19 +27,13 @@ pub struct ConcatArguments {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
+    pub write: WriteArguments,
     /// Leave placeholders out.
     #[arg(long)]
     pub drop_padding: bool,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -72,22 +65,11 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         }
         return Ok(0);
     };
-    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
-    let options = BuildOptions {
-        target,
-        format,
-        parquet: arguments.parquet.options(),
-        overwrite: arguments.overwrite,
-        parts: arguments.parts.parts(),
-    };
     let request = ExportRequest {
         input: arguments.first,
         open,
-        options,
-        filters: arguments.filter.filters(),
-        sql: None,
-        ids: None,
-        limit: None,
+        options: arguments.write.options(target, arguments.parts.parts()),
+        rows: RowChoice { filters: arguments.filter.filters(), ..RowChoice::default() },
         keep_padding: !arguments.drop_padding,
         keep_siblings: false,
     };

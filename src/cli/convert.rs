@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::create::summary;
 use super::opening::{OpenArguments, print_warnings};
 use super::output::print;
 use super::verbs::studio;
-use super::writing::{ParquetArguments, PartsArguments};
-use crate::container::BuildOptions;
+use super::writing::{PartsArguments, WriteArguments};
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event};
 
@@ -20,18 +18,12 @@ pub struct ConvertArguments {
     pub input: PathBuf,
     /// The file or folder to make.
     pub output: PathBuf,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub open: OpenArguments,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: WriteArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
@@ -39,9 +31,8 @@ pub struct ConvertArguments {
 
 /// Runs `convert`.
 pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
-    let ConvertArguments { input, output: target, format, open, parts, parquet, overwrite, json } = arguments;
-    let format = format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
-    let options = BuildOptions { target, format, parquet: parquet.options(), overwrite, parts: parts.parts() };
+    let ConvertArguments { input, output, open, parts, write, json } = arguments;
+    let options = write.options(output, parts.parts());
     let (open, mut studio) = (open.options().into(), studio());
     match studio.run_to_end(Command::Convert { input, open, options }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Terminal;
-use super::arguments::{CreateArguments, OutputFormat, SchemaName, WrittenGeneration};
+use super::arguments::{CreateArguments, SchemaName, WrittenGeneration};
 use super::output::print;
-use crate::container::{BuildOptions, Built, TortillaOptions, parse_collection};
+use crate::container::{Built, TortillaOptions, parse_collection};
 use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
@@ -97,14 +97,7 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     if generation != WrittenGeneration::Two {
         return first_generation(&dataset, generation, arguments, ctx);
     }
-    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
-    let options = BuildOptions {
-        target: arguments.output.clone(),
-        format,
-        parquet: arguments.parquet.options(),
-        overwrite: arguments.overwrite,
-        parts: arguments.parts.clone().parts(),
-    };
+    let options = arguments.write.options(arguments.output.clone(), arguments.parts.clone().parts());
     checked_build(&dataset, &options, ctx)
 }
 
@@ -125,7 +118,7 @@ fn first_generation(
         collection: None,
         part_bytes: arguments.parts.split_size,
         stream: arguments.stream,
-        overwrite: arguments.overwrite,
+        overwrite: arguments.write.overwrite,
     };
     write_first_generation(dataset, &options, ctx)
 }

@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::create::summary;
 use super::opening::{JoinArguments, print_warnings};
 use super::output::print;
-use super::query::FilterArguments;
+use super::query::RowArguments;
 use super::verbs::studio;
-use super::writing::{ParquetArguments, PartsArguments};
-use crate::container::BuildOptions;
+use super::writing::{PartsArguments, WriteArguments};
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event, ExportRequest};
 
@@ -24,20 +22,8 @@ pub struct ExportArguments {
     /// The file or folder to make.
     #[arg(long, short)]
     pub output: PathBuf,
-    /// A statement whose rows name the samples: SELECT id FROM data WHERE ….
-    #[arg(long)]
-    pub sql: Option<String>,
-    /// The samples of level 0 by their ids.
-    #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
-    pub ids: Option<Vec<String>>,
     #[command(flatten)]
-    pub filter: FilterArguments,
-    /// Samples of level 0 at the most.
-    #[arg(long)]
-    pub limit: Option<usize>,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
+    pub rows: RowArguments,
     /// Keep placeholders.
     #[arg(long)]
     pub keep_padding: bool,
@@ -47,10 +33,7 @@ pub struct ExportArguments {
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: WriteArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
@@ -58,22 +41,11 @@ pub struct ExportArguments {
 
 /// Runs `export`.
 pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
-    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
-    let options = BuildOptions {
-        target: arguments.output,
-        format,
-        parquet: arguments.parquet.options(),
-        overwrite: arguments.overwrite,
-        parts: arguments.parts.parts(),
-    };
     let request = ExportRequest {
         input: arguments.input,
         open: arguments.join.options(),
-        options,
-        filters: arguments.filter.filters(),
-        sql: arguments.sql,
-        ids: arguments.ids,
-        limit: arguments.limit,
+        options: arguments.write.options(arguments.output, arguments.parts.parts()),
+        rows: arguments.rows.choice(),
         keep_padding: arguments.keep_padding,
         keep_siblings: arguments.keep_siblings,
     };

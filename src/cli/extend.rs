@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::output::print;
 use super::verbs::studio;
-use super::writing::ParquetArguments;
-use crate::container::{self, BuildOptions};
+use super::writing::WriteArguments;
+use crate::container;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin};
 use crate::studio::{Command, Event};
@@ -43,16 +42,10 @@ pub struct ExtendArguments {
     /// Replace columns of the same name.
     #[arg(long)]
     pub replace: bool,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub open: super::opening::OpenArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: WriteArguments,
     /// Print what was done as JSON.
     #[arg(long)]
     pub json: bool,
@@ -64,7 +57,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     if same(&arguments.path, &arguments.output) {
         return Err(Error::usage("the output is the dataset itself").at_path(&arguments.output).hint("write to another name"));
     }
-    if arguments.output.exists() && !arguments.overwrite {
+    if arguments.output.exists() && !arguments.write.overwrite {
         return Err(Error::usage("the output exists").at_path(&arguments.output).hint("use --overwrite, or another name"));
     }
     let mut studio = studio();
@@ -77,14 +70,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let Event::Extended { computed, failures, notes, .. } = event else {
         return Err(Error::internal(format!("extending ended with {event:?}")));
     };
-    let format = arguments.format.unwrap_or_else(|| OutputFormat::of_name(&arguments.output)).format();
-    let options = BuildOptions {
-        target: arguments.output.clone(),
-        format,
-        parquet: arguments.parquet.options(),
-        overwrite: arguments.overwrite,
-        parts: None,
-    };
+    let options = arguments.write.options(arguments.output, None);
     let event = studio.run_to_end(Command::Write { options }, &mut show)?;
     terminal.clear();
     let Event::Written(built) = event else { return Err(Error::internal(format!("writing ended with {event:?}"))) };

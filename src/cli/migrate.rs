@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value as Json, json};
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::inspect::finding_json;
 use super::output::print;
 use super::verbs::studio;
-use super::writing::{ParquetArguments, PartsArguments};
-use crate::container::{BuildOptions, parse_collection};
+use super::writing::{PartsArguments, WriteArguments};
+use crate::container::parse_collection;
 use crate::error::{Error, IoContext, Result};
 use crate::studio::{Action, Command, Event, FieldChoice, MigrateRequest, Migrated};
 
@@ -22,16 +21,10 @@ pub struct MigrateArguments {
     /// The file or folder to make; without it, only what would be done is told.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: WriteArguments,
     /// Another name for a column, OLD=NEW; OLD= leaves it out. May be given several times.
     #[arg(long, value_name = "OLD=NEW", value_parser = choice)]
     pub field: Vec<FieldChoice>,
@@ -63,7 +56,7 @@ fn choice(text: &str) -> Result<FieldChoice, String> {
 
 /// Migrates; exit code 1 when 2.0 can't hold the tree, and then nothing is written.
 pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
-    let MigrateArguments { input, output, format, parts, parquet, overwrite, field, mapping, collection, .. } = arguments;
+    let MigrateArguments { input, output, parts, write, field, mapping, collection, .. } = arguments;
     let (fill_missing, keep_ids, report, json) = (arguments.fill_missing, arguments.keep_ids, arguments.report, arguments.json);
     let mut fields = field;
     if let Some(path) = &mapping {
@@ -81,10 +74,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
         }
         None => Map::new(),
     };
-    let options = output.map(|target| {
-        let format = format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
-        BuildOptions { target, format, parquet: parquet.options(), overwrite, parts: parts.parts() }
-    });
+    let options = output.map(|target| write.options(target, parts.parts()));
     let planned = options.is_none();
     let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids });
     let event = studio().run_to_end(Command::Migrate { request }, &mut |progress| terminal.progress(progress))?;

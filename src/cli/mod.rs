@@ -68,7 +68,7 @@ pub enum Invocation {
 /// Parses the arguments, sets up logging, and runs the command if there is one.
 pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
-    let log = if arguments.verb.is_none() { crate::studio::folders::data_dir() } else { None };
+    let log = if arguments.verb.is_none() { crate::folders::data_dir() } else { None };
     output::set_up_logging(arguments.verbose, log.as_deref());
     arguments.remote.apply();
     let Some(verb) = arguments.verb else {

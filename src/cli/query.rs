@@ -11,7 +11,7 @@ use super::verbs::studio;
 use crate::container::OpenOptions;
 use crate::error::{Error, IoContext, Result};
 use crate::query::{Filter, Query, QueryResult};
-use crate::studio::{Command, Event};
+use crate::studio::{Command, Event, RowChoice};
 use crate::table::{ParquetOptions, write_parquet};
 
 /// How rows are written.
@@ -27,7 +27,7 @@ pub enum RowFormat {
     Parquet,
 }
 
-/// Which rows: shared by `query` and `export`.
+/// Which rows: shared by `query` and all that writes a part of a dataset.
 #[derive(Debug, Default, clap::Args)]
 pub struct FilterArguments {
     /// Rows that touch this box in degrees: west,south,east,north; west greater than east crosses the antimeridian.
@@ -57,6 +57,29 @@ impl FilterArguments {
         let asked = bbox.is_some() || datetime.is_some() || condition.is_some();
         let filter = Filter { bbox, geometry_column, datetime, time_column, condition, level };
         if asked { vec![filter] } else { Vec::new() }
+    }
+}
+
+/// Which samples of level 0: steps of a filter, a statement, ids, and how many at the most.
+#[derive(Debug, clap::Args)]
+pub struct RowArguments {
+    #[command(flatten)]
+    pub filter: FilterArguments,
+    /// A statement whose column id names the samples: SELECT id FROM data WHERE ….
+    #[arg(long, value_name = "STATEMENT")]
+    pub sql: Option<String>,
+    /// Only these samples of level 0.
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub ids: Option<Vec<String>>,
+    /// Samples of level 0 at the most.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+impl RowArguments {
+    /// As the studio takes them.
+    pub fn choice(self) -> RowChoice {
+        RowChoice { filters: self.filter.filters(), sql: self.sql, ids: self.ids, limit: self.limit }
     }
 }
 

@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::inspect::finding_json;
 use super::output::print;
 use super::verbs::studio;
-use super::writing::ParquetArguments;
-use crate::container::BuildOptions;
+use super::writing::WriteArguments;
 use crate::error::{Error, Result};
 use crate::model::Finding;
 use crate::studio::{Command, Event};
@@ -23,16 +21,10 @@ pub struct RepairArguments {
     /// The file or folder to make.
     #[arg(long, short)]
     pub output: PathBuf,
-    /// The container; told from the output's name when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub open: super::opening::OpenArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: WriteArguments,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -40,9 +32,8 @@ pub struct RepairArguments {
 
 /// Repairs; exit code 1 when errors are left.
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
-    let RepairArguments { path, output, format, open, parquet, overwrite, json } = arguments;
-    let format = format.unwrap_or_else(|| OutputFormat::of_name(&output)).format();
-    let options = BuildOptions { target: output, format, parquet: parquet.options(), overwrite, parts: None };
+    let RepairArguments { path, output, open, write, json } = arguments;
+    let options = write.options(output, None);
     let mut studio = studio();
     let event = studio.run_to_end(Command::Repair { input: path, open: open.options().into(), options }, &mut |progress| {
         terminal.progress(progress)

@@ -2,7 +2,7 @@
 
 use super::output::print;
 use crate::error::{IoContext, Result};
-use crate::studio::folders::{cache_dir, config_dir};
+use crate::folders::{cache_dir, config_dir};
 
 /// Removes the folders of settings and of the cache, and says which.
 ///

@@ -1,9 +1,33 @@
 //! How datasets are written: the arguments that every writing verb shares.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
-use crate::container::{Format, Parts, parse_size};
+use super::arguments::OutputFormat;
+use crate::container::{BuildOptions, Format, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
+
+/// The container, its tables, and whether it may take another's place: what every verb that writes a dataset asks for.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct WriteArguments {
+    /// The container; told from the output's name when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+impl WriteArguments {
+    /// As the writers take them, for a dataset at `target`.
+    pub fn options(&self, target: PathBuf, parts: Option<Parts>) -> BuildOptions {
+        let format = self.format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
+        BuildOptions { target, format, parquet: self.parquet.options(), overwrite: self.overwrite, parts }
+    }
+}
 
 /// How the level tables are written.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -51,7 +51,7 @@ impl App {
         let jobs = Jobs::new(move || waker.request_repaint());
         let studio = Studio::new(jobs.clone());
         let mut app = Self { persistent: true, ..Self::build(ctx, studio, jobs, view) };
-        app.session.cache_dir = crate::studio::folders::cache_dir();
+        app.session.cache_dir = crate::folders::cache_dir();
         app
     }
 

@@ -282,7 +282,7 @@ impl App {
     }
 
     fn make_sample(&mut self) {
-        let Some(folder) = crate::studio::folders::data_dir() else {
+        let Some(folder) = crate::folders::data_dir() else {
             self.toast = Some(Toast::new(false, "There is no folder for the sample dataset on this system"));
             return;
         };

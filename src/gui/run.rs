@@ -10,7 +10,8 @@ use super::view_state::ViewState;
 use super::widgets::logo_image;
 use super::{APP_ID, App};
 use crate::error::{Error, Result};
-use crate::studio::{crash, folders};
+use crate::folders;
+use crate::studio::crash;
 
 /// Names the renderers that failed, from one start to the next.
 const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::dock::Dock;
 use super::run::Renderer;
 use super::theme::Theme;
-use crate::studio::folders::config_dir;
+use crate::folders::config_dir;
 
 /// More recent datasets than this are forgotten.
 const RECENT: usize = 12;

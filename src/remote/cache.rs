@@ -210,9 +210,7 @@ fn cap() -> u64 {
 }
 
 fn root() -> Option<PathBuf> {
-    let named = std::env::var_os("TACO_STUDIO_CACHE_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = named.or_else(|| Some(directories::ProjectDirs::from("", "", "taco-studio")?.cache_dir().to_owned()))?;
-    Some(folder.join("remote"))
+    Some(crate::folders::cache_dir()?.join("remote"))
 }
 
 /// Each version's folder with its bytes on the disk and the time of its last use.

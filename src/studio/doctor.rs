@@ -146,9 +146,9 @@ fn network(environment: &raster::Environment) -> Check {
 /// The folders that the studio writes into by itself, by their names in `doctor`.
 fn folders() -> Vec<(&'static str, Option<PathBuf>)> {
     vec![
-        ("settings", super::folders::config_dir()),
-        ("cache", super::folders::cache_dir()),
-        ("data", super::folders::data_dir()),
+        ("settings", crate::folders::config_dir()),
+        ("cache", crate::folders::cache_dir()),
+        ("data", crate::folders::data_dir()),
         ("temporary files", Some(std::env::temp_dir())),
     ]
 }

@@ -57,6 +57,12 @@ pub enum Document {
     Opened(OpenDataset),
 }
 
+/// What a job works on: the samples of whatever was open when it began.
+pub(super) enum Content {
+    Draft(Dataset),
+    Opened(Arc<dyn ContainerReader>),
+}
+
 /// A draft with what panels need of it, computed once for each revision.
 pub struct DraftDocument {
     /// The draft.

@@ -20,16 +20,9 @@ use crate::validate;
 /// Keys that tell of the container that was read, not of the part that is written.
 const STALE: [&str; 2] = ["taco:sources", "_tacocat"];
 
-/// What to export. Plain data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ExportRequest {
-    /// The dataset.
-    pub input: PathBuf,
-    /// How to open it, and what to open along with it.
-    #[serde(default)]
-    pub open: OpenOptions,
-    /// Where and how to write.
-    pub options: BuildOptions,
+/// Which samples of level 0. Plain data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RowChoice {
     /// Steps; each works on what the one before it left.
     #[serde(default)]
     pub filters: Vec<Filter>,
@@ -42,6 +35,30 @@ pub struct ExportRequest {
     /// Samples of level 0 at the most, the first ones.
     #[serde(default)]
     pub limit: Option<usize>,
+}
+
+/// What stays of what belongs to the chosen samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keeping {
+    /// Placeholders; without them a FOLDER that was filled up has fewer children again.
+    pub padding: bool,
+    /// After a filter below level 0: all children, not only those that met it.
+    pub siblings: bool,
+}
+
+/// What to export. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExportRequest {
+    /// The dataset.
+    pub input: PathBuf,
+    /// How to open it, and what to open along with it.
+    #[serde(default)]
+    pub open: OpenOptions,
+    /// Where and how to write.
+    pub options: BuildOptions,
+    /// The samples.
+    #[serde(flatten)]
+    pub rows: RowChoice,
     /// Keep placeholders; without them a FOLDER that was filled up has fewer children again.
     #[serde(default)]
     pub keep_padding: bool,
@@ -65,7 +82,8 @@ pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage("Choosing the samples", None);
-    let keep = chosen(request, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let keeping = Keeping { padding: request.keep_padding, siblings: request.keep_siblings };
+    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
     let mut part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
@@ -78,18 +96,24 @@ pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
 }
 
 /// For every level which rows stay, in the order of the tables.
-pub(super) fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, ctx: &JobContext) -> Result<Vec<Vec<bool>>> {
+pub(super) fn chosen(
+    rows: &RowChoice,
+    keeping: Keeping,
+    tables: &Tables,
+    tree: &Skeleton,
+    ctx: &JobContext,
+) -> Result<Vec<Vec<bool>>> {
     let Some(top) = tree.levels.first() else { return Ok(Vec::new()) };
-    let left = query::kept_rows(tables, &request.filters, ctx)?;
+    let left = query::kept_rows(tables, &rows.filters, ctx)?;
     let mut roots: Vec<bool> = (0..top.len() as u32).map(|row| !is_padding(top.id(row))).collect();
     let mut narrow = |stays: &dyn Fn(usize, &str) -> bool| {
         roots.iter_mut().enumerate().for_each(|(row, kept)| *kept = *kept && stays(row, top.id(row as u32)));
     };
-    if let Some(Some(rows)) = left.first() {
-        let rows: HashSet<u32> = rows.iter().copied().collect();
-        narrow(&|row, _| rows.contains(&(row as u32)));
+    if let Some(Some(met)) = left.first() {
+        let met: HashSet<u32> = met.iter().copied().collect();
+        narrow(&|row, _| met.contains(&(row as u32)));
     }
-    if let Some(ids) = &request.ids {
+    if let Some(ids) = &rows.ids {
         let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
         if let Some(unknown) = ids.iter().find(|id| !known.contains(id.as_str())) {
             return Err(
@@ -99,14 +123,14 @@ pub(super) fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, 
         let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
         narrow(&|_, id| ids.contains(id));
     }
-    if let Some(sql) = &request.sql {
-        let ids = selected_ids(request, sql, tables, ctx)?;
+    if let Some(sql) = &rows.sql {
+        let ids = selected_ids(rows, sql, tables, ctx)?;
         narrow(&|_, id| ids.contains(id));
     }
-    if let Some(limit) = request.limit {
+    if let Some(limit) = rows.limit {
         roots.iter_mut().filter(|kept| **kept).skip(limit).for_each(|kept| *kept = false);
     }
-    if request.keep_padding && roots.contains(&true) {
+    if keeping.padding && roots.contains(&true) {
         (0..top.len()).filter(|&row| is_padding(top.id(row as u32))).for_each(|row| roots[row] = true);
     }
     let mut keep = vec![roots];
@@ -114,14 +138,14 @@ pub(super) fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, 
         ctx.check()?;
         let level = &tree.levels[depth];
         let met: Option<HashSet<u32>> = match left.get(depth) {
-            Some(Some(rows)) if !request.keep_siblings => Some(rows.iter().copied().collect()),
+            Some(Some(met)) if !keeping.siblings => Some(met.iter().copied().collect()),
             _ => None,
         };
         let above = &keep[depth - 1];
         let stays = |row: u32| {
             let parent = level.parents[row as usize] as usize;
             let wanted = match is_padding(level.id(row)) {
-                true => request.keep_padding,
+                true => keeping.padding,
                 false => met.as_ref().is_none_or(|met| met.contains(&row)),
             };
             wanted && above.get(parent).copied().unwrap_or(false)
@@ -131,8 +155,8 @@ pub(super) fn chosen(request: &ExportRequest, tables: &Tables, tree: &Skeleton, 
     Ok(keep)
 }
 
-fn selected_ids(request: &ExportRequest, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashSet<String>> {
-    let query = Query { filters: request.filters.clone(), sql: Some(sql.to_owned()), ..Query::default() };
+fn selected_ids(rows: &RowChoice, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashSet<String>> {
+    let query = Query { filters: rows.filters.clone(), sql: Some(sql.to_owned()), ..Query::default() };
     let result = query::run(tables, &query, ctx)?;
     let ids = result.table.strings("id")?;
     let ids =
@@ -148,7 +172,7 @@ fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
     let mut error =
         Error::invalid("the samples that are left do not have the same children any more, so no reader would open them")
             .because(format!("{} at {}: {}", first.rule, first.at, first.message));
-    if !request.keep_siblings && request.filters.iter().any(|filter| filter.level > 0) {
+    if !request.keep_siblings && request.rows.filters.iter().any(|filter| filter.level > 0) {
         error = error.hint("keep all children of the samples that are left (--keep-siblings), or filter level 0");
     }
     if !request.keep_padding {

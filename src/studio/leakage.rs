@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 
-use super::{Document, Event, Finish, Outcome, Studio};
+use super::document::Content;
+use super::{Event, Finish, Outcome, Studio};
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::extensions::{Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, leakage};
@@ -13,19 +14,11 @@ use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
 
 impl Studio {
     pub(super) fn leakage(&mut self, request: LeakageRequest) -> Result<Outcome> {
-        enum Open {
-            Draft(Dataset),
-            Opened(Arc<dyn ContainerReader>),
-        }
-        let open = match self.document() {
-            Some(Document::Draft(draft)) => Open::Draft(draft.draft.dataset().clone()),
-            Some(Document::Opened(opened)) => Open::Opened(opened.reader.clone()),
-            None => return Err(Error::usage("nothing is open").hint("open a dataset with a split, or begin a draft")),
-        };
+        let content = self.content("open a dataset with a split, or begin a draft")?;
         Ok(self.start("Look for leaks", move |ctx| {
-            let found = match open {
-                Open::Draft(dataset) => leakage_of_draft(&dataset, &request, ctx)?,
-                Open::Opened(reader) => leakage_of_container(reader.as_ref(), &request, ctx)?,
+            let found = match content {
+                Content::Draft(dataset) => leakage_of_draft(&dataset, &request, ctx)?,
+                Content::Opened(reader) => leakage_of_container(reader.as_ref(), &request, ctx)?,
             };
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Leakage(Arc::new(found)))) as Finish)
         }))

@@ -7,7 +7,8 @@ use arrow::array::{Array, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use regex::Regex;
 
-use super::{Document, Event, Finish, Outcome, Studio};
+use super::document::Content;
+use super::{Event, Finish, Outcome, Studio};
 use crate::container::{Assembly, ContainerReader, RowSource};
 use crate::error::{Error, Result};
 use crate::extensions::exact::exact;
@@ -49,19 +50,11 @@ const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std
 
 impl Studio {
     pub(super) fn pool_statistics(&mut self, request: StatsRequest) -> Result<Outcome> {
-        enum Open {
-            Draft(Dataset),
-            Opened(Arc<dyn ContainerReader>),
-        }
-        let open = match self.document() {
-            Some(Document::Draft(draft)) => Open::Draft(draft.draft.dataset().clone()),
-            Some(Document::Opened(opened)) => Open::Opened(opened.reader.clone()),
-            None => return Err(Error::usage("nothing is open").hint("open a dataset, or begin a draft")),
-        };
+        let content = self.content("open a dataset, or begin a draft")?;
         Ok(self.start("Pool statistics", move |ctx| {
-            let report = Arc::new(match open {
-                Open::Draft(dataset) => pooled_statistics_of_draft(&dataset, &request, ctx)?,
-                Open::Opened(reader) => pooled_statistics(reader.as_ref(), &request, ctx)?,
+            let report = Arc::new(match content {
+                Content::Draft(dataset) => pooled_statistics_of_draft(&dataset, &request, ctx)?,
+                Content::Opened(reader) => pooled_statistics(reader.as_ref(), &request, ctx)?,
             });
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Pooled(report))) as Finish)
         }))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::document::{Document, DraftDocument, OpenDataset, RowRef};
+use super::document::{Content, Document, DraftDocument, OpenDataset, RowRef};
 use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
 use super::migrate::{assembly_of, is_other_generation};
 use super::project::{Origin, is_project};
@@ -201,6 +201,15 @@ impl Studio {
             let image = raster::preview(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Previewed(Arc::new((request, image))))) as Finish)
         }))
+    }
+
+    /// What is open, for a job; an error with `hint` when nothing is.
+    pub(super) fn content(&self, hint: &str) -> Result<Content> {
+        match self.document() {
+            Some(Document::Draft(draft)) => Ok(Content::Draft(draft.draft.dataset().clone())),
+            Some(Document::Opened(opened)) => Ok(Content::Opened(opened.reader.clone())),
+            None => Err(Error::usage("nothing is open").hint(hint)),
+        }
     }
 
     pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {

@@ -12,7 +12,7 @@ use crate::gui::icons;
 use crate::gui::intake;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, TextField};
-use crate::studio::{Command, ExportRequest};
+use crate::studio::{Command, ExportRequest, RowChoice};
 use crate::table::ParquetOptions;
 
 /// The dialog.
@@ -97,10 +97,11 @@ impl ExportSubset {
                 overwrite: self.replace,
                 parts: None,
             },
-            filters: cx.studio.filters().to_vec(),
-            sql: self.sql.clone().filter(|_| self.with_sql),
-            ids: None,
-            limit: None,
+            rows: RowChoice {
+                filters: cx.studio.filters().to_vec(),
+                sql: self.sql.clone().filter(|_| self.with_sql),
+                ..RowChoice::default()
+            },
             keep_padding: self.keep_padding,
             keep_siblings: self.keep_siblings,
         }

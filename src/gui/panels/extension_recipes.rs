@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use egui::{Frame, Margin, Ui};
 
 use crate::extensions::ExtensionCall;
+use crate::folders::config_dir;
 use crate::gui::cx::Cx;
 use crate::gui::icons;
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
-use crate::studio::folders::config_dir;
 
 /// What is kept of the recipes.
 #[derive(Default)]

@@ -15,19 +15,18 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::export::{ExportRequest, chosen};
+use super::export::{Keeping, RowChoice, chosen};
 use super::migrate::assembly_of;
 use super::tables::tables_of;
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
-    self, BuildOptions, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions,
-    TortillaReader, tree_order, write_tortilla,
+    self, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions, TortillaReader,
+    tree_order, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Payload, Sample, Tortilla};
-use crate::query::Filter;
 
 /// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,18 +35,9 @@ pub struct CompileRequest {
     pub input: PathBuf,
     /// Where and how to write. A target that ends in `.taco` gets the collection of the input, unless another is given here.
     pub options: TortillaOptions,
-    /// Steps; each works on what the one before it left. Nested tortillas stay whole.
-    #[serde(default)]
-    pub filters: Vec<Filter>,
-    /// A statement over what the filters left; the column `id` of its rows names the samples of level 0.
-    #[serde(default)]
-    pub sql: Option<String>,
-    /// Only these samples of level 0.
-    #[serde(default)]
-    pub ids: Option<Vec<String>>,
-    /// Samples of level 0 at the most, the first ones.
-    #[serde(default)]
-    pub limit: Option<usize>,
+    /// The samples; nested tortillas stay whole.
+    #[serde(flatten)]
+    pub rows: RowChoice,
 }
 
 impl Studio {
@@ -190,7 +180,8 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     }
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage("Choosing the samples", None);
-    let keep = chosen(&as_export(request), &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let keeping = Keeping { padding: false, siblings: true };
+    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     let roots = keep.first().cloned().unwrap_or_default();
     if !roots.contains(&true) {
         return Err(Error::usage("no sample is left to compile").hint("try the same filters with `taco-studio query`"));
@@ -210,27 +201,6 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
     let part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
     write_first_generation(&dataset_of_assembly(&part, ctx)?, &options, ctx)
-}
-
-/// The same question as an export asks, for whole samples of level 0.
-fn as_export(request: &CompileRequest) -> ExportRequest {
-    ExportRequest {
-        input: request.input.clone(),
-        open: Default::default(),
-        options: BuildOptions {
-            target: request.options.target.clone(),
-            format: Format::Zip,
-            parquet: Default::default(),
-            overwrite: false,
-            parts: None,
-        },
-        filters: request.filters.clone(),
-        sql: request.sql.clone(),
-        ids: request.ids.clone(),
-        limit: request.limit,
-        keep_padding: false,
-        keep_siblings: true,
-    }
 }
 
 /// Rows and bytes of level 0 as they are.

@@ -12,10 +12,11 @@ pub fn data_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_DATA_DIR").or_else(|| project().map(|dirs| dirs.data_dir().to_owned()))
 }
 
-/// What can be made again: thumbnails, remote data. `TACO_STUDIO_CACHE_DIR`, or `files` in what the system says, so that whoever empties
-/// it never touches what others keep beside it.
+/// What can be made again: thumbnails, blocks of remote files. The folder `files` in `TACO_STUDIO_CACHE_DIR`, or in what the system says,
+/// so that whoever empties it never touches what others keep beside it.
 pub fn cache_dir() -> Option<PathBuf> {
-    named("TACO_STUDIO_CACHE_DIR").or_else(|| project().map(|dirs| dirs.cache_dir().join("files")))
+    let place = named("TACO_STUDIO_CACHE_DIR").or_else(|| project().map(|dirs| dirs.cache_dir().to_owned()));
+    Some(place?.join("files"))
 }
 
 fn named(variable: &str) -> Option<PathBuf> {
