@@ -13,28 +13,17 @@ import pathlib
 import random
 import shutil
 import statistics
-import struct
 import subprocess
 import sys
 import time
-import zipfile
-
-import tacocat
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+import tacocat
+from datasets import COLLECTION, write_zip
 from queries import bench_query
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLLECTION = {
-    "id": "bench",
-    "dataset_version": "1.0.0",
-    "description": "Random bytes, for timing.",
-    "licenses": ["CC0-1.0"],
-    "providers": [{"name": "Bench", "roles": ["producer"]}],
-    "tasks": ["classification"],
-}
 # name, files, bytes each, how many times faster than the toolbox it has to be
 CASES = [("50,000 files of 1 KiB", "small", 50_000, 1024, 20.0), ("20,000 files of 64 KiB", "medium", 20_000, 65_536, 4.0)]
 AGAINST_TAR = 1.5
@@ -128,46 +117,14 @@ def bench_create(program, work, repeats, report):
 
 
 def make_million(path, rows):
-    """A ZIP dataset of `rows` samples of 16 bytes, put together by hand: its offsets can be computed before a byte is written."""
-    size = 16
-    names = [f"sample_{number:07d}" for number in range(rows)]
-    member = 30 + len("DATA/") + len(names[0])
-    first = 157
-    offsets = pa.array([first + number * (member + size) + member for number in range(rows)], pa.int64())
     generator = random.Random(1)
     columns = {
-        "id": names,
-        "type": ["FILE"] * rows,
         "region": [f"region {number % 40}" for number in range(rows)],
         "cloud_cover": pa.array([number % 101 for number in range(rows)], pa.int64()),
         "quality": pa.array([generator.random() for _ in range(rows)], pa.float64()),
         "split": [("train", "validation", "test")[number % 3] for number in range(rows)],
-        "internal:current_id": pa.array(range(rows), pa.int64()),
-        "internal:parent_id": pa.array(range(rows), pa.int64()),
-        "internal:offset": offsets,
-        "internal:size": pa.array([size] * rows, pa.int64()),
     }
-    table = pa.table(columns)
-    level = path.with_suffix(".parquet")
-    pq.write_table(table, level, compression="zstd", compression_level=13, row_group_size=65_536)
-    parquet = level.read_bytes()
-    fields = [[field.name, str(field.type), ""] for field in table.schema if field.name not in ("internal:offset", "internal:size")]
-    structure = {"root": {"n": rows, "type": "FILE"}, "shape": [rows], "hierarchy": {}}
-    extra = {"taco_version": "2.0.0", "taco:pit_schema": structure, "taco:field_schema": {"level0": fields}}
-    collection = json.dumps({**COLLECTION, **extra}, indent=4).encode()
-    parquet_at = first + rows * (member + size) + 30 + len("METADATA/level0.parquet")
-    collection_at = parquet_at + len(parquet) + 30 + len("COLLECTION.json")
-    entries = [parquet_at, len(parquet), collection_at, len(collection)] + [0] * 10
-    header = struct.pack("<B3x14Q", 2, *entries)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo("TACO_HEADER"), header)
-        for number, name in enumerate(names):
-            archive.writestr(zipfile.ZipInfo(f"DATA/{name}"), number.to_bytes(size, "little"))
-        archive.writestr(zipfile.ZipInfo("METADATA/level0.parquet"), parquet)
-        archive.writestr(zipfile.ZipInfo("COLLECTION.json"), collection)
-    with path.open("rb") as file:
-        file.seek(parquet_at)
-        assert file.read(4) == b"PAR1", "the computed offsets are wrong"
+    write_zip(path, [f"sample_{number:07d}" for number in range(rows)], columns)
 
 
 def asked(program, *arguments):

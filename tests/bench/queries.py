@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datasets import COLLECTION
+
 ROWS = 5_000_000
 AGAINST_DUCKDB = 1.3
 OPEN_AND_FILTER_SECONDS = 0.3
@@ -92,12 +94,7 @@ def make_index(folder, rows):
     structure = {"root": {"n": rows, "type": "FILE"}, "shape": [rows], "hierarchy": {}}
     fields = [[field.name, str(field.type), ""] for field in table.schema]
     collection = {
-        "id": "bench",
-        "dataset_version": "1.0.0",
-        "description": "Random numbers, for timing.",
-        "licenses": ["CC0-1.0"],
-        "providers": [{"name": "Bench", "roles": ["producer"]}],
-        "tasks": ["classification"],
+        **COLLECTION,
         "taco_version": "2.0.0",
         "taco:pit_schema": structure,
         "taco:field_schema": {"level0": fields},

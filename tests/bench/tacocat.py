@@ -4,7 +4,6 @@ Called by bench.py; alone: tacocat.py toolbox FOLDER ZIP… makes the toolbox's 
 not counted.
 """
 
-import json
 import pathlib
 import random
 import shutil
@@ -13,24 +12,12 @@ import struct
 import subprocess
 import sys
 import time
-import zipfile
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from datasets import write_zip
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLLECTION = {
-    "id": "bench",
-    "dataset_version": "1.0.0",
-    "description": "Random bytes, for timing.",
-    "licenses": ["CC0-1.0"],
-    "providers": [{"name": "Bench", "roles": ["producer"]}],
-    "tasks": ["classification"],
-    "taco_version": "2.0.0",
-    "title": None,
-    "curators": None,
-    "keywords": None,
-}
 TIMES_FASTER = 3.0
 OF_ITS_MEMORY = 0.5
 GROWTH = 1.25
@@ -41,17 +28,11 @@ def point(lon, lat):
 
 
 def make_zip(path, number, rows):
-    """A flat ZIP dataset of `rows` samples of 16 bytes with columns like those of satellite scenes."""
+    """A flat ZIP dataset of `rows` samples with columns like those of satellite scenes."""
     generator = random.Random(number)
-    size = 16
-    names = [f"part{number:05d}_{row:06d}" for row in range(rows)]
-    member = 30 + len("DATA/") + len(names[0])
-    first = 157
     places = [(generator.uniform(-180, 180), generator.uniform(-80, 80)) for _ in range(rows)]
     times = [1_500_000_000_000_000 + generator.randrange(10**14) for _ in range(rows)]
     columns = {
-        "id": names,
-        "type": ["FILE"] * rows,
         "stac:crs": [f"EPSG:326{generator.randrange(1, 61):02d}" for _ in range(rows)],
         "stac:tensor_shape": pa.array([[13, 512, 512]] * rows, pa.list_(pa.int64())),
         "stac:geotransform": pa.array([[x * 1e5, 10.0, 0.0, y * 1e5, 0.0, -10.0] for x, y in places], pa.list_(pa.float64())),
@@ -59,36 +40,12 @@ def make_zip(path, number, rows):
         "stac:centroid": pa.array([point(*place) for place in places], pa.binary()),
         "cloud_cover": pa.array([generator.random() * 100 for _ in range(rows)], pa.float64()),
         "split": [("train", "validation", "test")[row % 3] for row in range(rows)],
-        "internal:current_id": pa.array(range(rows), pa.int64()),
-        "internal:parent_id": pa.array(range(rows), pa.int64()),
-        "internal:offset": pa.array([first + row * (member + size) + member for row in range(rows)], pa.int64()),
-        "internal:size": pa.array([size] * rows, pa.int64()),
     }
-    table = pa.table(columns)
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", compression_level=13, row_group_size=65_536)
-    parquet = sink.getvalue().to_pybytes()
-    fields = [[field.name, str(field.type), ""] for field in table.schema if field.name not in ("internal:offset", "internal:size")]
-    west, east = min(place[0] for place in places), max(place[0] for place in places)
-    south, north = min(place[1] for place in places), max(place[1] for place in places)
-    extra = {
-        "extent": {"spatial": [west, south, east, north], "temporal": None},
-        "taco:pit_schema": {"root": {"n": rows, "type": "FILE"}, "shape": [rows], "hierarchy": {}},
-        "taco:field_schema": {"level0": fields},
-    }
-    collection = json.dumps({**COLLECTION, **extra}, indent=4).encode()
-    parquet_at = first + rows * (member + size) + 30 + len("METADATA/level0.parquet")
-    collection_at = parquet_at + len(parquet) + 30 + len("COLLECTION.json")
-    header = struct.pack("<B3x14Q", 2, parquet_at, len(parquet), collection_at, len(collection), *[0] * 10)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo("TACO_HEADER"), header)
-        for row, name in enumerate(names):
-            archive.writestr(zipfile.ZipInfo(f"DATA/{name}"), row.to_bytes(size, "little"))
-        archive.writestr(zipfile.ZipInfo("METADATA/level0.parquet"), parquet)
-        archive.writestr(zipfile.ZipInfo("COLLECTION.json"), collection)
-    with path.open("rb") as file:
-        file.seek(parquet_at)
-        assert file.read(4) == b"PAR1", "the computed offsets are wrong"
+    (west, south), (east, north) = (tuple(edge(place[axis] for place in places) for axis in (0, 1)) for edge in (min, max))
+    # The toolbox wants the fields that it writes itself when they have no value.
+    extent = {"spatial": [west, south, east, north], "temporal": None}
+    names = [f"part{number:05d}_{row:06d}" for row in range(rows)]
+    write_zip(path, names, columns, extent=extent, title=None, curators=None, keywords=None)
 
 
 def make_zips(folder, count, rows):
