@@ -14,6 +14,7 @@ mod levels;
 mod made;
 mod merge;
 mod open;
+mod opening;
 mod output;
 mod part_files;
 mod parts;
@@ -37,6 +38,7 @@ pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
+pub use opening::Opening;
 pub use output::{PartialFile, free_bytes, write_document};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
@@ -69,12 +71,20 @@ pub struct ContainerInfo {
 
 /// A readable dataset. All calls are blocking and may be made from several threads.
 pub trait ContainerReader: Send + Sync {
+    /// What opening it found out.
+    fn opening(&self) -> &Opening;
     /// What it is and where.
-    fn info(&self) -> &ContainerInfo;
+    fn info(&self) -> &ContainerInfo {
+        &self.opening().info
+    }
     /// COLLECTION.json; empty when it could not be read (then [`ContainerReader::notes`] says why).
-    fn collection(&self) -> &Collection;
+    fn collection(&self) -> &Collection {
+        &self.opening().collection
+    }
     /// The level tables.
-    fn levels(&self) -> &LevelSet;
+    fn levels(&self) -> &LevelSet {
+        &self.opening().levels
+    }
     /// The `__meta__` of the FOLDER in `row` of `level`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable>;
     /// Has the `__meta__` of these FOLDERs at hand for [`ContainerReader::local_meta`], where reading each by itself would be a
@@ -86,7 +96,9 @@ pub trait ContainerReader: Send + Sync {
     /// bytes, also where the level table points elsewhere.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
     /// What was worked round while opening.
-    fn notes(&self) -> &[Finding];
+    fn notes(&self) -> &[Finding] {
+        &self.opening().notes
+    }
     /// The format behind the trait, for checks that need its details.
     fn physical(&self) -> Physical<'_>;
 }

@@ -11,11 +11,11 @@ use arrow::array::{Array, Int64Array, StringArray};
 use crate::container::made::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Physical, parse_collection,
+    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, parse_collection,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, MAX_LEVELS, Rule, safe_relative};
+use crate::model::{AssetPath, MAX_LEVELS, safe_relative};
 use crate::table::{LevelTable, TableHead};
 
 /// The level of the samples, and the one right below.
@@ -26,10 +26,7 @@ const METADATA_MAX: u64 = 4 << 30;
 
 /// An opened TACO 3 dataset.
 pub struct Taco3Reader {
-    info: ContainerInfo,
-    collection: Collection,
-    levels: LevelSet,
-    notes: Vec<Finding>,
+    opening: Opening,
     store: Store,
     /// Paths below DATA/ by level and row.
     paths: Vec<Vec<String>>,
@@ -62,11 +59,7 @@ impl Taco3Reader {
             let directory = Directory::read(&file)?;
             Store::Zip { file, directory }
         };
-        let mut notes = Vec::new();
-        let collection = store.read("COLLECTION.json").and_then(|bytes| parse_collection(&bytes)).unwrap_or_else(|error| {
-            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
-            Collection::default()
-        });
+        let collection = store.read("COLLECTION.json").and_then(|bytes| parse_collection(&bytes));
         let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
         for (name, member) in store.tables()? {
             ctx.check()?;
@@ -98,7 +91,7 @@ impl Taco3Reader {
             Store::Folder(_) => None,
         };
         let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
-        Ok(Self { info, collection, levels, notes, store, paths, tables })
+        Ok(Self { opening: Opening::new(info, levels, collection, Vec::new()), store, paths, tables })
     }
 
     /// The path below DATA/ of the sample in `row` of `level`.
@@ -329,28 +322,20 @@ fn mark_folders(levels: &mut [MadeLevel]) {
 }
 
 impl ContainerReader for Taco3Reader {
-    fn info(&self) -> &ContainerInfo {
-        &self.info
-    }
-
-    fn collection(&self) -> &Collection {
-        &self.collection
-    }
-
-    fn levels(&self) -> &LevelSet {
-        &self.levels
+    fn opening(&self) -> &Opening {
+        &self.opening
     }
 
     /// The rows of the level below that belong to the FOLDER in `row`: TACO 3 has no `__meta__`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let ctx = JobContext::default();
-        let tree = self.levels.skeleton(&ctx)?;
+        let tree = self.opening.levels.skeleton(&ctx)?;
         let above = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let rows = above.map(|table| table.children(row).to_vec()).unwrap_or_default();
         if rows.is_empty() {
             return Err(Error::format("this sample has no children").at(tree.path(level, row)));
         }
-        let batch = self.levels.table(level + 1, &ctx)?.to_batch()?;
+        let batch = self.opening.levels.table(level + 1, &ctx)?.to_batch()?;
         let chosen = arrow::compute::take_record_batch(&batch, &arrow::array::UInt32Array::from(rows))
             .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
         Ok(LevelTable::new(chosen.schema(), vec![chosen]))
@@ -362,10 +347,6 @@ impl ContainerReader for Taco3Reader {
             return Err(Error::usage("a sample of TACO 3 has no bytes of its own").hint("name one of its files"));
         }
         self.store.member(&format!("DATA/{path}"))
-    }
-
-    fn notes(&self) -> &[Finding] {
-        &self.notes
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -3,36 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use crate::container::table_files::{TableFiles, read_tables};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Physical, asset_size};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, asset_size};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, is_remote, place_below, safe_relative};
+use crate::model::{AssetPath, META_NAME, is_remote, place_below, safe_relative};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened FOLDER.
 pub struct FolderReader {
-    info: ContainerInfo,
-    collection: Collection,
-    levels: LevelSet,
-    notes: Vec<Finding>,
+    opening: Opening,
 }
 
 impl FolderReader {
     /// Opens the folder: level tables until the first that is missing, as the Python reader does.
     pub fn open(path: &Path) -> Result<Self> {
         let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
-        let mut notes = Vec::new();
-        let collection = collection.unwrap_or_else(|error| {
-            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
-            Collection::default()
-        });
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
-        Ok(Self { info, collection, levels: LevelSet::new(heads), notes })
+        Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()) })
     }
 
     /// Where the sample in `row` of `level` lies; for a FOLDER its `__meta__`. Ids that would lead outside are refused.
     pub fn file_of(&self, level: usize, row: u32) -> Result<PathBuf> {
-        let tree = self.levels.skeleton(&JobContext::default())?;
+        let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
         let ids = tree.path(level, row);
@@ -41,21 +33,13 @@ impl FolderReader {
             return Err(Error::format("the ids of this sample lead outside the dataset").at(path.escape_default()));
         }
         let below = if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") };
-        Ok(place_below(&self.info.path, &below))
+        Ok(place_below(&self.opening.info.path, &below))
     }
 }
 
 impl ContainerReader for FolderReader {
-    fn info(&self) -> &ContainerInfo {
-        &self.info
-    }
-
-    fn collection(&self) -> &Collection {
-        &self.collection
-    }
-
-    fn levels(&self) -> &LevelSet {
-        &self.levels
+    fn opening(&self) -> &Opening {
+        &self.opening
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
@@ -75,10 +59,6 @@ impl ContainerReader for FolderReader {
             return Err(Error::format("the sample is not a file").at_path(&file));
         }
         Ok((AssetPath::file(file), meta.len()))
-    }
-
-    fn notes(&self) -> &[Finding] {
-        &self.notes
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -12,7 +12,7 @@ use super::rows::{LevelRows, with_internal};
 use super::sources::Sources;
 use crate::container::merge::{PartFacts, merged, sources_of, summed};
 use crate::container::{
-    ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Physical, field_schema_of, parse_collection,
+    ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, field_schema_of, parse_collection,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
@@ -30,10 +30,7 @@ pub struct JoinedPart {
 
 /// Several datasets as one.
 pub struct JoinedReader {
-    info: ContainerInfo,
-    collection: Collection,
-    levels: LevelSet,
-    notes: Vec<Finding>,
+    opening: Opening,
     sources: Sources,
     /// For each level, the number of each dataset's first row; one entry more than there are datasets.
     starts: Vec<Vec<u32>>,
@@ -69,13 +66,13 @@ impl JoinedReader {
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
         let mut fields = looked.first().map(|first| merged(&first.collection, &facts)).transpose()?.unwrap_or_default();
         let known = fields.shift_remove("taco:field_schema");
-        let columns: Vec<Schema> = (0..joined.levels.count())
-            .filter_map(|level| joined.levels.head(level))
+        let columns: Vec<Schema> = (0..joined.levels().count())
+            .filter_map(|level| joined.levels().head(level))
             .map(|head| head.schema().as_ref().clone())
             .collect();
         fields.insert("taco:field_schema".into(), field_schema_of(&columns, known.as_ref()));
         fields.insert("taco:sources".into(), sources_of(&facts));
-        joined.collection = Collection { fields };
+        joined.opening.collection = Collection { fields };
         Ok(joined)
     }
 
@@ -124,8 +121,8 @@ impl JoinedReader {
         }
         let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes: Some(bytes.len() as u64) };
         let mut joined = Self::of(info, Sources::new(paths, options), &found, JoinMode::FillMissing, ctx)?;
-        joined.collection = collection;
-        joined.notes = notes;
+        joined.opening.collection = collection;
+        joined.opening.notes = notes;
         joined.listed = Some(listed);
         Ok(joined)
     }
@@ -164,7 +161,8 @@ impl JoinedReader {
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);
-        Ok(Self { info, collection: Collection::default(), levels, notes: Vec::new(), sources, starts, changes, listed: None })
+        let opening = Opening::new(info, levels, Ok(Collection::default()), Vec::new());
+        Ok(Self { opening, sources, starts, changes, listed: None })
     }
 
     /// The datasets' names and paths, in order.
@@ -246,16 +244,8 @@ fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema
 }
 
 impl ContainerReader for JoinedReader {
-    fn info(&self) -> &ContainerInfo {
-        &self.info
-    }
-
-    fn collection(&self) -> &Collection {
-        &self.collection
-    }
-
-    fn levels(&self) -> &LevelSet {
-        &self.levels
+    fn opening(&self) -> &Opening {
+        &self.opening
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
@@ -266,10 +256,6 @@ impl ContainerReader for JoinedReader {
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (reader, row) = self.inner(level, row)?;
         reader.asset(level, row)
-    }
-
-    fn notes(&self) -> &[Finding] {
-        &self.notes
     }
 
     fn physical(&self) -> Physical<'_> {

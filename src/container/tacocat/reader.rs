@@ -10,19 +10,16 @@ use crate::container::table_files::{TableFiles, read_tables, unreadable};
 use crate::container::tiling::tiling_parts;
 use crate::container::zip::HEADER_END;
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Physical, ZipReader, parse_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader, parse_collection,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, Rule, SampleKind, is_remote, place_above};
+use crate::model::{AssetPath, Collection, SampleKind, is_remote, place_above};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened TACOCAT.
 pub struct TacocatReader {
-    info: ContainerInfo,
-    collection: Collection,
-    levels: LevelSet,
-    notes: Vec<Finding>,
+    opening: Opening,
     parts: PartFiles,
     /// For each part whether the positions in the index can be those of its samples; asked of remote parts only.
     tiling: OnceLock<Vec<bool>>,
@@ -54,20 +51,9 @@ impl TacocatReader {
     }
 
     fn of_parts(info: ContainerInfo, heads: Vec<TableHead>, read: Result<Collection>, base: Option<&Path>) -> Result<Self> {
-        let mut notes = Vec::new();
-        let collection = read.unwrap_or_else(|error| {
-            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
-            Collection::default()
-        });
         let folder = base.map_or_else(|| folder_beside(&info.path), |base| Ok(base.to_owned()))?;
-        Ok(Self {
-            info,
-            collection,
-            levels: LevelSet::of_parts(heads),
-            notes,
-            parts: PartFiles::new(folder),
-            tiling: OnceLock::new(),
-        })
+        let opening = Opening::new(info, LevelSet::of_parts(heads), read, Vec::new());
+        Ok(Self { opening, parts: PartFiles::new(folder), tiling: OnceLock::new() })
     }
 
     /// The folder where the parts are looked for.
@@ -77,7 +63,7 @@ impl TacocatReader {
 
     /// The names of the parts, in the order in which the levels first name them.
     pub fn part_names(&self, ctx: &JobContext) -> Result<Vec<Arc<str>>> {
-        Ok(self.levels.sources(0, ctx)?.names.clone())
+        Ok(self.opening.levels.sources(0, ctx)?.names.clone())
     }
 
     /// Where the part called `name` lies, whether or not it is there.
@@ -93,12 +79,12 @@ impl TacocatReader {
     /// The part that holds the sample in `row` of `level`, and the sample's name in it.
     pub fn member(&self, level: usize, row: u32) -> Result<(Arc<str>, String)> {
         let ctx = JobContext::default();
-        let tree = self.levels.skeleton(&ctx)?;
+        let tree = self.opening.levels.skeleton(&ctx)?;
         let known = tree.levels.get(level).is_some_and(|table| (row as usize) < table.len());
         if !known {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
-        let source = self.levels.sources(level, &ctx)?.of(row);
+        let source = self.opening.levels.sources(level, &ctx)?.of(row);
         let source = source.ok_or_else(|| Error::format("the sample names no part").at(tree.path(level, row)))?;
         let path = tree.path(level, row);
         if path.0.len() != level + 1 {
@@ -111,7 +97,7 @@ impl TacocatReader {
     /// The open part, and offset and size of the sample's bytes in it.
     fn range(&self, level: usize, row: u32) -> Result<(PathBuf, u64, u64)> {
         let (source, name) = self.member(level, row)?;
-        let stated = self.levels.positions(level, &JobContext::default())?.range(row);
+        let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
         let path = self.parts.path(&source)?;
         // A remote part is opened only when the index can't be right about it.
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
@@ -128,20 +114,20 @@ impl TacocatReader {
             return Ok(known);
         }
         // Parts are numbered by level 0; deeper levels may name them in another order.
-        let names = &self.levels.sources(0, ctx)?.names;
+        let names = &self.opening.levels.sources(0, ctx)?.names;
         let numbers: HashMap<&str, u32> = names.iter().enumerate().map(|(number, name)| (&**name, number as u32)).collect();
         let mut by_level = Vec::new();
-        for level in 0..self.levels.count() {
-            by_level.push(self.levels.sources(level, ctx)?);
+        for level in 0..self.opening.levels.count() {
+            by_level.push(self.opening.levels.sources(level, ctx)?);
         }
         let of_row = |level: usize, row: u32| numbers.get(&*by_level.get(level)?.of(row)?).copied();
-        let found = tiling_parts(&self.levels, names.len(), HEADER_END, &of_row, ctx)?;
+        let found = tiling_parts(&self.opening.levels, names.len(), HEADER_END, &of_row, ctx)?;
         Ok(self.tiling.get_or_init(|| found))
     }
 
     /// True when the positions that the index states for this part tile its data: then they are right.
     fn tiles(&self, part: &str, ctx: &JobContext) -> Result<bool> {
-        let number = self.levels.sources(0, ctx)?.names.iter().position(|name| &**name == part);
+        let number = self.opening.levels.sources(0, ctx)?.names.iter().position(|name| &**name == part);
         Ok(number.is_some_and(|number| self.tiling(ctx).is_ok_and(|tiling| tiling.get(number) == Some(&true))))
     }
 
@@ -161,16 +147,8 @@ fn folder_beside(path: &Path) -> Result<PathBuf> {
 }
 
 impl ContainerReader for TacocatReader {
-    fn info(&self) -> &ContainerInfo {
-        &self.info
-    }
-
-    fn collection(&self) -> &Collection {
-        &self.collection
-    }
-
-    fn levels(&self) -> &LevelSet {
-        &self.levels
+    fn opening(&self) -> &Opening {
+        &self.opening
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
@@ -182,10 +160,6 @@ impl ContainerReader for TacocatReader {
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (part, offset, size) = self.range(level, row)?;
         Ok((AssetPath::Range { container: part.into(), offset, size }, size))
-    }
-
-    fn notes(&self) -> &[Finding] {
-        &self.notes
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -9,7 +9,7 @@ use super::header::{HEADER_SIZE, part_name};
 use super::parts::PartSet;
 use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, scan};
 use crate::container::made::{MadeLevel, level_tables};
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Physical, parse_collection};
+use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, parse_collection};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
@@ -20,10 +20,7 @@ const COLLECTION_MAX: u64 = 256 << 20;
 
 /// An opened dataset of the first generation.
 pub struct TortillaReader {
-    info: ContainerInfo,
-    collection: Collection,
-    levels: LevelSet,
-    notes: Vec<Finding>,
+    opening: Opening,
     files: Vec<LocalFile>,
     roots: Vec<Tortilla>,
     widened: Vec<(usize, super::join::Widened)>,
@@ -67,8 +64,7 @@ impl TortillaReader {
                 (levels, None)
             }
         };
-        let (collection, problem) = collection_of(&files, &roots);
-        notes.extend(problem);
+        let collection = collection_of(&files, &roots);
         let names: Vec<Arc<str>> = files.iter().map(|file| name_of(file.path())).collect();
         let mut widened = Vec::new();
         let mut made = Vec::with_capacity(levels.len());
@@ -88,7 +84,7 @@ impl TortillaReader {
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = Some(files.iter().map(LocalFile::size_bytes).sum());
         let info = ContainerInfo { format, path: path.to_owned(), size_bytes };
-        Ok(Self { info, collection, levels, notes, files, roots, widened, chunks })
+        Ok(Self { opening: Opening::new(info, levels, collection, notes), files, roots, widened, chunks })
     }
 
     /// The files, in the order of their numbers.
@@ -126,7 +122,7 @@ impl TortillaReader {
 
     /// The folder that holds the files.
     pub fn folder(&self) -> PathBuf {
-        let file = self.files.first().map_or(self.info.path.as_path(), LocalFile::path);
+        let file = self.files.first().map_or(self.opening.info.path.as_path(), LocalFile::path);
         std::path::absolute(file).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default()
     }
 
@@ -148,19 +144,19 @@ impl TortillaReader {
         if self.files.len() == 1 {
             return Ok(&self.files[0]);
         }
-        let source = self.levels.sources(level, &JobContext::default())?.of(row);
+        let source = self.opening.levels.sources(level, &JobContext::default())?.of(row);
         let file = source.and_then(|source| self.files.iter().find(|file| name_of(file.path()) == source));
         file.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
     }
 
     fn range(&self, level: usize, row: u32) -> Result<(u64, u64)> {
-        let rows = self.levels.rows(level);
+        let rows = self.opening.levels.rows(level);
         if row as usize >= rows {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
         let ctx = JobContext::default();
-        self.levels.positions(level, &ctx)?.range(row).ok_or_else(|| {
-            let path = self.levels.skeleton(&ctx).map(|tree| tree.path(level, row).to_string()).unwrap_or_default();
+        self.opening.levels.positions(level, &ctx)?.range(row).ok_or_else(|| {
+            let path = self.opening.levels.skeleton(&ctx).map(|tree| tree.path(level, row).to_string()).unwrap_or_default();
             Error::format("the footer places this sample outside its tortilla").at(path).hint("validate the dataset")
         })
     }
@@ -211,34 +207,18 @@ fn name_of(path: &Path) -> Arc<str> {
 }
 
 /// The COLLECTION of the first TACO among the parts. A TORTILLA has none.
-fn collection_of(files: &[LocalFile], roots: &[Tortilla]) -> (Collection, Option<Finding>) {
+fn collection_of(files: &[LocalFile], roots: &[Tortilla]) -> Result<Collection> {
     let stored = files.iter().zip(roots).find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
-    let Some((file, (offset, length))) = stored else { return (Collection::default(), None) };
-    let read = if length > COLLECTION_MAX {
-        Err(Error::format(format!("COLLECTION claims {length} bytes")))
-    } else {
-        file.read(offset, length).and_then(|bytes| parse_collection(&bytes))
-    };
-    match read {
-        Ok(collection) => (collection, None),
-        Err(error) => {
-            let finding = Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence());
-            (Collection::default(), Some(finding))
-        }
+    let Some((file, (offset, length))) = stored else { return Ok(Collection::default()) };
+    if length > COLLECTION_MAX {
+        return Err(Error::format(format!("COLLECTION claims {length} bytes")));
     }
+    file.read(offset, length).and_then(|bytes| parse_collection(&bytes))
 }
 
 impl ContainerReader for TortillaReader {
-    fn info(&self) -> &ContainerInfo {
-        &self.info
-    }
-
-    fn collection(&self) -> &Collection {
-        &self.collection
-    }
-
-    fn levels(&self) -> &LevelSet {
-        &self.levels
+    fn opening(&self) -> &Opening {
+        &self.opening
     }
 
     /// The footer of the nested tortilla in `row` of `level`.
@@ -251,10 +231,6 @@ impl ContainerReader for TortillaReader {
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (offset, size) = self.range(level, row)?;
         Ok((AssetPath::Range { container: Arc::from(self.file_of(level, row)?.path()), offset, size }, size))
-    }
-
-    fn notes(&self) -> &[Finding] {
-        &self.notes
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use crate::container::tiling::{ends_before, tiling_parts};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Physical, parse_collection};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, parse_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
@@ -17,12 +17,9 @@ const COLLECTION_MAX: u64 = 256 << 20;
 
 /// An opened TACO ZIP.
 pub struct ZipReader {
-    info: ContainerInfo,
+    opening: Opening,
     file: ByteSource,
     header: Option<TacoHeader>,
-    collection: Collection,
-    levels: LevelSet,
-    notes: Vec<Finding>,
     directory: OnceLock<Result<Directory, String>>,
     /// Whether the positions in the levels can be right; asked of remote archives only.
     tiling: OnceLock<bool>,
@@ -84,12 +81,9 @@ impl ZipReader {
             })
         });
         let levels = LevelSet::new(heads.collect::<Result<_>>()?);
-        let collection = contents.collection.unwrap_or_else(|error| {
-            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
-            Collection::default()
-        });
         let info = ContainerInfo { format: Format::Zip, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
-        Ok(Self { info, file, header, collection, levels, notes, directory, tiling: OnceLock::new() })
+        let opening = Opening::new(info, levels, contents.collection, notes);
+        Ok(Self { opening, file, header, directory, tiling: OnceLock::new() })
     }
 
     /// The archive's bytes.
@@ -110,7 +104,7 @@ impl ZipReader {
 
     /// The path in the archive of the sample in `row` of `level`; for a FOLDER that of its `__meta__`.
     pub fn member_name(&self, level: usize, row: u32) -> Result<String> {
-        let tree = self.levels.skeleton(&JobContext::default())?;
+        let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
         Ok(member_of(&tree.path(level, row), table.folder[row as usize]))
@@ -151,8 +145,8 @@ impl ZipReader {
             return Ok(*known);
         }
         let Some(header) = &self.header else { return Ok(false) };
-        let tile = tiling_parts(&self.levels, 1, HEADER_END, &|_, _| Some(0), ctx)?.first() == Some(&true);
-        let holds = tile && ends_before(&self.levels, header.levels(), ctx)?;
+        let tile = tiling_parts(&self.opening.levels, 1, HEADER_END, &|_, _| Some(0), ctx)?.first() == Some(&true);
+        let holds = tile && ends_before(&self.opening.levels, header.levels(), ctx)?;
         Ok(*self.tiling.get_or_init(|| holds))
     }
 
@@ -180,16 +174,8 @@ impl ZipReader {
 }
 
 impl ContainerReader for ZipReader {
-    fn info(&self) -> &ContainerInfo {
-        &self.info
-    }
-
-    fn collection(&self) -> &Collection {
-        &self.collection
-    }
-
-    fn levels(&self) -> &LevelSet {
-        &self.levels
+    fn opening(&self) -> &Opening {
+        &self.opening
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
@@ -200,22 +186,18 @@ impl ContainerReader for ZipReader {
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let name = self.member_name(level, row)?;
-        let stated = self.levels.positions(level, &JobContext::default())?.range(row);
+        let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
         let (offset, size) = self.range_of(&name, stated)?;
-        Ok((AssetPath::Range { container: Arc::from(self.info.path.as_path()), offset, size }, size))
+        Ok((AssetPath::Range { container: Arc::from(self.opening.info.path.as_path()), offset, size }, size))
     }
 
     fn bring_meta(&self, level: usize, rows: &[u32]) -> Result<()> {
         if !self.file.is_remote() {
             return Ok(());
         }
-        let positions = self.levels.positions(level, &JobContext::default())?;
+        let positions = self.opening.levels.positions(level, &JobContext::default())?;
         let ranges: Vec<(u64, u64)> = rows.iter().filter_map(|&row| positions.range(row)).collect();
         self.file.prefetch(&ranges)
-    }
-
-    fn notes(&self) -> &[Finding] {
-        &self.notes
     }
 
     fn physical(&self) -> Physical<'_> {
