@@ -99,6 +99,8 @@ pub enum Action {
     ToggleTheme,
     /// Put every panel back to its place.
     ResetLayout,
+    /// What the user sets.
+    Settings,
     /// List the shortcuts.
     Shortcuts,
     /// What this is, and its licences.
@@ -208,6 +210,7 @@ impl Action {
         Action::CancelJobs,
         Action::ToggleTheme,
         Action::ResetLayout,
+        Action::Settings,
         Action::Shortcuts,
         Action::About,
     ];
@@ -306,6 +309,9 @@ impl Action {
             Action::CancelJobs => (View, icons::STOP, None, "Cancel running jobs", "Stop what is running"),
             Action::ToggleTheme => (View, icons::MOON, None, "Dark or light theme", "Switch between dark and light"),
             Action::ResetLayout => (View, icons::SQUARES_FOUR, None, "Reset layout", "Put every panel back to its place"),
+            Action::Settings => {
+                (View, icons::GEAR_SIX, keys(CTRL, Key::Comma), "Settings…", "Theme, size, threads, network and cache")
+            }
             Action::Shortcuts => {
                 (Help, icons::KEYBOARD, keys(Modifiers::NONE, Key::F1), "Keyboard shortcuts", "List the shortcuts")
             }

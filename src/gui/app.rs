@@ -169,6 +169,7 @@ impl App {
     fn first_frame(&mut self, ctx: &Context) {
         if !std::mem::replace(&mut self.drawn, true) {
             theme::set(ctx, self.view.theme);
+            self.view.settings.apply(ctx);
             if let Some(renderer) = self.view.starting.take() {
                 self.view.renderer = Some(renderer);
                 self.save();

@@ -450,6 +450,7 @@ impl App {
                 self.save();
             }
             Action::ResetLayout => self.view.dock = Dock::default(),
+            Action::Settings => self.dialogs.open(Dialog::settings(self.view.theme, self.view.settings.clone())),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
             Action::About => self.dialogs.open(Dialog::about()),
         }

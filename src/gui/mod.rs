@@ -24,6 +24,7 @@ mod panels;
 mod picker;
 mod run;
 mod session;
+mod settings;
 mod slot;
 mod sql;
 mod textures;

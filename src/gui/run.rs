@@ -80,6 +80,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     let Some(renderer) = choose(asked, state.starting.take(), state.renderer, &tried) else {
         return Err(nothing_draws());
     };
+    state.settings.start_threads();
     state.starting = Some(renderer);
     if !options.safe_mode {
         // Settings that can't be written are no reason not to open a window.

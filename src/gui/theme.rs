@@ -191,6 +191,9 @@ pub fn of(dark: bool) -> &'static Tokens {
     if dark { &DARK } else { &LIGHT }
 }
 
+/// Seconds that a fade takes, where motion is wanted.
+pub const ANIMATION_S: f32 = 0.08;
+
 /// Which theme the person chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -293,7 +296,7 @@ fn fonts() -> FontDefinitions {
 
 /// egui's style for one theme.
 pub fn style(t: &Tokens) -> Style {
-    let mut style = Style { visuals: visuals(t), animation_time: 0.08, ..Style::default() };
+    let mut style = Style { visuals: visuals(t), animation_time: ANIMATION_S, ..Style::default() };
     let styles: [(TextStyle, FontId); 8] = [
         (text_style("title"), font::semibold(22.0)),
         (TextStyle::Heading, font::semibold(15.0)),

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::dock::Dock;
 use super::run::Renderer;
+use super::settings::Settings;
 use super::theme::Theme;
 use crate::folders::config_dir;
 
@@ -72,6 +73,8 @@ impl QueryBook {
 pub struct ViewState {
     /// Dark, light, or what the desktop says.
     pub theme: Theme,
+    /// What the user sets beside the theme.
+    pub settings: Settings,
     /// Panels and where they are.
     pub dock: Dock,
     /// Newest first.

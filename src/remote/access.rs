@@ -19,9 +19,6 @@ use super::profile;
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 
-/// Requests at one time, unless told otherwise.
-const CONNECTIONS: usize = 8;
-
 /// A word that lets its bearer in. Shown as dots, left out of everything that is written.
 #[derive(Clone, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(transparent)]
@@ -50,7 +47,7 @@ pub struct Access {
     /// Bearer token for `https://`.
     #[serde(skip_serializing)]
     pub token: Option<Secret>,
-    /// Requests at one time; 8 when absent.
+    /// Requests at one time; what the user set when absent.
     pub connections: Option<usize>,
 }
 
@@ -87,7 +84,7 @@ pub fn access() -> Access {
 /// Requests at one time.
 pub(super) fn connections() -> usize {
     let set = known().as_ref().and_then(|known| known.access.connections);
-    set.unwrap_or(CONNECTIONS).clamp(1, 64)
+    set.map_or_else(super::limits::connections, |set| set.clamp(1, 64))
 }
 
 /// Takes in what somebody typed, pasted or gave as an argument: an address comes back in its plain spelling, without a query that
@@ -170,7 +167,7 @@ fn is_yes(text: Option<String>) -> bool {
 /// transfer knows none.
 fn options(headers: impl FnOnce(ClientOptions) -> ClientOptions) -> ClientOptions {
     let options = ClientOptions::new().with_allow_http(true).with_timeout_disabled();
-    let options = options.with_connect_timeout(super::fetch::patience().min(Duration::from_secs(10)));
+    let options = options.with_connect_timeout(super::limits::patience().min(Duration::from_secs(10)));
     let options = match concat!("taco-studio/", env!("CARGO_PKG_VERSION")).parse() {
         Ok(agent) => options.with_user_agent(agent),
         Err(_) => options,

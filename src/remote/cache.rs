@@ -12,11 +12,10 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use super::fetch::Identity;
+use super::limits::cache_cap;
 
 /// Bytes of a block.
 pub const BLOCK: u64 = 32 << 10;
-/// The cap, unless `TACO_STUDIO_CACHE_MB` says another.
-const CAP_MB: u64 = 2048;
 /// The cap is looked at again after so many bytes.
 const LOOK: u64 = 64 << 20;
 
@@ -55,7 +54,7 @@ impl Blocks {
         if !identity.is_known() || identity.size / BLOCK >= u64::from(u32::MAX) {
             return None;
         }
-        let root = root().filter(|_| cap() > 0)?;
+        let root = root().filter(|_| cache_cap() > 0)?;
         let opened = Self::open_in(&root, address, identity);
         if let Err(error) = &opened {
             tracing::debug!("the cache in {} can't be used: {error}", root.display());
@@ -63,7 +62,7 @@ impl Blocks {
         let blocks = opened.ok()?;
         static AT_FIRST: Once = Once::new();
         AT_FIRST.call_once(|| {
-            trim(&root, cap());
+            trim(&root, cache_cap());
         });
         Some(blocks)
     }
@@ -158,7 +157,7 @@ impl Blocks {
         {
             WRITTEN.store(0, Ordering::Relaxed);
             // Files in use stay: when they alone fill the cache, nothing more is kept of this one.
-            self.full = trim(root, cap()) > cap();
+            self.full = trim(root, cache_cap()) > cache_cap();
         }
     }
 }
@@ -202,11 +201,6 @@ fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::{Seek, SeekFrom};
     file.seek(SeekFrom::Start(at))?;
     file.write_all(bytes)
-}
-
-fn cap() -> u64 {
-    let set = std::env::var("TACO_STUDIO_CACHE_MB").ok().and_then(|text| text.trim().parse::<u64>().ok());
-    set.unwrap_or(CAP_MB).saturating_mul(1 << 20)
 }
 
 fn root() -> Option<PathBuf> {
@@ -253,7 +247,7 @@ pub fn cache_state() -> CacheState {
     CacheState {
         bytes: versions.iter().map(|(_, bytes, _)| bytes).sum(),
         files: versions.len() as u64,
-        cap_bytes: cap(),
+        cap_bytes: cache_cap(),
         folder: Some(folder),
     }
 }

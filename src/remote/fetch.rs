@@ -2,7 +2,7 @@
 //! asked for and with the version of the file that was opened. What the server did wrong becomes a sentence and a next step.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -12,12 +12,11 @@ use object_store::{GetOptions, GetRange, ObjectStore};
 
 use super::access::root_cause;
 use super::http::Attempt;
+use super::limits::patience;
 use super::meter::{Purpose, RequestLine};
 use crate::error::{Error, Kind};
 use crate::model::{Address, Scheme};
 
-/// Time without a byte after which a request is given up; `TACO_STUDIO_HTTP_TIMEOUT` in seconds changes it.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Waiting before the second, third and fourth try.
 const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis(1000), Duration::from_millis(3000)];
 /// A server that says how long to wait is believed up to this.
@@ -86,15 +85,6 @@ impl Fault {
             Fault::Status(..) | Fault::NoRanges | Fault::Changed | Fault::Other(_) => 1,
         }
     }
-}
-
-/// Time without a byte after which a request is given up.
-pub fn patience() -> Duration {
-    static SET: OnceLock<Duration> = OnceLock::new();
-    *SET.get_or_init(|| {
-        let seconds = std::env::var("TACO_STUDIO_HTTP_TIMEOUT").ok().and_then(|text| text.trim().parse::<f64>().ok());
-        seconds.filter(|seconds| (0.1..=3600.0).contains(seconds)).map_or(PATIENCE, Duration::from_secs_f64)
-    })
 }
 
 /// A file at an address, ready to be asked.

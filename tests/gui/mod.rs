@@ -5,6 +5,7 @@ mod explore;
 mod frames;
 mod names;
 mod screens;
+mod settings;
 mod structure;
 mod support;
 mod views;

@@ -6,6 +6,7 @@ mod crash;
 mod export_subset;
 mod open_path;
 mod plan;
+mod settings;
 mod write;
 mod write_checks;
 mod write_options;
@@ -20,7 +21,8 @@ use super::App;
 use super::cx::{Ask, DIM};
 use super::icons;
 use super::picker::Wish;
-use super::theme::{self, font};
+use super::settings::Settings;
+use super::theme::{self, Theme, font};
 use super::widgets::{self, Button};
 use crate::container::Built;
 use crate::draft::Plan;
@@ -35,6 +37,7 @@ pub use crash::CrashReport;
 use export_subset::ExportSubset;
 use open_path::OpenPath;
 use plan::PlanDialog;
+use settings::SettingsDialog;
 use write::WriteDialog;
 
 /// One dialog.
@@ -53,6 +56,8 @@ pub enum Dialog {
     Recent,
     /// The shortcuts.
     Shortcuts,
+    /// What the user sets.
+    Settings(Box<SettingsDialog>),
     /// Version, licences and what this machine has.
     About(Box<About>),
     /// The report of a crash.
@@ -86,6 +91,11 @@ impl Dialog {
     /// What this program is and what it found on this machine.
     pub fn about() -> Self {
         Dialog::About(Box::default())
+    }
+
+    /// What the user sets.
+    pub fn settings(theme: Theme, settings: Settings) -> Self {
+        Dialog::Settings(Box::new(SettingsDialog::new(theme, settings)))
     }
 
     /// Asks for a path.
@@ -125,6 +135,8 @@ pub enum Next {
     Do(Ask),
     /// Stay and do this.
     Also(Ask),
+    /// Stay, and use and remember these.
+    Settings(Theme, Settings),
     /// Close, use these settings for other machines, and open these addresses.
     Addresses(Access, Vec<PathBuf>),
     /// Close, and take these paths for a wish.
@@ -142,6 +154,7 @@ impl Dialogs {
         match &self.current {
             Some(Dialog::About(about)) => about.is_busy(),
             Some(Dialog::Write(dialog)) => dialog.is_busy(),
+            Some(Dialog::Settings(dialog)) => dialog.is_busy(),
             _ => false,
         }
     }
@@ -236,6 +249,7 @@ impl App {
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
+                Dialog::Settings(dialog) => dialog.ui(ui, cx),
                 Dialog::Shortcuts => about::shortcuts_ui(ui),
                 Dialog::About(about) => about.ui(ui, cx),
                 Dialog::Crash(report) => report.ui(ui),
@@ -250,6 +264,12 @@ impl App {
                 keep = false;
             }
             Next::Also(ask) => self.asks.push(ask),
+            Next::Settings(theme, settings) => {
+                (self.view.theme, self.view.settings) = (theme, settings);
+                theme::set(ctx, self.view.theme);
+                self.view.settings.apply(ctx);
+                self.save();
+            }
             Next::Addresses(access, paths) => {
                 self.picker = None;
                 self.asks.push(Ask::Run(Command::Connect { access }));

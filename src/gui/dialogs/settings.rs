@@ -1,0 +1,129 @@
+//! The settings: appearance, work, other machines. A change holds at once and is remembered; there is nothing to confirm.
+
+use egui::{Frame, Margin, RichText, Ui, vec2};
+
+use super::{Next, head_ui};
+use crate::gui::cx::Cx;
+use crate::gui::icons;
+use crate::gui::settings::{SCALES, Settings};
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, Theme, font, text_style};
+use crate::gui::widgets::{self, Button, Segment, paint, segmented};
+use crate::remote::{CacheState, cache_state, clear_cache};
+
+const THREADS: [usize; 6] = [0, 1, 2, 4, 8, 16];
+const REQUESTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
+const SILENCE_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
+const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
+/// Width of the words before a choice, and of a choice.
+const WORDS: f32 = 220.0;
+const CHOICE: f32 = 160.0;
+
+/// The dialog.
+pub struct SettingsDialog {
+    theme: Theme,
+    settings: Settings,
+    cache: Slot<u32, CacheState>,
+    /// How often the cache was emptied.
+    emptied: u32,
+}
+
+impl SettingsDialog {
+    /// Shows what is set now.
+    pub fn new(theme: Theme, settings: Settings) -> Self {
+        Self { theme, settings, cache: Slot::default(), emptied: 0 }
+    }
+
+    /// True while the cache is looked at or emptied.
+    pub fn is_busy(&self) -> bool {
+        self.cache.is_busy()
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+        let emptied = self.emptied;
+        self.cache
+            .want(cx.jobs, emptied, "Look at the cache", move |_| Ok(if emptied > 0 { clear_cache() } else { cache_state() }));
+        self.cache.poll();
+        ui.set_width(560.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        if head_ui(ui, icons::GEAR_SIX, "Settings", "") {
+            return Next::Close;
+        }
+        let before = (self.theme, self.settings.clone());
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            self.appearance_ui(ui);
+            ui.add_space(6.0);
+            self.work_ui(ui);
+            ui.add_space(6.0);
+            self.remote_ui(ui);
+        });
+        if before == (self.theme, self.settings.clone()) { Next::Stay } else { Next::Settings(self.theme, self.settings.clone()) }
+    }
+
+    fn appearance_ui(&mut self, ui: &mut Ui) {
+        group_ui(ui, "Appearance");
+        row_ui(ui, "Theme", |ui| {
+            let themes =
+                [Segment::new(Theme::System, "System"), Segment::new(Theme::Dark, "Dark"), Segment::new(Theme::Light, "Light")];
+            segmented(ui, "settings-theme", &mut self.theme, &themes);
+        });
+        let percent = |scale: f32| format!("{} %", (scale * 100.0).round());
+        choice_ui(ui, "Size of everything", &mut self.settings.scale, &SCALES, percent);
+        widgets::checkbox(ui, &mut self.settings.still, "Less motion: nothing slides, fades or spins");
+    }
+
+    fn work_ui(&mut self, ui: &mut Ui) {
+        group_ui(ui, "Work");
+        let words = |threads: usize| if threads == 0 { "All processors".to_owned() } else { threads.to_string() };
+        choice_ui(ui, "Threads, from the next start", &mut self.settings.threads, &THREADS, words);
+    }
+
+    fn remote_ui(&mut self, ui: &mut Ui) {
+        let t = theme::tokens(ui);
+        group_ui(ui, "Other machines");
+        let remote = &mut self.settings.remote;
+        choice_ui(ui, "Requests at one time", &mut remote.connections, &REQUESTS, |number| number.to_string());
+        choice_ui(ui, "Give a silent server up after", &mut remote.silence_s, &SILENCE_S, |seconds| format!("{seconds} s"));
+        let megabytes = |mb: u64| match mb {
+            0 => "Keep nothing".to_owned(),
+            mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
+            mb => format!("{mb} MB"),
+        };
+        choice_ui(ui, "Keep on this disk up to", &mut remote.cache_mb, &CACHE_MB, megabytes);
+        let Some(cache) = self.cache.last() else { return };
+        let Some(folder) = &cache.folder else { return };
+        row_ui(ui, &format!("Kept now: {} of {} files", paint::bytes(cache.bytes), paint::grouped(cache.files)), |ui| {
+            let nothing = (cache.files == 0).then_some("Nothing is kept");
+            if ui.add(Button::secondary("Empty the cache").blocked(nothing)).clicked() {
+                self.emptied += 1;
+            }
+        });
+        ui.label(RichText::new(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
+        let variables = "TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB go before what is set here.";
+        ui.label(RichText::new(variables).text_style(text_style("small12")).color(t.tx3));
+    }
+}
+
+fn group_ui(ui: &mut Ui, title: &str) {
+    ui.label(RichText::new(title).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
+}
+
+fn row_ui(ui: &mut Ui, words: &str, add: impl FnOnce(&mut Ui)) {
+    ui.horizontal(|ui| {
+        let (rect, _) = ui.allocate_exact_size(vec2(WORDS, 26.0), egui::Sense::hover());
+        paint::text_left(ui.painter(), rect, words, font::regular(13.0), theme::tokens(ui).tx);
+        add(ui);
+    });
+}
+
+/// One of `values`; what is set otherwise, by hand or by a variable, is shown as it is until something is chosen.
+fn choice_ui<T: PartialEq + Copy>(ui: &mut Ui, words: &str, value: &mut T, values: &[T], text: impl Fn(T) -> String) {
+    row_ui(ui, words, |ui| {
+        let options: Vec<String> = values.iter().map(|&value| text(value)).collect();
+        if let Some(picked) = widgets::combo(ui, words, &text(*value), CHOICE, false, &options) {
+            *value = values[picked];
+        }
+    });
+}

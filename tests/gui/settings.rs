@@ -1,0 +1,39 @@
+//! The settings: what is chosen holds at once.
+
+use egui::accesskit::Role;
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::gui::action::Action;
+
+use super::support::{Window, app, click, picture, settle};
+
+fn choose(window: &mut Window, combo: &str, option: &str) {
+    window.get_by_role_and_label(Role::ComboBox, combo).click();
+    window.run_steps(4);
+    click(window, option);
+}
+
+#[test]
+fn what_is_set_holds_at_once() {
+    let mut window = app(egui::Theme::Dark);
+    window.state_mut().act(Action::Settings);
+    settle(&mut window);
+    picture(&mut window, "settings-dark");
+    assert!(window.ctx.global_style().animation_time > 0.0);
+    click(&mut window, "Less motion: nothing slides, fades or spins");
+    assert_eq!(window.ctx.global_style().animation_time, 0.0);
+    click(&mut window, "Light");
+    assert!(!window.ctx.global_style().visuals.dark_mode);
+    assert_eq!(window.ctx.global_style().animation_time, 0.0, "both themes are still");
+    choose(&mut window, "Size of everything", "125 %");
+    assert_eq!(window.ctx.zoom_factor(), 1.25);
+    let size = window.get_by_role_and_label(Role::ComboBox, "Size of everything");
+    assert_eq!(size.accesskit_node().value().as_deref(), Some("125 %"));
+    window.key_press(egui::Key::Escape);
+    settle(&mut window);
+    assert!(window.query_by_label("Size of everything").is_none(), "Esc closes");
+    window.state_mut().act(Action::Settings);
+    settle(&mut window);
+    let size = window.get_by_role_and_label(Role::ComboBox, "Size of everything");
+    assert_eq!(size.accesskit_node().value().as_deref(), Some("125 %"), "what was set is shown again");
+    picture(&mut window, "settings-light");
+}
