@@ -101,6 +101,8 @@ pub enum Action {
     ResetLayout,
     /// What the user sets.
     Settings,
+    /// Lead a newcomer through the sample dataset.
+    Tour,
     /// List the shortcuts.
     Shortcuts,
     /// What this is, and its licences.
@@ -211,6 +213,7 @@ impl Action {
         Action::ToggleTheme,
         Action::ResetLayout,
         Action::Settings,
+        Action::Tour,
         Action::Shortcuts,
         Action::About,
     ];
@@ -312,6 +315,7 @@ impl Action {
             Action::Settings => {
                 (View, icons::GEAR_SIX, keys(CTRL, Key::Comma), "Settings…", "Theme, size, threads, network and cache")
             }
+            Action::Tour => (Help, icons::PATH, None, "Take the tour", "Eight steps through the sample dataset"),
             Action::Shortcuts => {
                 (Help, icons::KEYBOARD, keys(Modifiers::NONE, Key::F1), "Keyboard shortcuts", "List the shortcuts")
             }

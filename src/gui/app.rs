@@ -15,6 +15,7 @@ use super::picker::Picker;
 use super::run::{Renderer, WindowOptions};
 use super::session::Session;
 use super::theme;
+use super::tour::Tour;
 use super::view_state::ViewState;
 use super::watch::Slow;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
@@ -31,6 +32,7 @@ pub struct App {
     pub(super) picker: Option<Picker>,
     pub(super) palette: Palette,
     pub(super) toast: Option<Toast>,
+    pub(super) tour: Option<Tour>,
     /// Paths that are being looked at, to tell what they mean.
     pub(super) sorting: Option<Job<Command>>,
     pub(super) making_sample: Option<Job<PathBuf>>,
@@ -75,6 +77,7 @@ impl App {
             picker: None,
             palette: Palette::default(),
             toast: None,
+            tour: None,
             sorting: None,
             making_sample: None,
             asks: Vec::new(),
@@ -243,6 +246,13 @@ impl App {
         }
     }
 
+    fn tour_ui(&mut self, ctx: &Context) {
+        let Some(mut tour) = self.tour.take() else { return };
+        if self.with_cx(|cx, _| tour.show(ctx, cx, chrome::STATUS)) {
+            self.tour = Some(tour);
+        }
+    }
+
     fn toast_ui(&mut self, ctx: &Context) {
         let Some(toast) = &mut self.toast else { return };
         match toast.show(ctx, chrome::STATUS) {
@@ -284,6 +294,7 @@ impl eframe::App for App {
         self.dialogs_ui(&ctx);
         self.palette_ui(&ctx);
         self.toast_ui(&ctx);
+        self.tour_ui(&ctx);
         self.hover_ui(&ctx);
         self.fulfil(&ctx);
         if self.is_busy() {

@@ -15,6 +15,7 @@ use super::intake;
 use super::panels::End;
 use super::picker::{Picked, Picker, Wish};
 use super::theme::{self, Theme, font};
+use super::tour::Tour;
 use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::draft::Edit;
@@ -451,6 +452,7 @@ impl App {
             }
             Action::ResetLayout => self.view.dock = Dock::default(),
             Action::Settings => self.dialogs.open(Dialog::settings(self.view.theme, self.view.settings.clone())),
+            Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
             Action::About => self.dialogs.open(Dialog::about()),
         }

@@ -29,6 +29,7 @@ mod slot;
 mod sql;
 mod textures;
 pub mod theme;
+mod tour;
 mod view_state;
 mod watch;
 pub mod widgets;

@@ -8,4 +8,5 @@ mod screens;
 mod settings;
 mod structure;
 mod support;
+mod tour;
 mod views;

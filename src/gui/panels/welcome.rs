@@ -101,6 +101,9 @@ fn start_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     {
         cx.ask(Ask::SampleDataset);
     }
+    if entry_ui(ui, icons::PATH, "Take the tour", "Eight steps, each done for real", "", false).clicked() {
+        cx.ask(Ask::Do(Action::Tour));
+    }
     if entry_ui(
         ui,
         icons::KEYBOARD,
