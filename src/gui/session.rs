@@ -106,8 +106,12 @@ impl Session {
 
     /// Brings what is computed from the document up to date.
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
-        // Also when the welcome screen, which asks, is not drawn any more.
+        // All of them, also those whose panel is not drawn any more: what nobody takes would keep the window awake.
         self.recent_there.poll();
+        self.tree.poll();
+        self.sample.poll();
+        self.structure.poll();
+        self.extensions.poll();
         self.map.poll();
         self.gallery.poll();
         self.columns.poll();

@@ -191,9 +191,7 @@ fn a_problem_leads_to_its_place() {
     assert!(field.is_focused(), "the form is in front, the cursor in the field");
 }
 
-// Alone it passes in seconds. Beside other windows in one process some job of it does not end: to be found before it counts again.
 #[test]
-#[ignore = "run it alone: cargo test --test integration every_fixture -- --ignored"]
 fn every_fixture_opens_or_says_why_not() {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut harness = app(egui::Theme::Dark);

@@ -4,6 +4,7 @@ mod build;
 mod explore;
 mod frames;
 mod names;
+mod preview;
 mod screens;
 mod settings;
 mod structure;

@@ -58,6 +58,19 @@ pub fn click(harness: &mut Window, label: &str) {
     settle(harness);
 }
 
+/// Chooses an option: one of a row, or of the list with this name where the row is narrow.
+pub fn choose(harness: &mut Window, name: &str, option: &str) {
+    use egui::accesskit::Role;
+    if harness.query_by_role_and_label(Role::ComboBox, name).is_some() {
+        harness.get_by_role_and_label(Role::ComboBox, name).click();
+        settle(harness);
+        harness.get_by_role_and_label(Role::ListBoxOption, option).click();
+    } else {
+        harness.get_by_role_and_label(Role::RadioButton, option).click();
+    }
+    settle(harness);
+}
+
 /// Types into the field with this label, in place of what stands there.
 pub fn fill(harness: &mut Window, label: &str, text: &str) {
     use egui::{Key, Modifiers, accesskit::Role};

@@ -9,7 +9,7 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{Window, app, click, document, picture, sample, settle, take};
+use super::support::{Window, app, choose, click, document, picture, sample, settle, take};
 
 fn golden(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
@@ -111,7 +111,7 @@ fn two_pictures_are_compared() {
     harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
     for mode in ["Swipe", "Difference", "Off"] {
-        click(&mut harness, mode);
+        choose(&mut harness, "Compare", mode);
         picture(&mut harness, &format!("compare-{}-dark", mode.to_lowercase()));
         if mode == "Swipe" {
             let line = harness.get_by_label("Swipe between the pictures").rect();

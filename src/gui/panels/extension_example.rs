@@ -59,6 +59,11 @@ pub struct ExampleState {
 }
 
 impl ExampleState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.slot.poll();
+    }
+
     /// True while it is computed.
     pub fn is_busy(&self) -> bool {
         self.slot.is_busy()

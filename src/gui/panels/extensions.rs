@@ -63,6 +63,11 @@ impl Default for ExtensionsState {
 }
 
 impl ExtensionsState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.example.poll();
+    }
+
     /// True while an example is computed.
     pub fn is_busy(&self) -> bool {
         self.example.is_busy()

@@ -41,6 +41,11 @@ pub struct SampleState {
 }
 
 impl SampleState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.asset.poll();
+    }
+
     /// True while the sample is looked at.
     pub fn is_busy(&self) -> bool {
         self.asset.is_busy()

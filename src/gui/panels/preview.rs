@@ -77,6 +77,7 @@ impl PreviewState {
 
     /// Takes what is finished, also while the panel does not show.
     pub fn poll(&mut self) {
+        self.siblings.poll();
         self.probe.poll();
         self.other_asked.poll();
         self.compare.difference.poll();
@@ -196,11 +197,12 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             picture.refresh(cx.jobs, &shared);
         }
     }
-    preview_tools::ui(ui, cx, document, at);
+    let has_strip = ui.available_height() > 4.0 * siblings::HEIGHT + 72.0;
+    preview_tools::ui(ui, cx, document, at, !has_strip);
     let area = ui.available_rect_before_wrap();
     let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
     let (left, right) = area.split_left_right_at_x(area.right() - side);
-    let strip = if left.height() > 4.0 * siblings::HEIGHT { siblings::HEIGHT } else { 0.0 };
+    let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
     let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
     let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
     preview_canvas::ui(ui, cx, canvas);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use egui::{Frame, Margin, RichText, TextureHandle, Ui};
+use egui::{Frame, Margin, RichText, TextureHandle, Ui, vec2};
 
 use super::preview_side::{band_name, band_names, classes_of};
 use crate::error::Result;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::slot::Slot;
-use crate::gui::theme::{self, font};
+use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, Segment};
 use crate::jobs::{JobContext, Jobs};
 use crate::raster::{BandChoice, BandIndex, ColourMap, Preset, Rgba};
@@ -86,76 +86,167 @@ pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<Ro
     compare.with.filter(|&other| other != at && document.id(other).is_some() && other.level == at.level).or_else(beside)
 }
 
-/// Draws the tools.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+/// Between two controls.
+const GAP: f32 = 6.0;
+const PRESET: f32 = 128.0;
+const COLOURS: f32 = 124.0;
+const MODE: f32 = 104.0;
+const WITH: f32 = 100.0;
+const ICON: f32 = 24.0;
+const MODES: [(Mode, &str); 4] =
+    [(Mode::Off, "Off"), (Mode::Flip, "Flip"), (Mode::Swipe, "Swipe"), (Mode::Difference, "Difference")];
+
+/// How much room the choice of a comparison takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// Every mode side by side.
+    Wide,
+    /// The modes in a list.
+    Narrow,
+}
+
+/// Draws the tools in one row where they fit, in several where they do not. `playback` is false where the strip of siblings has it.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, playback: bool) {
     let t = theme::tokens(ui);
     cx.session.preview.compare.jobs = cx.jobs.clone();
+    let bands = Bands::of(cx, document);
+    let alone = is_alone(document, at);
     Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
-        ui.set_height(26.0);
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            bands_ui(ui, cx, document);
-            ui.separator();
-            if ui.available_width() > 380.0 {
-                compare_ui(ui, cx, document, at);
-            }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
+        let separators = if alone { 1.0 } else { 2.0 };
+        // Every control with the gap before it: what is promised here is what the rest is drawn with.
+        let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t));
+        let right = zoom_width(ui, cx, t) + if playback { 3.0 * (ICON + GAP) } else { 0.0 } + separators * (GAP + 6.0);
+        let room = ui.available_width() - left - right;
+        let fits = |wanted: Room| alone || compare_width(ui, cx, t, wanted) + GAP <= room;
+        if room >= 0.0 && fits(Room::Narrow) {
+            let compare = if fits(Room::Wide) { Room::Wide } else { Room::Narrow };
+            ui.set_height(26.0);
+            ui.horizontal_centered(|ui| {
+                bands_ui(ui, cx, bands.as_ref());
+                ui.separator();
+                if !alone {
+                    compare_ui(ui, cx, document, at, compare);
+                }
+                ui.add_space((ui.available_width() - right + GAP).max(0.0));
+                if playback {
+                    playback_ui(ui, cx, document, at);
+                }
                 zoom_ui(ui, cx);
-                for (icon, name, step) in [(icons::CARET_RIGHT, "Next sibling", 1), (icons::CARET_LEFT, "Previous sibling", -1)] {
-                    let to = sibling(document, at, step);
-                    let blocked = to.is_none().then_some("There is no other file beside it");
-                    if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
-                        cx.ask(Ask::Select(to));
-                    }
-                }
-                let playing = cx.session.preview.next_step_s.is_some();
-                let (icon, name) = if playing { (icons::PAUSE, "Stop playing") } else { (icons::PLAY, "Play the siblings") };
-                let alone =
-                    (sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none()).then_some("It has no siblings");
-                if ui.add(Button::icon_only(icon, name).blocked(alone)).clicked() {
-                    cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
-                }
             });
-        });
+        } else {
+            ui.horizontal_wrapped(|ui| {
+                bands_ui(ui, cx, bands.as_ref());
+                if !alone {
+                    compare_ui(ui, cx, document, at, Room::Narrow);
+                }
+                if playback {
+                    playback_ui(ui, cx, document, at);
+                }
+                zoom_ui(ui, cx);
+            });
+        }
     });
     let rect = ui.min_rect();
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
 }
 
-fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn is_alone(document: &Document, at: RowRef) -> bool {
+    sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none()
+}
+
+/// From one sibling to the next, by hand or by itself.
+pub fn playback_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let playing = cx.session.preview.next_step_s.is_some();
+    let (icon, name) = if playing { (icons::PAUSE, "Stop playing") } else { (icons::PLAY, "Play the siblings") };
+    let alone = is_alone(document, at).then_some("It has no siblings");
+    if ui.add(Button::icon_only(icon, name).blocked(alone)).clicked() {
+        cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
+    }
+    for (icon, name, step) in [(icons::CARET_LEFT, "Previous sibling", -1), (icons::CARET_RIGHT, "Next sibling", 1)] {
+        let to = sibling(document, at, step);
+        let blocked = to.is_none().then_some("There is no other file beside it");
+        if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
+            cx.ask(Ask::Select(to));
+        }
+    }
+}
+
+/// What can be chosen of the picture's bands.
+struct Bands {
+    names: Vec<String>,
+    shown: BandChoice,
+    presets: Vec<(String, Option<BandChoice>)>,
+    has_classes: bool,
+}
+
+impl Bands {
+    fn of(cx: &Cx<'_>, document: &Document) -> Option<Self> {
+        let known = band_names(Some(document));
+        let image = cx.session.preview.image()?;
+        let (info, shown) = (&image.info, image.bands.clone());
+        let presets = Preset::ALL
+            .iter()
+            .filter_map(|preset| Some((preset.label().to_owned(), Some(preset.bands(info, &known)?))))
+            .chain((info.band_count > 1).then(|| ("Single band".to_owned(), None)))
+            .collect();
+        let names = info.bands.iter().map(|band| band_name(band, &known)).collect();
+        Some(Self { names, shown, presets, has_classes: classes_of(document).colours.is_some() })
+    }
+
+    /// In the bar the first word has to do: "B04" of "B04 red".
+    fn short(&self, band: BandIndex) -> String {
+        match self.names.get(band.position()) {
+            Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") => {
+                name.split_whitespace().next().unwrap_or(name).to_owned()
+            }
+            Some(name) => name.clone(),
+            None => band.to_string(),
+        }
+    }
+
+    /// The width of each band's list: its name and the caret.
+    fn band_width(&self, ui: &Ui, t: &Tokens) -> f32 {
+        let width = |band: &BandIndex| ui.painter().layout_no_wrap(self.short(*band), font::mono(12.0), t.tx).size().x;
+        let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
+        (widest + 37.0).clamp(56.0, 92.0)
+    }
+
+    fn width(&self, ui: &Ui, t: &Tokens) -> f32 {
+        let preset = if self.names.len() > 1 { PRESET + GAP } else { 0.0 };
+        let band = self.band_width(ui, t) + GAP;
+        let letter = ui.painter().layout_no_wrap("R".to_owned(), font::mono_semibold(12.0), t.tx).size().x + GAP;
+        match &self.shown {
+            BandChoice::Rgb(_) => preset + 3.0 * (letter + band),
+            BandChoice::Single { .. } => preset + if self.names.len() > 1 { band } else { 0.0 } + COLOURS + GAP,
+            BandChoice::Auto => preset,
+        }
+    }
+}
+
+fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
     let t = theme::tokens(ui);
-    let known = band_names(Some(document));
-    let classes = classes_of(document);
-    let state = &mut cx.session.preview;
-    let Some((info, shown)) = state.image().map(|image| (image.info.clone(), image.bands.clone())) else {
+    let Some(of) = bands else {
         ui.label(RichText::new("Reading…").font(font::regular(12.0)).color(t.tx3));
         return;
     };
-    let names: Vec<String> = info.bands.iter().map(|band| band_name(band, &known)).collect();
-    // In the bar the first word has to do: "B04" of "B04 red".
-    let name = |band: BandIndex| match names.get(band.position()) {
-        Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") => {
-            name.split_whitespace().next().unwrap_or(name).to_owned()
-        }
-        Some(name) => name.clone(),
-        None => band.to_string(),
-    };
-    let mut chosen = shown.clone();
-    let presets: Vec<(String, Option<BandChoice>)> = Preset::ALL
-        .iter()
-        .filter_map(|preset| Some((preset.label().to_owned(), Some(preset.bands(&info, &known)?))))
-        .chain((info.band_count > 1).then(|| ("Single band".to_owned(), None)))
-        .collect();
-    if names.len() > 1 {
-        let current = presets.iter().find(|(_, bands)| bands.as_ref() == Some(&shown)).map(|(label, _)| label.clone());
+    let state = &mut cx.session.preview;
+    let width = of.band_width(ui, t);
+    let mut chosen = of.shown.clone();
+    if of.names.len() > 1 {
+        let current = of.presets.iter().find(|(_, bands)| bands.as_ref() == Some(&of.shown)).map(|(label, _)| label.clone());
         let current =
-            current.unwrap_or_else(|| if matches!(shown, BandChoice::Rgb(_)) { "Own bands".into() } else { "Single band".into() });
-        let labels: Vec<&str> = presets.iter().map(|(label, _)| label.as_str()).chain(["Own bands"]).collect();
-        if let Some(index) = widgets::combo(ui, "Band preset", &current, 128.0, false, &labels) {
-            chosen = match presets.get(index) {
+            current.unwrap_or_else(|| if matches!(of.shown, BandChoice::Rgb(_)) { "Own bands".into() } else { "Single band".into() });
+        let labels: Vec<&str> = of.presets.iter().map(|(label, _)| label.as_str()).chain(["Own bands"]).collect();
+        if let Some(index) = widgets::combo(ui, "Band preset", &current, PRESET, false, &labels) {
+            let own = |place: usize| BandIndex::from_position(place.min(of.names.len().saturating_sub(1)));
+            chosen = match of.presets.get(index) {
                 Some((_, Some(bands))) => bands.clone(),
-                Some((_, None)) => BandChoice::Single { band: shown.bands()[0], map: ColourMap::Grey },
-                None => BandChoice::Rgb([0, 1, 2].map(|place| BandIndex::from_position(place.min(names.len().saturating_sub(1))))),
+                Some((_, None)) => BandChoice::Single {
+                    band: of.shown.bands().first().copied().unwrap_or(BandIndex::FIRST),
+                    map: ColourMap::Grey,
+                },
+                None => BandChoice::Rgb([0, 1, 2].map(own)),
             };
         }
     }
@@ -164,78 +255,109 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             let colors = [t.err, t.ok, t.info];
             for ((letter, color), band) in ["R", "G", "B"].into_iter().zip(colors).zip(bands.iter_mut()) {
                 ui.label(RichText::new(letter).font(font::mono_semibold(12.0)).color(color));
-                if let Some(index) = widgets::combo(ui, &format!("Band for {letter}"), &name(*band), 64.0, true, &names) {
+                if let Some(index) = widgets::combo(ui, &format!("Band for {letter}"), &of.short(*band), width, true, &of.names) {
                     *band = BandIndex::from_position(index);
                 }
             }
         }
         BandChoice::Single { band, map } => {
-            if names.len() > 1
-                && let Some(index) = widgets::combo(ui, "Band", &name(*band), 84.0, true, &names)
+            if of.names.len() > 1
+                && let Some(index) = widgets::combo(ui, "Band", &of.short(*band), width, true, &of.names)
             {
                 *band = BandIndex::from_position(index);
             }
             let mut labels: Vec<&str> = ColourMap::ALL.map(ColourMap::label).to_vec();
-            if classes.colours.is_some() {
+            if of.has_classes {
                 labels.push("Label classes");
             }
-            let current = if state.side.by_class && classes.colours.is_some() { "Label classes" } else { map.label() };
-            if let Some(index) = widgets::combo(ui, "Colours", current, 124.0, false, &labels) {
+            let current = if state.side.by_class && of.has_classes { "Label classes" } else { map.label() };
+            if let Some(index) = widgets::combo(ui, "Colours", current, COLOURS, false, &labels) {
                 state.side.by_class = index >= ColourMap::ALL.len();
                 *map = ColourMap::ALL.get(index).copied().unwrap_or(ColourMap::Grey);
             }
         }
         BandChoice::Auto => {}
     }
-    if chosen != shown {
+    if chosen != of.shown {
         state.options.bands = chosen;
     }
 }
 
-fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+fn segments() -> [Segment<'static, Mode>; 4] {
+    MODES.map(|(mode, text)| Segment::new(mode, text))
+}
+
+/// The width of the comparison with everything that may come with it, so that nothing jumps when a mode is chosen.
+fn compare_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens, room: Room) -> f32 {
+    let modes = match room {
+        Room::Wide => {
+            let label = ui.painter().layout_no_wrap("Compare".to_owned(), font::regular(12.0), t.tx).size().x;
+            label + GAP + widgets::segmented_width(ui, &segments())
+        }
+        Room::Narrow => MODE,
+    };
+    modes + GAP + WITH + if cx.session.preview.compare.failed.is_some() { GAP + ICON } else { 0.0 }
+}
+
+fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, room: Room) {
     let t = theme::tokens(ui);
-    let alone = sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none();
-    if alone {
-        return;
-    }
-    ui.label(RichText::new("Compare").font(font::regular(12.0)).color(t.tx2));
     let compare = &mut cx.session.preview.compare;
-    let modes = [
-        Segment::new(Mode::Off, "Off"),
-        Segment::new(Mode::Flip, "Flip"),
-        Segment::new(Mode::Swipe, "Swipe"),
-        Segment::new(Mode::Difference, "Difference"),
-    ];
-    widgets::segmented(ui, "compare", &mut compare.mode, &modes);
+    match room {
+        Room::Wide => {
+            ui.label(RichText::new("Compare").font(font::regular(12.0)).color(t.tx2));
+            widgets::segmented(ui, "compare", &mut compare.mode, &segments());
+        }
+        Room::Narrow => {
+            let current = match MODES.iter().find(|(mode, _)| *mode == compare.mode) {
+                Some((Mode::Off, _)) | None => "Compare",
+                Some((_, text)) => text,
+            };
+            if let Some(index) = widgets::combo(ui, "Compare", current, MODE, false, &MODES.map(|(_, text)| text)) {
+                compare.mode = MODES.get(index).map_or(Mode::Off, |(mode, _)| *mode);
+            }
+        }
+    }
     compare.own_name = document.id(at).unwrap_or_default().to_owned();
     let Some(other) = other_of(document, at, compare) else { return };
     compare.other_name = document.id(other).unwrap_or_default().to_owned();
     let around: Vec<RowRef> = siblings_of(document, at, 64).into_iter().filter(|&row| row != at).collect();
     let names: Vec<&str> = around.iter().map(|&row| document.id(row).unwrap_or_default()).collect();
     let current = compare.other_name.clone();
-    if let Some(index) = widgets::combo(ui, "Compare with", &current, 84.0, true, &names) {
-        compare.with = Some(around[index]);
+    if let Some(index) = widgets::combo(ui, "Compare with", &current, WITH, true, &names) {
+        compare.with = around.get(index).copied();
     }
     if let Some(why) = compare.failed.clone().filter(|_| compare.mode == Mode::Difference) {
-        ui.label(RichText::new(why).font(font::regular(12.0)).color(t.err));
+        let name = format!("No difference: {why}");
+        let _ = ui.add(Button::icon_only(icons::WARNING, name).icon_color(t.err));
     }
 }
 
+/// The words on the button that leads to the scale of one to one.
+fn zoom_text(cx: &Cx<'_>) -> String {
+    let scale = cx.session.preview.view.scale;
+    format!("{:.0} %", if scale > 0.0 { scale } else { 1.0 } * 100.0)
+}
+
+fn zoom_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens) -> f32 {
+    let text = ui.painter().layout_no_wrap(zoom_text(cx), font::medium(12.0), t.tx).size().x;
+    3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
+}
+
 fn zoom_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    if ui.add(Button::icon_only(icons::CORNERS_OUT, "Fit to the panel")).clicked() {
-        cx.session.preview.view.fit();
-    }
     let mut factor = 1.0;
-    if ui.add(Button::icon_only(icons::PLUS, "Zoom in")).clicked() {
-        factor = 1.5;
+    if ui.add(Button::icon_only(icons::MINUS, "Zoom out")).clicked() {
+        factor = 1.0 / 1.5;
     }
     let scale = if cx.session.preview.view.scale > 0.0 { cx.session.preview.view.scale } else { 1.0 };
-    let label = ui.add(Button::ghost(format!("{:.0} %", scale * 100.0)).name("One to one").tooltip("Show every pixel once"));
+    let label = ui.add(Button::ghost(zoom_text(cx)).name("One to one").tooltip("Show every pixel once"));
     if label.clicked() {
         factor = 1.0 / scale;
     }
-    if ui.add(Button::icon_only(icons::MINUS, "Zoom out")).clicked() {
-        factor = 1.0 / 1.5;
+    if ui.add(Button::icon_only(icons::PLUS, "Zoom in")).clicked() {
+        factor = 1.5;
+    }
+    if ui.add(Button::icon_only(icons::CORNERS_OUT, "Fit to the panel")).clicked() {
+        cx.session.preview.view.fit();
     }
     if factor != 1.0
         && let Some(info) = cx.session.preview.info()

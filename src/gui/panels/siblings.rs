@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::preview_tools::siblings_of;
+use super::preview_tools::{self, siblings_of};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::session::{Key, revision};
@@ -19,6 +19,8 @@ use crate::studio::{Document, RowRef};
 pub const HEIGHT: f32 = 104.0;
 const WIDTH: f32 = 72.0;
 const GAP: f32 = 6.0;
+/// Width of the buttons at the right of the head.
+const PLAYBACK: f32 = 76.0;
 /// Pictures kept at the most.
 const KEPT: usize = 256;
 
@@ -29,6 +31,8 @@ pub struct SiblingsState {
     /// `None` for a file that has no picture.
     made: HashMap<RowRef, Option<TextureHandle>>,
     running: Option<(RowRef, Job<Rgba>)>,
+    /// Made, not yet on the graphics card.
+    arrived: Option<(RowRef, Option<Rgba>)>,
 }
 
 impl SiblingsState {
@@ -37,13 +41,20 @@ impl SiblingsState {
         self.running.is_some()
     }
 
-    fn poll(&mut self, ctx: &egui::Context) {
+    /// Takes what is finished, also while the strip does not show.
+    pub fn poll(&mut self) {
         let Some((at, outcome)) = self.running.as_mut().and_then(|(at, job)| Some((*at, job.try_take()?))) else { return };
         self.running = None;
+        self.arrived = Some((at, outcome.ok()));
+    }
+
+    fn upload(&mut self, ctx: &egui::Context) {
+        self.poll();
+        let Some((at, image)) = self.arrived.take() else { return };
         if self.made.len() >= KEPT {
             self.made.clear();
         }
-        self.made.insert(at, outcome.ok().map(|image| textures::upload(ctx, "sibling", &image)));
+        self.made.insert(at, image.map(|image| textures::upload(ctx, "sibling", &image)));
     }
 
     fn start(&mut self, cx_jobs: &crate::jobs::Jobs, document: &Document, at: RowRef) {
@@ -68,7 +79,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
     if state.made_for != Some(key) {
         *state = SiblingsState { made_for: Some(key), ..SiblingsState::default() };
     }
-    state.poll(ui.ctx());
+    state.upload(ui.ctx());
     let room = (((rect.width() - 16.0 + GAP) / (WIDTH + GAP)).floor() as usize).max(1);
     let shown = siblings_of(document, at, room);
     let place = shown.iter().position(|&other| other == at).unwrap_or(0);
@@ -80,9 +91,16 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
     {
         state.start(cx.jobs, document, shown[next]);
     }
-    let head = Rect::from_min_size(rect.min + vec2(10.0, 4.0), vec2(rect.width() - 20.0, 20.0));
-    paint::text_left(&painter, head, "Siblings", font::semibold(12.0), t.tx);
-    paint::text_right(&painter, head, "left and right arrows go from one to the next", font::regular(11.0), t.tx3);
+    let head = Rect::from_min_size(rect.min + vec2(10.0, 3.0), vec2(rect.width() - 18.0, 24.0));
+    let named = paint::text_left(&painter, head, "Siblings", font::semibold(12.0), t.tx);
+    let tools = Rect::from_min_max(pos2((head.right() - PLAYBACK).max(named + 8.0), head.top()), head.max);
+    let words = head.with_min_x(named + 10.0).with_max_x(tools.left() - 8.0);
+    paint::text_left(&painter, words, "left and right arrows go from one to the next", font::regular(11.0), t.tx3);
+    let layout = egui::Layout::left_to_right(egui::Align::Center);
+    ui.scope_builder(UiBuilder::new().max_rect(tools).layout(layout).id_salt("playback"), |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        preview_tools::playback_ui(ui, cx, document, at);
+    });
     let mut asks = Vec::new();
     for (index, &sibling) in shown.iter().enumerate() {
         let left = rect.left() + 8.0 + index as f32 * (WIDTH + GAP);

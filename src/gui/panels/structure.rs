@@ -94,6 +94,12 @@ impl Lens {
 }
 
 impl StructureState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.safe.poll();
+        self.fix.poll();
+    }
+
     /// True while something is computed.
     pub fn is_busy(&self) -> bool {
         self.safe.is_busy() || self.fix.is_busy()

@@ -33,6 +33,11 @@ pub struct FixState {
 }
 
 impl FixState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.plan.poll();
+    }
+
     /// True while a plan is made.
     pub fn is_busy(&self) -> bool {
         self.plan.is_busy()

@@ -66,6 +66,11 @@ impl Default for TreePanelState {
 }
 
 impl TreePanelState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.filtered.poll();
+    }
+
     /// True while a filter runs.
     pub fn is_busy(&self) -> bool {
         self.filtered.is_busy()

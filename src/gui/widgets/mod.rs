@@ -35,7 +35,7 @@ pub use logo::{logo, logo_image};
 pub use menu::menu_entry;
 pub use palette::{Palette, PaletteEntry};
 pub use progress::{progress_bar, spinner};
-pub use segmented::{Segment, segmented};
+pub use segmented::{Segment, segmented, segmented_width};
 pub use slider::slider;
 pub use table::{Cell, Column, Mark, PitMark, Table, TableOutput, TableSource, TableState};
 pub use tags::{tag_input, tag_input_id};

@@ -38,6 +38,30 @@ impl<'a, T> Segment<'a, T> {
     }
 }
 
+/// The width of each choice, and of its text.
+fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
+    let t = theme::tokens(ui);
+    let width = |segment: &Segment<'_, T>| {
+        let text = ui.painter().layout_no_wrap(segment.text.to_owned(), font::medium(12.0), t.tx).size().x;
+        let count = match segment.count.is_empty() {
+            true => 0.0,
+            false => ui.painter().layout_no_wrap(segment.count.clone(), font::mono(12.0), t.tx).size().x + 6.0,
+        };
+        let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
+        ((text + count + icon + 18.0).round(), text)
+    };
+    segments.iter().map(width).collect()
+}
+
+fn total_of(widths: &[(f32, f32)]) -> f32 {
+    widths.iter().map(|(width, _)| width).sum::<f32>() + 4.0 + widths.len().saturating_sub(1) as f32
+}
+
+/// The width that [`segmented`] takes for these choices.
+pub fn segmented_width<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> f32 {
+    total_of(&widths_of(ui, segments))
+}
+
 /// Draws the choices; `value` changes on click. The response is changed when it did.
 pub fn segmented<T: PartialEq + Clone>(
     ui: &mut Ui,
@@ -46,19 +70,8 @@ pub fn segmented<T: PartialEq + Clone>(
     segments: &[Segment<'_, T>],
 ) -> Response {
     let t = theme::tokens(ui);
-    let widths: Vec<(f32, f32)> = segments
-        .iter()
-        .map(|segment| {
-            let text = ui.painter().layout_no_wrap(segment.text.to_owned(), font::medium(12.0), t.tx).size().x;
-            let count = match segment.count.is_empty() {
-                true => 0.0,
-                false => ui.painter().layout_no_wrap(segment.count.clone(), font::mono(12.0), t.tx).size().x + 6.0,
-            };
-            let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
-            ((text + count + icon + 18.0).round(), text)
-        })
-        .collect();
-    let total = widths.iter().map(|(width, _)| width).sum::<f32>() + 4.0 + segments.len().saturating_sub(1) as f32;
+    let widths = widths_of(ui, segments);
+    let total = total_of(&widths);
     let (rect, mut response) = ui.allocate_exact_size(vec2(total, 24.0), Sense::hover());
     ui.painter().rect_filled(rect, 4, t.bg3);
     let id = response.id.with(egui::IdSalt::new(id_salt));

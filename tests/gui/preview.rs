@@ -1,0 +1,89 @@
+//! The panel of one picture: its tools at every width, its helpers when it goes away, what comes beside the picture.
+
+use egui::{Rect, Theme, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::studio::RowRef;
+
+use super::support::{Window, app, choose, picture, sample, settle, take};
+
+/// The controls above the picture, with their names, and the room that they have.
+fn toolbar(harness: &Window) -> (Vec<(String, Rect)>, Rect) {
+    use egui::accesskit::Role;
+    let canvas = harness.get_by_label_contains("Picture of").rect();
+    let tab = harness.get_by_role_and_label(Role::Tab, "Preview").rect();
+    let right = harness.get_by_role_and_label(Role::Tab, "Sample").rect().left();
+    let room = Rect::from_min_max(egui::pos2(canvas.left(), tab.bottom()), egui::pos2(right, canvas.top()));
+    let mut found = Vec::new();
+    for role in [Role::Button, Role::ComboBox, Role::RadioButton, Role::Label] {
+        for node in harness.query_all_by_role(role) {
+            // What reaches over the edge has its beginning inside all the same.
+            if room.contains(node.rect().left_center() + vec2(1.0, 0.0)) {
+                let name = node.accesskit_node().label().or_else(|| node.accesskit_node().value());
+                found.push((name.unwrap_or_default(), node.rect()));
+            }
+        }
+    }
+    (found, room)
+}
+
+#[test]
+fn the_tools_never_lie_on_one_another() {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    let mut rows = std::collections::BTreeSet::new();
+    for mode in ["Off", "Swipe"] {
+        choose(&mut harness, "Compare", mode);
+        for (width, height) in
+            [(2400.0, 900.0), (1920.0, 1000.0), (1600.0, 900.0), (1440.0, 900.0), (1440.0, 640.0), (1200.0, 800.0), (1000.0, 640.0), (800.0, 600.0)]
+        {
+            harness.set_size(vec2(width, height));
+            settle(&mut harness);
+            let (controls, room) = toolbar(&harness);
+            let place = format!("{width} × {height}, {mode}");
+            let has = |name: &str| controls.iter().any(|(known, _)| known == name);
+            for name in ["Band preset", "Band for R", "Band for B", "Zoom out", "One to one", "Zoom in", "Fit to the panel"] {
+                assert!(has(name), "{name} is missing at {place}");
+            }
+            assert!(has("Compare") , "nothing compares at {place}");
+            assert_eq!(harness.query_all_by_label("Play the siblings").count(), 1, "playback at {place}");
+            for (index, (name, rect)) in controls.iter().enumerate() {
+                assert!(room.expand(1.0).contains_rect(*rect), "{name} leaves the panel at {place}: {rect:?} in {room:?}");
+                for (other, there) in &controls[index + 1..] {
+                    let common = rect.shrink(0.5).intersect(*there);
+                    assert!(!common.is_positive(), "{name} and {other} overlap at {place}: {rect:?}, {there:?}");
+                }
+            }
+            rows.insert((room.height() / 30.0) as u32);
+            picture(&mut harness, &format!("tools-{width}-{height}-{}", mode.to_lowercase()));
+        }
+    }
+    assert!(rows.len() > 1, "one row in a wide window, several in a narrow one: {rows:?}");
+}
+
+#[test]
+fn what_a_panel_had_begun_ends_when_it_is_hidden() {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ShowPreview);
+    settle(&mut harness);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    // The strip below the picture begins its first small picture in this frame; in the next one it is gone.
+    harness.step();
+    harness.step();
+    assert!(harness.state().is_busy());
+    harness.state_mut().show_pane(Pane::Table);
+    settle(&mut harness);
+    // The hierarchy's filter begins, and is taken off before it is done.
+    use egui::accesskit::Role;
+    harness.get_by_role_and_label(Role::TextInput, "Filter ids").focus();
+    harness.step();
+    harness.get_by_role_and_label(Role::TextInput, "Filter ids").type_text("ebro");
+    harness.step();
+    harness.state_mut().act(Action::ToggleLeft);
+    settle(&mut harness);
+}
