@@ -17,17 +17,19 @@ fn main() -> ExitCode {
             checks.push(gui::graphics());
             ExitCode::from(cli::report_doctor(&checks, json))
         }
-        Invocation::Window { paths, renderer, theme, safe_mode } => match window(paths, renderer, theme, safe_mode) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: {}", error.report());
-                ExitCode::from(error.exit_code())
+        Invocation::Window { paths, renderer, theme, safe_mode, new_window } => {
+            match window(paths, renderer, theme, safe_mode, new_window) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("error: {}", error.report());
+                    ExitCode::from(error.exit_code())
+                }
             }
-        },
+        }
     }
 }
 
-fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, safe_mode: bool) -> Result<()> {
+fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, safe_mode: bool, new_window: bool) -> Result<()> {
     let renderer = renderer.map(|name| name.parse()).transpose()?;
     let theme = match theme.as_deref() {
         None => None,
@@ -35,5 +37,5 @@ fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, 
         Some("light") => Some(Theme::Light),
         Some(other) => return Err(Error::usage(format!("there is no theme {other}")).hint("use dark or light")),
     };
-    gui::run(paths, WindowOptions { renderer, theme, safe_mode })
+    gui::run(paths, WindowOptions { renderer, theme, safe_mode, new_window })
 }

@@ -319,6 +319,15 @@ fn a_folder_pasted_into_the_window_becomes_a_dataset() {
     let worked_ms = (window.ticks() - before) * TICK_MS;
     assert!(worked_ms < 100, "an idle window worked {worked_ms} ms in 5 s; its log:\n{}", window.log());
 
+    // A later start, as by a double click on a file, ends and leaves the file to this window.
+    let other = workspace.path("double-clicked.tacozip");
+    fs::copy(&out, &other).expect("a copy");
+    let mut later = screen.command(env!("CARGO_BIN_EXE_taco-studio"));
+    workspace.house(later.arg("double-clicked.tacozip")).env_remove("WAYLAND_DISPLAY").env_remove("WAYLAND_SOCKET");
+    assert!(later.status().expect("the program starts").success());
+    window.expect_command("double-clicked.tacozip");
+    window.rest();
+
     window.xdotool(&["key", "ctrl+q"]).expect("the shortcut to quit");
     let status = window.wait_for_end();
     let log = window.log();

@@ -27,6 +27,9 @@ pub struct Arguments {
     /// Start the window without what it remembers (layout, recent datasets, renderer) and draw in software.
     #[arg(long)]
     pub safe_mode: bool,
+    /// Open a window of its own where one is open already.
+    #[arg(long)]
+    pub new_window: bool,
     /// No progress on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,

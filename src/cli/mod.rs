@@ -55,6 +55,8 @@ pub enum Invocation {
         theme: Option<String>,
         /// `--safe-mode`.
         safe_mode: bool,
+        /// `--new-window`.
+        new_window: bool,
     },
     /// Look at this machine; the window's part of the checks is not the command line's to make.
     Doctor {
@@ -72,8 +74,8 @@ pub fn run(arguments: Arguments) -> Invocation {
     output::set_up_logging(arguments.verbose, log.as_deref());
     arguments.remote.apply();
     let Some(verb) = arguments.verb else {
-        let Arguments { paths, renderer, theme, safe_mode, .. } = arguments;
-        return Invocation::Window { paths, renderer, theme, safe_mode };
+        let Arguments { paths, renderer, theme, safe_mode, new_window, .. } = arguments;
+        return Invocation::Window { paths, renderer, theme, safe_mode, new_window };
     };
     if let Verb::Doctor { json } = verb {
         return Invocation::Doctor { json };

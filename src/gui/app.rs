@@ -10,6 +10,7 @@ use super::chrome;
 use super::cx::{Ask, Cx, Remembered};
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::dock::{Contents, Pane};
+use super::instance::Instance;
 use super::panels;
 use super::picker::Picker;
 use super::run::{Renderer, WindowOptions};
@@ -33,6 +34,8 @@ pub struct App {
     pub(super) palette: Palette,
     pub(super) toast: Option<Toast>,
     pub(super) tour: Option<Tour>,
+    /// Where later starts hand their paths over.
+    instance: Option<Instance>,
     /// Paths that are being looked at, to tell what they mean.
     pub(super) sorting: Option<Job<Command>>,
     pub(super) making_sample: Option<Job<PathBuf>>,
@@ -54,6 +57,12 @@ impl App {
         let studio = Studio::new(jobs.clone());
         let mut app = Self { persistent: true, ..Self::build(ctx, studio, jobs, view) };
         app.session.cache_dir = crate::folders::cache_dir();
+        let waker = ctx.clone();
+        let listening = crate::folders::data_dir().map(|folder| Instance::listen(&folder, move || waker.request_repaint()));
+        if let Some(Err(error)) = &listening {
+            tracing::info!("later starts will open windows of their own: {error}");
+        }
+        app.instance = listening.and_then(Result::ok);
         app
     }
 
@@ -78,6 +87,7 @@ impl App {
             palette: Palette::default(),
             toast: None,
             tour: None,
+            instance: None,
             sorting: None,
             making_sample: None,
             asks: Vec::new(),
@@ -93,6 +103,7 @@ impl App {
     pub(super) fn started_with(&mut self, renderer: Renderer, options: &WindowOptions, drops_arrive: bool) {
         self.view.starting = Some(renderer);
         self.persistent &= !options.safe_mode;
+        self.instance = self.instance.take().filter(|_| !options.safe_mode);
         self.session.drops_blocked = !drops_arrive;
         if let Some(theme) = options.theme {
             self.view.theme = theme;
@@ -177,6 +188,15 @@ impl App {
                 self.view.renderer = Some(renderer);
                 self.save();
             }
+        }
+    }
+
+    /// Opens what a later start was given, as a drop does, and comes to the front.
+    fn take_later_starts(&mut self, ctx: &Context) {
+        while let Some(paths) = self.instance.as_ref().and_then(Instance::take) {
+            self.open_paths(paths);
+            ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
+            ctx.send_viewport_cmd(egui::ViewportCommand::Focus);
         }
     }
 
@@ -269,6 +289,7 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.first_frame(ctx);
+        self.take_later_starts(ctx);
         let began = self.session.watch.begin();
         for event in self.studio.poll() {
             self.on_event(event);

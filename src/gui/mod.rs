@@ -16,6 +16,7 @@ mod explore;
 mod filters;
 mod graphics;
 pub mod icons;
+mod instance;
 mod intake;
 mod map;
 mod marks;

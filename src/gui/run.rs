@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::instance;
 use super::theme::Theme;
 use super::view_state::ViewState;
 use super::widgets::logo_image;
@@ -62,14 +63,24 @@ pub struct WindowOptions {
     pub theme: Option<Theme>,
     /// Start without what is remembered, drawing in software; remember nothing of this start.
     pub safe_mode: bool,
+    /// Open a window even where one is open.
+    pub new_window: bool,
 }
 
-/// Opens the window on `paths` and returns when it is closed.
+/// Opens the window on `paths` and returns when it is closed. Where a window is open on this desktop, that one takes the paths.
 ///
 /// Errors: [`crate::error::Kind::Unsupported`] with advice when there is no display or nothing can draw.
 pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     check_display()?;
     let data = folders::data_dir();
+    if !options.safe_mode
+        && !options.new_window
+        && tried().is_empty()
+        && data.as_deref().is_some_and(|folder| instance::hand_over(folder, &paths))
+    {
+        tracing::info!("the window that is open takes it");
+        return Ok(());
+    }
     if let Some(folder) = &data {
         crash::install(folder.clone());
     }

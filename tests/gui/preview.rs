@@ -38,9 +38,16 @@ fn the_tools_never_lie_on_one_another() {
     let mut rows = std::collections::BTreeSet::new();
     for mode in ["Off", "Swipe"] {
         choose(&mut harness, "Compare", mode);
-        for (width, height) in
-            [(2400.0, 900.0), (1920.0, 1000.0), (1600.0, 900.0), (1440.0, 900.0), (1440.0, 640.0), (1200.0, 800.0), (1000.0, 640.0), (800.0, 600.0)]
-        {
+        for (width, height) in [
+            (2400.0, 900.0),
+            (1920.0, 1000.0),
+            (1600.0, 900.0),
+            (1440.0, 900.0),
+            (1440.0, 640.0),
+            (1200.0, 800.0),
+            (1000.0, 640.0),
+            (800.0, 600.0),
+        ] {
             harness.set_size(vec2(width, height));
             settle(&mut harness);
             let (controls, room) = toolbar(&harness);
@@ -49,7 +56,7 @@ fn the_tools_never_lie_on_one_another() {
             for name in ["Band preset", "Band for R", "Band for B", "Zoom out", "One to one", "Zoom in", "Fit to the panel"] {
                 assert!(has(name), "{name} is missing at {place}");
             }
-            assert!(has("Compare") , "nothing compares at {place}");
+            assert!(has("Compare"), "nothing compares at {place}");
             assert_eq!(harness.query_all_by_label("Play the siblings").count(), 1, "playback at {place}");
             for (index, (name, rect)) in controls.iter().enumerate() {
                 assert!(room.expand(1.0).contains_rect(*rect), "{name} leaves the panel at {place}: {rect:?} in {room:?}");

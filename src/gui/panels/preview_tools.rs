@@ -235,17 +235,16 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
     let mut chosen = of.shown.clone();
     if of.names.len() > 1 {
         let current = of.presets.iter().find(|(_, bands)| bands.as_ref() == Some(&of.shown)).map(|(label, _)| label.clone());
-        let current =
-            current.unwrap_or_else(|| if matches!(of.shown, BandChoice::Rgb(_)) { "Own bands".into() } else { "Single band".into() });
+        let current = current
+            .unwrap_or_else(|| if matches!(of.shown, BandChoice::Rgb(_)) { "Own bands".into() } else { "Single band".into() });
         let labels: Vec<&str> = of.presets.iter().map(|(label, _)| label.as_str()).chain(["Own bands"]).collect();
         if let Some(index) = widgets::combo(ui, "Band preset", &current, PRESET, false, &labels) {
             let own = |place: usize| BandIndex::from_position(place.min(of.names.len().saturating_sub(1)));
             chosen = match of.presets.get(index) {
                 Some((_, Some(bands))) => bands.clone(),
-                Some((_, None)) => BandChoice::Single {
-                    band: of.shown.bands().first().copied().unwrap_or(BandIndex::FIRST),
-                    map: ColourMap::Grey,
-                },
+                Some((_, None)) => {
+                    BandChoice::Single { band: of.shown.bands().first().copied().unwrap_or(BandIndex::FIRST), map: ColourMap::Grey }
+                }
                 None => BandChoice::Rgb([0, 1, 2].map(own)),
             };
         }

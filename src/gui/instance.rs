@@ -1,0 +1,188 @@
+//! One window for one desktop: a later start hands its paths to the window that is there, and ends. They meet at a port of this machine
+//! that a private file names together with a password; who can't read the file can't speak to the window. Must never keep a window
+//! from opening: whatever goes wrong here, the later start opens its own.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// The file that names the port.
+const FILE: &str = "window.json";
+const CONNECT: Duration = Duration::from_millis(500);
+const ANSWER: Duration = Duration::from_secs(3);
+/// Longer messages are not listened to.
+const LONGEST: u64 = 1 << 20;
+/// What a window says that took the paths.
+const TAKEN: &str = "taken";
+
+/// Where a window listens.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Door {
+    port: u16,
+    password: String,
+    /// A window on another desktop is no use here.
+    desktop: String,
+}
+
+/// What a later start hands over.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Parcel {
+    password: String,
+    paths: Vec<PathBuf>,
+}
+
+/// The first window's side.
+pub struct Instance {
+    file: PathBuf,
+    password: String,
+    inbox: Receiver<Vec<PathBuf>>,
+}
+
+/// Hands `paths` to the window whose door `folder` names. False when there is none: then this start opens a window itself.
+pub fn hand_over(folder: &Path, paths: &[PathBuf]) -> bool {
+    try_hand_over(folder, &desktop(), paths).unwrap_or(false)
+}
+
+fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Result<bool> {
+    let door: Door = serde_json::from_slice(&std::fs::read(folder.join(FILE))?)?;
+    if door.desktop != desktop {
+        return Ok(false);
+    }
+    let mut stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, door.port)), CONNECT)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    // The window has another working folder; addresses stay as they are.
+    let here = |path: &PathBuf| if crate::model::is_remote(path) { Ok(path.clone()) } else { std::path::absolute(path) };
+    let parcel = Parcel { password: door.password, paths: paths.iter().map(here).collect::<std::io::Result<_>>()? };
+    let mut line = serde_json::to_string(&parcel)?;
+    line.push('\n');
+    stream.write_all(line.as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream.take(64)).read_line(&mut answer)?;
+    Ok(answer.trim_end() == TAKEN)
+}
+
+impl Instance {
+    /// Listens for later starts and names the door in `folder`; `wake` is called when something came.
+    pub fn listen(folder: &Path, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+        Self::listen_as(folder, desktop(), wake)
+    }
+
+    fn listen_as(folder: &Path, desktop: String, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let (password, port) = (password(), listener.local_addr()?.port());
+        let (sender, inbox) = channel();
+        let expected = password.clone();
+        std::thread::Builder::new().name("later starts".into()).spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A start that says nothing, or nonsense, is its own fault.
+                match take_in(stream, &expected, &sender) {
+                    Ok(true) => wake(),
+                    Ok(false) => tracing::debug!("somebody without the password knocked"),
+                    Err(error) => tracing::debug!("a later start handed nothing over: {error}"),
+                }
+            }
+        })?;
+        let door = Door { port, password: password.clone(), desktop };
+        let file = folder.join(FILE);
+        std::fs::create_dir_all(folder)?;
+        // Temporary files are for their owner alone.
+        let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer(&mut draft, &door)?;
+        draft.persist(&file).map_err(|error| error.error)?;
+        Ok(Self { file, password, inbox })
+    }
+
+    /// The paths of a later start; empty when it had none.
+    pub fn take(&self) -> Option<Vec<PathBuf>> {
+        self.inbox.try_recv().ok()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let ours = |bytes: Vec<u8>| serde_json::from_slice::<Door>(&bytes).is_ok_and(|door| door.password == self.password);
+        if std::fs::read(&self.file).is_ok_and(ours) {
+            let _ = std::fs::remove_file(&self.file);
+        }
+    }
+}
+
+fn take_in(mut stream: TcpStream, password: &str, sender: &Sender<Vec<PathBuf>>) -> std::io::Result<bool> {
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    let mut line = String::new();
+    BufReader::new(Read::by_ref(&mut stream).take(LONGEST)).read_line(&mut line)?;
+    let parcel: Parcel = serde_json::from_str(&line)?;
+    if parcel.password != password || sender.send(parcel.paths).is_err() {
+        return Ok(false);
+    }
+    stream.write_all(format!("{TAKEN}\n").as_bytes())?;
+    Ok(true)
+}
+
+/// The desktop that a window would open on.
+fn desktop() -> String {
+    let says = |name: &str| std::env::var(name).unwrap_or_default();
+    format!("{} {}", says("DISPLAY"), says("WAYLAND_DISPLAY"))
+}
+
+/// 128 bits from the system, by way of the keys of two hashers.
+fn password() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn a_later_start_hands_its_paths_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(!try_hand_over(folder.path(), "a", &[]).unwrap_or(false), "nobody is there");
+        let (woken, wakes) = channel();
+        let first = Instance::listen_as(folder.path(), "a".into(), move || {
+            let _ = woken.send(());
+        })
+        .expect("it listens");
+        assert!(try_hand_over(folder.path(), "a", &paths(&["/data/x.tacozip", "s3://bucket/y"])).expect("it is taken"));
+        wakes.recv_timeout(ANSWER).expect("the window is woken");
+        assert_eq!(first.take(), Some(paths(&["/data/x.tacozip", "s3://bucket/y"])));
+        assert_eq!(first.take(), None);
+        assert!(!try_hand_over(folder.path(), "b", &[]).expect("another desktop"), "that window is somewhere else");
+        drop(first);
+        assert!(!folder.path().join(FILE).exists(), "the door is closed");
+    }
+
+    #[test]
+    fn without_the_password_nothing_comes_in() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = Instance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let file = folder.path().join(FILE);
+        let mut door: Door = serde_json::from_slice(&std::fs::read(&file).expect("the door")).expect("JSON");
+        door.password = "guess".into();
+        std::fs::write(&file, serde_json::to_vec(&door).expect("JSON")).expect("written");
+        assert!(!try_hand_over(folder.path(), "a", &paths(&["/x"])).unwrap_or(false));
+        assert_eq!(first.take(), None);
+        drop(first);
+        assert!(file.exists(), "another window's door stays");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_can_read_the_door() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let _first = Instance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let mode = std::fs::metadata(folder.path().join(FILE)).expect("the door").permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+}
