@@ -23,9 +23,9 @@
 //! | [`cli`] | arguments → commands; text and JSON out |
 //! | [`gui`] | the window; the only module that names egui |
 //!
-//! Where to begin: to add a container, implement [`container::ContainerReader`] and name it in `container/detect.rs`; to add
-//! a rule, add a line to the table in `model/rule.rs` and the check in `validate`; to add a command, add a variant to
-//! [`studio::Command`] and its verb in `studio/verbs.rs`.
+//! Where to begin: to add an extension, a file in its folder of [`extensions`] and a line in that folder's list; a container,
+//! implement [`container::ContainerReader`] and name it in `container/detect.rs`; a rule, add a line to the table in
+//! `model/rule.rs` and the check in `validate`; a command, add a variant to [`studio::Command`] and its verb in a file of `studio`.
 
 pub mod cli;
 pub mod container;
