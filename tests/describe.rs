@@ -81,6 +81,37 @@ fn datacite_is_valid() {
 }
 
 #[test]
+fn pages_are_valid() {
+    every_dataset_as("html", "card.html");
+}
+
+/// Everything that the page of the official tool shows of a dataset is on ours.
+#[test]
+fn the_card_shows_what_the_official_one_does() {
+    let workspace = Workspace::new();
+    let mut compared = 0;
+    let mut wrong = String::new();
+    for dataset in datasets() {
+        // The tool takes a COLLECTION of 2.0 or a TACOLLECTION.
+        let given = if dataset.is_dir() { dataset.join("COLLECTION.json") } else { dataset.clone() };
+        let zip = given.extension().is_some_and(|ending| ending == "tacozip");
+        let list = given.file_name().is_some_and(|name| name == "TACOLLECTION.json");
+        if !(zip || list || (dataset.is_dir() && given.is_file() && dataset.join("METADATA").is_dir())) {
+            continue;
+        }
+        let page = workspace.path("card.html");
+        describe(&workspace, &dataset, "html", &page).expect_code(0);
+        let held = workspace.python("card.py", [given.as_os_str(), page.as_os_str()]);
+        if held.code() != 0 {
+            wrong.push_str(&format!("{}:\n{held}\n", dataset.display()));
+        }
+        compared += 1;
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(compared >= 4, "only {compared} were compared");
+}
+
+#[test]
 fn cards_tell_what_there_is() {
     let workspace = Workspace::new();
     for dataset in datasets() {
@@ -88,10 +119,12 @@ fn cards_tell_what_there_is() {
             workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "markdown".as_ref()]).expect_code(0);
         assert!(card.stdout.starts_with("---\npretty_name: \""), "{card}");
         assert!(card.stdout.contains("## Structure") && card.stdout.contains("## Fields"), "{card}");
+        assert_eq!(card.stdout.contains("## Where it lies"), card.stdout.contains("```geojson"), "{card}");
         let page = workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "html".as_ref()]).expect_code(0);
         let open = page.stdout.matches("<td>").count();
         assert!(open > 4 && open == page.stdout.matches("</td>").count(), "{page}");
         assert!(!page.stdout.contains("<script"), "{page}");
+        assert_eq!(page.stdout.contains("Where it lies"), page.stdout.contains("<svg"), "{page}");
     }
 }
 

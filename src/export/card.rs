@@ -1,18 +1,28 @@
-//! The data card: what a person wants to know first, as Markdown with the front matter that hubs read, and as a page.
+//! The data card: what a person wants to know first, in blocks, and these as Markdown with the front matter that hubs read.
 
+use serde_json::Value as Json;
+
+use super::page::{self, Map};
 use super::{Described, croissant};
-use crate::model::{Value, dtype_name};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::{PitSchema, SampleKind, Value, dtype_name};
+
+/// Ids of a pattern that are shown; the rest is counted.
+const TREE_IDS: usize = 12;
 
 /// One block of the card.
-enum Block {
+pub(super) enum Block {
     Heading(usize, String),
+    /// Text as the dataset has it, which may be Markdown.
     Text(String),
     List(Vec<String>),
     Table(Vec<Vec<String>>),
     Code(String),
+    Map(Map),
 }
 
-fn blocks(described: &Described<'_>) -> Vec<Block> {
+pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Block>> {
     let mut blocks = vec![Block::Heading(1, described.title().to_owned()), Block::Text(described.description().to_owned())];
     let mut facts = vec![
         format!("Identifier: {}", described.id()),
@@ -27,28 +37,32 @@ fn blocks(described: &Described<'_>) -> Vec<Block> {
     if let Some([start, end]) = &described.interval {
         facts.push(format!("Time: {start} to {end}"));
     }
+    let files = files(described);
+    if !files.is_empty() {
+        facts.push(format!("Files: {} partitions", files.len()));
+    }
     let keywords = described.texts("keywords");
     if !keywords.is_empty() {
         facts.push(format!("Keywords: {}", keywords.join(", ")));
     }
     blocks.push(Block::List(facts));
-    blocks.push(Block::Heading(2, "Structure".into()));
-    let mut rows = vec![vec!["Level".into(), "Samples".into(), "First ids".into()]];
-    for (level, table) in described.assembly.tree.levels.iter().enumerate() {
-        let first: Vec<&str> = (0..table.len().min(4)).map(|row| table.ids.value(row)).collect();
-        let more = if table.len() > first.len() { ", …" } else { "" };
-        rows.push(vec![level.to_string(), table.len().to_string(), format!("{}{more}", first.join(", "))]);
+    if let Some(map) = page::map_of(described, ctx)? {
+        blocks.push(Block::Heading(2, "Where it lies".into()));
+        blocks.push(Block::Map(map));
     }
-    blocks.push(Block::Table(rows));
+    if files.len() > 1 {
+        blocks.push(Block::Heading(2, "Files".into()));
+        let head = ["File", "West, south, east, north", "Time"].map(str::to_owned).to_vec();
+        blocks.push(Block::Table(std::iter::once(head).chain(files).collect()));
+    }
+    structure(described, &mut blocks);
     blocks.push(Block::Heading(2, "Fields".into()));
-    let mut rows = vec![vec!["Level".into(), "Field".into(), "Type".into(), "What it means".into()]];
-    for (level, table) in described.assembly.levels.iter().enumerate() {
-        for field in table.batch.schema().fields() {
-            let text = croissant::described_field(described, level, field.name());
-            rows.push(vec![level.to_string(), field.name().clone(), dtype_name(field.data_type()), text]);
-        }
+    for level in 0..described.assembly.levels.len() {
+        let fields = fields_of(described, level);
+        blocks.push(Block::Heading(3, format!("Level {level} ({} fields)", fields.len())));
+        let head = ["Field", "Type", "What it means"].map(str::to_owned).to_vec();
+        blocks.push(Block::Table(std::iter::once(head).chain(fields.into_iter().map(Vec::from)).collect()));
     }
-    blocks.push(Block::Table(rows));
     if let Some(rows) = splits(described) {
         blocks.push(Block::Heading(2, "Splits".into()));
         blocks.push(Block::Table(rows));
@@ -94,6 +108,18 @@ fn blocks(described: &Described<'_>) -> Vec<Block> {
             blocks.push(Block::List(people));
         }
     }
+    let publications: Vec<String> = described
+        .publications()
+        .into_iter()
+        .map(|one| {
+            let doi = one.doi.map(|doi| format!("https://doi.org/{doi}"));
+            one.citation.into_iter().chain(doi).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    if !publications.is_empty() {
+        blocks.push(Block::Heading(2, "Publications".into()));
+        blocks.push(Block::List(publications));
+    }
     blocks.push(Block::Heading(2, "How to read it".into()));
     blocks.push(Block::Code(format!(
         "import tacoreader\n\ndataset = tacoreader.load(\"{}\")\nprint(dataset.data)",
@@ -101,7 +127,110 @@ fn blocks(described: &Described<'_>) -> Vec<Block> {
     )));
     blocks.push(Block::Heading(2, "How to cite it".into()));
     blocks.push(Block::Code(croissant::citation(described)));
-    blocks
+    Ok(blocks)
+}
+
+/// The files of a dataset in parts: name, box, time.
+fn files(described: &Described<'_>) -> Vec<Vec<String>> {
+    let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
+    let line = |extent: &Json| {
+        let numbers = extent.get("spatial").and_then(Json::as_array).into_iter().flatten().map(Json::to_string);
+        let times = extent.get("temporal").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
+        let file = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
+        vec![file, numbers.collect::<Vec<_>>().join(", "), times.collect::<Vec<_>>().join(" to ")]
+    };
+    extents.into_iter().flatten().map(line).collect()
+}
+
+/// The pattern of the tree: a table with the counts, and its shape.
+fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
+    blocks.push(Block::Heading(2, "Structure".into()));
+    let Some(pit) = PitSchema::of(&described.assembly.tree) else { return };
+    let top = &described.assembly.tree.levels[0];
+    let first: Vec<&str> = (0..top.len().min(3)).map(|row| top.ids.value(row)).collect();
+    let more = |shown: usize, all: usize| if all > shown { ", …" } else { "" };
+    let mut rows = vec![["Level", "Type", "Samples", "Ids"].map(str::to_owned).to_vec()];
+    rows.push(vec![
+        "Level 0".into(),
+        format!("All {}", pit.root.kind.as_str()),
+        pit.root.n.to_string(),
+        format!("{}{}", first.join(", "), more(first.len(), top.len())),
+    ]);
+    for (level, patterns) in &pit.hierarchy {
+        for pattern in patterns {
+            let kinds: Vec<&str> = pattern.kinds.iter().map(|kind| kind.as_str()).collect();
+            let alike = kinds.iter().all(|kind| *kind == kinds[0]);
+            let kinds = match kinds.len() {
+                1 => format!("All {}", kinds[0]),
+                count if alike && count > TREE_IDS => format!("{count} × {}", kinds[0]),
+                _ => kinds.join(" + "),
+            };
+            let ids: Vec<&str> = pattern.ids.iter().take(TREE_IDS).map(String::as_str).collect();
+            rows.push(vec![
+                format!("Level {level}"),
+                kinds,
+                pattern.n.to_string(),
+                format!("{}{}", ids.join(", "), more(ids.len(), pattern.ids.len())),
+            ]);
+        }
+    }
+    blocks.push(Block::Table(rows));
+    blocks.push(Block::Code(tree_text(&pit)));
+}
+
+/// The pattern as a tree of lines.
+fn tree_text(pit: &PitSchema) -> String {
+    /// Draws the children of the next FOLDER of a level; patterns stand in tree order.
+    fn below(pit: &PitSchema, level: usize, taken: &mut Vec<usize>, indent: &str, text: &mut String) {
+        let Some(patterns) = pit.hierarchy.get(&level.to_string()) else { return };
+        if taken.len() < level {
+            taken.resize(level, 0);
+        }
+        let Some(pattern) = patterns.get(taken[level - 1]) else { return };
+        taken[level - 1] += 1;
+        let count = pattern.ids.len();
+        for (position, (id, kind)) in pattern.ids.iter().zip(&pattern.kinds).enumerate() {
+            let last = position + 1 == count;
+            let folder = *kind == SampleKind::Folder;
+            if position < TREE_IDS || last || folder {
+                let (branch, mark) = (if last { "└── " } else { "├── " }, if folder { "/" } else { "" });
+                text.push_str(&format!("{indent}{branch}{id}{mark}\n"));
+            } else if position == TREE_IDS {
+                text.push_str(&format!("{indent}├── … {} more\n", count - TREE_IDS - 1));
+            }
+            if folder {
+                below(pit, level + 1, taken, &format!("{indent}{}", if last { "    " } else { "│   " }), text);
+            }
+        }
+    }
+    let mut text = format!("{} samples, each a {}\n", pit.root.n, pit.root.kind.as_str());
+    below(pit, 1, &mut Vec::new(), "", &mut text);
+    text.trim_end().to_owned()
+}
+
+/// Fields of a level as the collection describes them, in the order of the table; those that the writer made come last.
+fn fields_of(described: &Described<'_>, level: usize) -> Vec<[String; 3]> {
+    let said = described.fields.get("taco:field_schema").and_then(|schema| schema.get(format!("level{level}"))?.as_array());
+    let text = |entry: &Json, at: usize| entry.get(at).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let said: Vec<[String; 3]> = said.into_iter().flatten().map(|entry| [text(entry, 0), text(entry, 1), text(entry, 2)]).collect();
+    let mut fields = Vec::new();
+    for field in described
+        .assembly
+        .levels
+        .iter()
+        .skip(level)
+        .take(1)
+        .flat_map(|table| table.batch.schema().fields().clone().iter().cloned().collect::<Vec<_>>())
+    {
+        let known = said.iter().find(|entry| entry[0] == *field.name());
+        let dtype =
+            known.map(|entry| entry[1].clone()).filter(|dtype| !dtype.is_empty()).unwrap_or_else(|| dtype_name(field.data_type()));
+        fields.push([field.name().clone(), dtype, croissant::described_field(described, level, field.name())]);
+    }
+    let rest = said.into_iter().filter(|entry| !fields.iter().any(|field: &[String; 3]| field[0] == entry[0]));
+    let rest: Vec<[String; 3]> = rest.filter(|entry| !entry[0].is_empty()).collect();
+    fields.extend(rest);
+    fields
 }
 
 fn or_dash(text: &str) -> &str {
@@ -126,7 +255,7 @@ fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
 }
 
 /// Markdown; what comes from the dataset can't become markup.
-pub fn markdown(described: &Described<'_>) -> String {
+pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let list = |name: &str, items: &[&str]| -> String {
         let lines: String = items.iter().map(|item| format!("- {}\n", quoted(item))).collect();
@@ -137,13 +266,15 @@ pub fn markdown(described: &Described<'_>) -> String {
     let mut text = format!("---\npretty_name: {}\n{}", quoted(described.title()), list("license", &lower));
     text.push_str(&list("tags", &described.texts("keywords").into_iter().chain(described.texts("tasks")).collect::<Vec<_>>()));
     text.push_str("---\n");
-    for block in blocks(described) {
+    for block in blocks(described, ctx)? {
         text.push('\n');
         match block {
             Block::Heading(depth, heading) => text.push_str(&format!("{} {}\n", "#".repeat(depth), plain(&heading))),
             Block::Text(body) => text.push_str(&format!("{}\n", body.lines().map(plain).collect::<Vec<_>>().join("\n"))),
             Block::List(items) => items.iter().for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
             Block::Code(code) => text.push_str(&format!("```\n{}\n```\n", code.replace("```", "'''"))),
+            // Hubs draw a map of this.
+            Block::Map(map) => text.push_str(&format!("{}\n\n```geojson\n{}\n```\n", plain(&map.caption), map.geojson)),
             Block::Table(rows) => {
                 for (at, row) in rows.iter().enumerate() {
                     let cells: Vec<String> = row.iter().map(|cell| plain(cell).replace('|', "\\|")).collect();
@@ -155,7 +286,7 @@ pub fn markdown(described: &Described<'_>) -> String {
             }
         }
     }
-    text
+    Ok(text)
 }
 
 /// One line without markup of its own.
@@ -173,42 +304,4 @@ fn plain(text: &str) -> String {
         }
     }
     out
-}
-
-/// A page of its own, without anything from elsewhere.
-pub fn html(described: &Described<'_>) -> String {
-    let mut body = String::new();
-    for block in blocks(described) {
-        match block {
-            Block::Heading(depth, heading) => body.push_str(&format!("<h{depth}>{}</h{depth}>\n", escaped(&heading))),
-            Block::Text(text) => text.split("\n\n").for_each(|part| body.push_str(&format!("<p>{}</p>\n", escaped(part)))),
-            Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>\n", escaped(item))).collect();
-                body.push_str(&format!("<ul>\n{items}</ul>\n"));
-            }
-            Block::Code(code) => body.push_str(&format!("<pre>{}</pre>\n", escaped(&code))),
-            Block::Table(rows) => {
-                body.push_str("<table>\n");
-                for (at, row) in rows.iter().enumerate() {
-                    let tag = if at == 0 { "th" } else { "td" };
-                    let cells: String = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect();
-                    body.push_str(&format!("<tr>{cells}</tr>\n"));
-                }
-                body.push_str("</table>\n");
-            }
-        }
-    }
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        escaped(described.title())
-    )
-}
-
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-table{border-collapse:collapse}th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:left;vertical-align:top}\
-pre{background:#f4f4f4;padding:1rem;overflow-x:auto;white-space:pre-wrap}";
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

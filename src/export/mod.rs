@@ -5,6 +5,7 @@ mod card;
 mod croissant;
 mod datacite;
 mod geoparquet;
+mod page;
 mod place;
 mod stac;
 
@@ -125,8 +126,10 @@ pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobCo
         Catalogue::StacGeoparquet => geoparquet::items(&described, ctx),
         Catalogue::Croissant => Ok(vec![json_document("croissant.json", &croissant::document(&described))]),
         Catalogue::Datacite => Ok(vec![json_document("datacite.json", &datacite::document(&described))]),
-        Catalogue::Markdown => Ok(vec![Document { name: "README.md".into(), bytes: card::markdown(&described).into_bytes() }]),
-        Catalogue::Html => Ok(vec![Document { name: "index.html".into(), bytes: card::html(&described).into_bytes() }]),
+        Catalogue::Markdown => {
+            Ok(vec![Document { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() }])
+        }
+        Catalogue::Html => Ok(vec![Document { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() }]),
     }
 }
 

@@ -5,6 +5,7 @@
     catalogues.py stac-geoparquet FILE    read back to Items with stac-geoparquet, which pystac then validates
     catalogues.py croissant FILE          with mlcroissant; its warnings count
     catalogues.py datacite FILE           with the JSON schema of DataCite 4.5
+    catalogues.py html FILE               with html5lib, which reads as the HTML standard says and counts every fault
 """
 
 import io
@@ -128,8 +129,26 @@ def datacite(path):
         problems.append(f"{'/'.join(map(str, error.path))}: {error.message}")
 
 
+def html(path):
+    import html5lib
+
+    parser = html5lib.HTMLParser()
+    page = parser.parse(pathlib.Path(path).read_text())
+    for (line, column), name, values in parser.errors:
+        problems.append(f"line {line}, column {column}: {name} {values}")
+    space = "{http://www.w3.org/1999/xhtml}"
+    for name in ("title", "h1", "table", "pre"):
+        if page.find(f".//{space}{name}") is None:
+            problems.append(f"there is no {name}")
+    # Nothing from elsewhere, and nothing that runs.
+    for name in ("script", "link", "img", "iframe"):
+        if page.find(f".//{space}{name}") is not None:
+            problems.append(f"there is a {name}")
+    return f"{sum(1 for _ in page.iter())} elements"
+
+
 def main():
-    kinds = {"stac": stac, "geoparquet": geoparquet, "stac-geoparquet": stac_geoparquet, "croissant": croissant, "datacite": datacite}
+    kinds = {"stac": stac, "geoparquet": geoparquet, "stac-geoparquet": stac_geoparquet, "croissant": croissant, "datacite": datacite, "html": html}
     seen = kinds[sys.argv[1]](sys.argv[2])
     for problem in problems:
         print(problem)

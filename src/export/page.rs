@@ -1,0 +1,388 @@
+//! The data card as a page of its own that needs nothing from elsewhere: no script, no font, no tile server. The map is drawn from the land
+//! that the program carries. What comes from the dataset can't become markup.
+
+use geo::{BoundingRect, Geometry};
+use serde_json::{Value as Json, json};
+
+use super::card::{Block, blocks};
+use super::{Described, place};
+use crate::error::Result;
+use crate::extensions::tortilla::countries::countries;
+use crate::jobs::JobContext;
+
+/// Footprints that a map shows; more would only be one spot.
+const SHOWN: usize = 1500;
+/// Of these in the GeoJSON of a README.
+const LISTED: usize = 100;
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 360.0;
+
+/// Where the dataset lies.
+pub(super) struct Map {
+    /// As a picture.
+    pub svg: String,
+    /// As GeoJSON.
+    pub geojson: String,
+    /// What it shows, in a sentence.
+    pub caption: String,
+}
+
+/// West, south, east, north; east lies beyond 180 where the antimeridian is crossed.
+type Bounds = [f64; 4];
+
+/// The map of footprints and of the files' boxes; `None` for a dataset that says nothing about places.
+pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
+    let files = file_boxes(described);
+    let level = place::level_with_places(described.assembly, described.facts.level);
+    let places = match described.assembly.levels.get(level) {
+        Some(table) => place::places(&table.batch, ctx)?,
+        None => Vec::new(),
+    };
+    let placed = places.iter().filter(|place| place.geometry.is_some()).count();
+    let step = placed.div_ceil(SHOWN).max(1);
+    let footprints: Vec<Bounds> = places.iter().filter_map(|place| box_of(place.geometry.as_ref()?)).step_by(step).collect();
+    let whole =
+        described.bbox.map(|[west, south, east, north]| [west, south, if west > east { east + 360.0 } else { east }, north]);
+    let Some(bounds) = whole.or_else(|| around(footprints.iter().chain(files.iter().map(|(_, bounds)| bounds)))) else {
+        return Ok(None);
+    };
+    let view = view_of(bounds);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples lie\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"sea\"/>\n<path class=\"land\" d=\"{}\"/>\n",
+        land(view, ctx)?
+    );
+    svg.push_str(&graticule(view));
+    let mut shapes = String::new();
+    for footprint in &footprints {
+        shapes.push_str(&rect_of(view, *footprint, 3.0));
+    }
+    svg.push_str(&format!("<path class=\"samples\" d=\"{shapes}\"/>\n"));
+    for (name, bounds) in &files {
+        let outline = rect_of(view, *bounds, 6.0);
+        svg.push_str(&format!("<path class=\"file\" d=\"{outline}\"><title>{}</title></path>\n", escaped(name)));
+    }
+    svg.push_str(&format!("<path class=\"whole\" d=\"{}\"/>\n</svg>", rect_of(view, bounds, 8.0)));
+    let count = if placed > 0 { format!("{placed} samples of level {level}") } else { "the extent of the dataset".to_owned() };
+    let files_text = if files.len() > 1 { format!(" in {} files", files.len()) } else { String::new() };
+    let caption = format!("Outlines of {count}{files_text}; land from Natural Earth.");
+    Ok(Some(Map { svg, geojson: geojson(bounds, &files, &footprints), caption }))
+}
+
+/// The boxes of the parts, with their names.
+fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
+    let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
+    let one = |extent: &Json| {
+        let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
+        let [west, south, east, north]: Bounds = numbers?.try_into().ok()?;
+        let east = if west > east { east + 360.0 } else { east };
+        let name = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
+        [west, south, east, north].iter().all(|number| number.is_finite()).then_some((name, [west, south, east, north]))
+    };
+    extents.into_iter().flatten().filter_map(one).collect()
+}
+
+/// The box of a footprint. Parts of one that crosses the antimeridian are put together again.
+fn box_of(geometry: &Geometry<f64>) -> Option<Bounds> {
+    let parts: Vec<Bounds> = match geometry {
+        Geometry::MultiPolygon(parts) => parts.iter().filter_map(|part| rect(part.bounding_rect()?)).collect(),
+        other => other.bounding_rect().and_then(rect).into_iter().collect(),
+    };
+    let crosses = parts.iter().any(|part| part[2] > 179.999) && parts.iter().any(|part| part[0] < -179.999);
+    let turned = |[west, south, east, north]: Bounds| {
+        if crosses && east < 0.0 { [west + 360.0, south, east + 360.0, north] } else { [west, south, east, north] }
+    };
+    let parts: Vec<Bounds> = parts.into_iter().map(turned).collect();
+    around(parts.iter())
+}
+
+fn rect(rect: geo::Rect<f64>) -> Option<Bounds> {
+    let bounds = [rect.min().x, rect.min().y, rect.max().x, rect.max().y];
+    bounds.iter().all(|number| number.is_finite()).then_some(bounds)
+}
+
+fn around<'a>(boxes: impl Iterator<Item = &'a Bounds>) -> Option<Bounds> {
+    boxes.copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+}
+
+/// What the map shows: the data with its surroundings, never less than a country and never more than the Earth.
+fn view_of([west, south, east, north]: Bounds) -> Bounds {
+    let ratio = WIDTH / HEIGHT;
+    let width = ((east - west) * 1.6).max((north - south) * 1.6 * ratio).clamp(24.0, 360.0);
+    let height = (width / ratio).min(180.0);
+    let (x, y) = ((west + east) / 2.0, (south + north) / 2.0);
+    let x = if width >= 360.0 { 0.0 } else { x };
+    let y = y.clamp(-90.0 + height / 2.0, 90.0 - height / 2.0);
+    [x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]
+}
+
+fn place_of([west, south, east, north]: Bounds, lon: f64, lat: f64) -> (f64, f64) {
+    ((lon - west) / (east - west) * WIDTH, (north - lat) / (north - south) * HEIGHT)
+}
+
+/// A box as a path, never smaller than `least` pixels so that it is seen; turned to where the view is.
+fn rect_of(view: Bounds, [west, south, east, north]: Bounds, least: f64) -> String {
+    let turn = (((view[0] + view[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
+    let ((left, top), (right, bottom)) = (place_of(view, west + turn, north), place_of(view, east + turn, south));
+    let grow = |low: f64, high: f64| {
+        let more = ((least - (high - low)) / 2.0).max(0.0);
+        (low - more, high + more)
+    };
+    let ((left, right), (top, bottom)) = (grow(left, right), grow(top, bottom));
+    format!("M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}Z")
+}
+
+/// The land of the view as one path, without points that are less than a pixel apart.
+fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
+    let mut path = String::new();
+    let pixel = (view[2] - view[0]) / WIDTH;
+    for country in countries() {
+        ctx.check()?;
+        for polygon in &country.land {
+            let Some(bounds) = polygon.bounding_rect().and_then(rect) else { continue };
+            for turn in [-360.0, 0.0, 360.0] {
+                let outside =
+                    bounds[2] + turn < view[0] || bounds[0] + turn > view[2] || bounds[3] < view[1] || bounds[1] > view[3];
+                if outside || (bounds[2] - bounds[0]).max(bounds[3] - bounds[1]) < pixel {
+                    continue;
+                }
+                for ring in std::iter::once(polygon.exterior()).chain(polygon.interiors()) {
+                    let mut last: Option<(f64, f64)> = None;
+                    let mut count = 0;
+                    let mut text = String::new();
+                    for at in &ring.0 {
+                        // Far outside one point is as good as another.
+                        let (x, y) = place_of(view, at.x + turn, at.y);
+                        let (x, y) = (x.clamp(-WIDTH, 2.0 * WIDTH), y.clamp(-HEIGHT, 2.0 * HEIGHT));
+                        if last.is_none_or(|(a, b)| (a - x).abs().max((b - y).abs()) >= 1.0) {
+                            text.push_str(&format!("{}{x:.1} {y:.1}", if last.is_none() { 'M' } else { 'L' }));
+                            last = Some((x, y));
+                            count += 1;
+                        }
+                    }
+                    if count > 2 {
+                        path.push_str(&text);
+                        path.push('Z');
+                    }
+                }
+            }
+        }
+    }
+    Ok(path)
+}
+
+/// Lines of whole degrees with their numbers.
+fn graticule(view: Bounds) -> String {
+    let step =
+        [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0].into_iter().find(|step| (view[2] - view[0]) / step <= 8.0).unwrap_or(60.0);
+    let word = |value: f64, positive: &str, negative: &str| {
+        let side = if value > 0.0 {
+            positive
+        } else if value < 0.0 {
+            negative
+        } else {
+            ""
+        };
+        format!("{}°{side}", value.abs())
+    };
+    let (mut lines, mut words) = (String::new(), String::new());
+    let mut lon = (view[0] / step).ceil() * step;
+    while lon <= view[2] {
+        let (x, _) = place_of(view, lon, 0.0);
+        lines.push_str(&format!("M{x:.1} 0V{HEIGHT}"));
+        let shown = (lon + 180.0).rem_euclid(360.0) - 180.0;
+        words.push_str(&format!("<text x=\"{:.1}\" y=\"{}\">{}</text>\n", x + 3.0, HEIGHT - 4.0, word(shown, "E", "W")));
+        lon += step;
+    }
+    let mut lat = (view[1] / step).ceil() * step;
+    while lat <= view[3] {
+        let (_, y) = place_of(view, 0.0, lat);
+        lines.push_str(&format!("M0 {y:.1}H{WIDTH}"));
+        words.push_str(&format!("<text x=\"3\" y=\"{:.1}\">{}</text>\n", y - 3.0, word(lat, "N", "S")));
+        lat += step;
+    }
+    format!("<path class=\"grid\" d=\"{lines}\"/>\n{words}")
+}
+
+fn geojson(bounds: Bounds, files: &[(String, Bounds)], footprints: &[Bounds]) -> String {
+    let feature = |name: &str, [west, south, east, north]: Bounds| {
+        let ring = [[west, south], [east, south], [east, north], [west, north], [west, south]];
+        let properties = if name.is_empty() { json!({}) } else { json!({ "name": name }) };
+        json!({ "type": "Feature", "properties": properties, "geometry": { "type": "Polygon", "coordinates": [ring] } })
+    };
+    let mut features: Vec<Json> = files.iter().take(LISTED).map(|(name, bounds)| feature(name, *bounds)).collect();
+    if features.is_empty() {
+        let step = footprints.len().div_ceil(LISTED).max(1);
+        features = footprints.iter().step_by(step).map(|bounds| feature("", *bounds)).collect();
+    }
+    if features.is_empty() {
+        features.push(feature("extent", bounds));
+    }
+    json!({ "type": "FeatureCollection", "features": features }).to_string()
+}
+
+/// The page.
+pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
+    let mut body = String::new();
+    for block in blocks(described, ctx)? {
+        match block {
+            Block::Heading(depth, heading) => body.push_str(&format!("<h{depth}>{}</h{depth}>\n", escaped(&heading))),
+            Block::Text(text) => body.push_str(&rich(&text)),
+            Block::List(items) => {
+                let items: String = items.iter().map(|item| format!("<li>{}</li>\n", linked(item))).collect();
+                body.push_str(&format!("<ul>\n{items}</ul>\n"));
+            }
+            Block::Code(code) => body.push_str(&format!("<pre>{}</pre>\n", escaped(&code))),
+            Block::Map(map) => {
+                body.push_str(&format!("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", map.svg, escaped(&map.caption)));
+            }
+            Block::Table(rows) => {
+                body.push_str("<div class=\"wide\"><table>\n");
+                for (at, row) in rows.iter().enumerate() {
+                    let tag = if at == 0 { "th" } else { "td" };
+                    let cells: String = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", linked(cell))).collect();
+                    body.push_str(&format!("<tr>{cells}</tr>\n"));
+                }
+                body.push_str("</table></div>\n");
+            }
+        }
+    }
+    Ok(format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escaped(described.title())
+    ))
+}
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1d20}\
+h1,h2,h3{line-height:1.25}.wide{overflow-x:auto}table{border-collapse:collapse}\
+th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:left;vertical-align:top}th{background:#f5f5f2}\
+pre{background:#f4f4f4;padding:1rem;overflow-x:auto;white-space:pre-wrap}figure{margin:0}svg{width:100%;height:auto}\
+figcaption{color:#5f636b;font-size:.9rem}.sea{fill:#dce5eb}.land{fill:#efede7;stroke:#b3b2aa;stroke-width:.5}\
+.grid{fill:none;stroke:#cbd6de;stroke-width:.5}svg text{font-size:9px;fill:#5f636b}\
+.samples{fill:#f0883a;fill-opacity:.35;stroke:#b4540c;stroke-width:.6}.file{fill:#1b5ca8;fill-opacity:.06;stroke:#1b5ca8}\
+.whole{fill:none;stroke:#b4540c;stroke-dasharray:4 3}a{color:#1b5ca8}";
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Text with its addresses as links.
+fn linked(text: &str) -> String {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = ["https://", "http://"].iter().filter_map(|scheme| rest.find(scheme)).min() {
+        let end = rest[at..].find(is_end).map_or(rest.len(), |length| at + length);
+        let address = rest[at..end].trim_end_matches(['.', ';', ':']);
+        out.push_str(&escaped(&rest[..at]));
+        out.push_str(&format!("<a href=\"{0}\">{0}</a>", escaped(address)));
+        rest = &rest[at + address.len()..];
+    }
+    out + &escaped(rest)
+}
+
+/// A description: paragraphs, headings and lists as Markdown has them; everything else is text.
+fn rich(text: &str) -> String {
+    let mut out = String::new();
+    let mut paragraph: Vec<&str> = Vec::new();
+    let mut items: Vec<&str> = Vec::new();
+    let mut flush = |paragraph: &mut Vec<&str>, items: &mut Vec<&str>, heading: Option<&str>| {
+        if !paragraph.is_empty() {
+            out.push_str(&format!("<p>{}</p>\n", inline(&std::mem::take(paragraph).join(" "))));
+        }
+        if !items.is_empty() {
+            let lines: String = std::mem::take(items).iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
+            out.push_str(&format!("<ul>\n{lines}</ul>\n"));
+        }
+        if let Some(heading) = heading {
+            out.push_str(&format!("<h3>{}</h3>\n", inline(heading)));
+        }
+    };
+    for line in text.lines().map(str::trim) {
+        let item = ["- ", "* ", "• "].iter().find_map(|mark| line.strip_prefix(mark));
+        let heading = line.strip_prefix('#').map(|rest| rest.trim_start_matches('#').trim()).filter(|rest| !rest.is_empty());
+        match (line, item, heading) {
+            ("", ..) => flush(&mut paragraph, &mut items, None),
+            (_, _, Some(heading)) => flush(&mut paragraph, &mut items, Some(heading)),
+            (_, Some(item), _) => {
+                if !paragraph.is_empty() {
+                    flush(&mut paragraph, &mut items, None);
+                }
+                items.push(item);
+            }
+            (line, None, None) => {
+                if !items.is_empty() {
+                    flush(&mut paragraph, &mut items, None);
+                }
+                paragraph.push(line);
+            }
+        }
+    }
+    flush(&mut paragraph, &mut items, None);
+    out
+}
+
+/// `**bold**` and `` `code` `` within a line; addresses become links.
+fn inline(text: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        // Every second part stands between two marks; the last one may have lost its partner.
+        let closed = at % 2 == 1 && text.split('`').count() > at + 1;
+        if closed {
+            out.push_str(&format!("<code>{}</code>", escaped(part)));
+            continue;
+        }
+        if at % 2 == 1 {
+            out.push('`');
+        }
+        let pieces: Vec<&str> = part.split("**").collect();
+        for (index, piece) in pieces.iter().enumerate() {
+            match index % 2 == 1 {
+                true if pieces.len() > index + 1 => out.push_str(&format!("<strong>{}</strong>", linked(piece))),
+                true => out.push_str(&format!("**{}", linked(piece))),
+                false => out.push_str(&linked(piece)),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_keeps_its_form_and_nothing_becomes_markup() {
+        let html =
+            rich("# Scenes\nTwo **dates** of `B04`\nand <b>more</b>.\n\n- one\n- two **open\n\nSee https://a.example/x?a=1&b=2.");
+        assert_eq!(
+            html,
+            "<h3>Scenes</h3>\n<p>Two <strong>dates</strong> of <code>B04</code> and &lt;b&gt;more&lt;/b&gt;.</p>\n\
+             <ul>\n<li>one</li>\n<li>two **open</li>\n</ul>\n\
+             <p>See <a href=\"https://a.example/x?a=1&amp;b=2\">https://a.example/x?a=1&amp;b=2</a>.</p>\n"
+        );
+        assert_eq!(inline("a ` b"), "a ` b");
+    }
+
+    #[test]
+    fn the_view_holds_the_data_and_stays_on_earth() {
+        for bounds in
+            [[-35.0, -8.0, -34.9, -7.9], [-180.0, -90.0, 180.0, 90.0], [170.0, -20.0, 195.0, -10.0], [0.0, 80.0, 5.0, 89.0]]
+        {
+            let view = view_of(bounds);
+            assert!(view[0] <= bounds[0] && view[2] >= bounds[2] && view[1] <= bounds[1] && view[3] >= bounds[3], "{view:?}");
+            assert!(view[1] >= -90.0 && view[3] <= 90.0 && view[2] - view[0] <= 360.0, "{view:?}");
+            let path = rect_of(view, bounds, 3.0);
+            assert!(path.starts_with('M') && path.ends_with('Z') && !path.contains("NaN"), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_box_over_the_antimeridian_is_one() {
+        use geo::{MultiPolygon, Rect, coord};
+        let part = |west: f64, east: f64| Rect::new(coord! { x: west, y: 0.0 }, coord! { x: east, y: 1.0 }).to_polygon();
+        let geometry = Geometry::MultiPolygon(MultiPolygon(vec![part(179.0, 180.0), part(-180.0, -179.5)]));
+        assert_eq!(box_of(&geometry), Some([179.0, 0.0, 180.5, 1.0]));
+    }
+}
