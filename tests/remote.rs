@@ -175,6 +175,61 @@ fn a_part_of_a_remote_dataset_is_written_with_the_same_bytes() {
     }
 }
 
+/// Files that lie apart are asked for side by side, as many at a time as was said, and each of them once for its size and bytes.
+#[test]
+fn the_files_of_a_remote_folder_are_asked_for_side_by_side() {
+    let server = server();
+    for (set, name) in FOLDERS {
+        let path = below(set, name);
+        let files = crate::support::files_below(&local(&path)).len();
+        for (limit, least) in [("1", 1), ("6", 4)] {
+            server.forget();
+            server.slow(std::time::Duration::from_millis(15));
+            // Each time with an empty cache.
+            let workspace = Workspace::new();
+            let out = workspace.path("out.tacozip");
+            let url = server.url(&path);
+            let fixed = ["export".as_ref(), url.as_ref(), "-o".as_ref(), out.as_os_str(), "--connections".as_ref(), limit.as_ref()];
+            run(&workspace, fixed);
+            let at_once = server.most_at_once();
+            assert!(at_once >= least && at_once <= limit.parse().expect("a number"), "{path}: {at_once} at once of {limit}");
+            // Looking for the tables and the collection takes a few.
+            assert!(server.asked().len() <= 2 * files + 8, "{path}: {} requests for {files} files", server.asked().len());
+        }
+        server.slow(std::time::Duration::ZERO);
+    }
+}
+
+/// Datasets of the first generation, whole and in parts, and several addresses at once.
+#[test]
+fn older_generations_and_several_addresses_open_with_few_requests() {
+    let (workspace, server) = (Workspace::new(), server());
+    for (path, most) in
+        [("41_v1_bytes/bytes.tortilla", 3), ("42_v1_nested/nested.tortilla", 12), ("46_v1_taco_nested/nested.taco", 12)]
+    {
+        server.forget();
+        assert_eq!(inspect(&workspace, server.url(path)), inspect(&workspace, local(path)), "{path}");
+        let asked = server.asked();
+        assert!(asked.len() <= most, "{path} took {} requests: {asked:#?}", asked.len());
+        let sql = "SELECT id FROM data";
+        let rows = |place: &OsStr| run(&workspace, ["query".as_ref(), place, "--csv".as_ref(), "--sql".as_ref(), sql.as_ref()]);
+        assert_eq!(rows(server.url(path).as_ref()), rows(local(path).as_os_str()), "{path}");
+    }
+    let parts: Vec<String> = ["parts_part0001.tacozip", "parts_part0002.tacozip", "parts_part0003.tacozip"]
+        .map(|name| format!("27_v018_parts_tacocat/{name}"))
+        .to_vec();
+    let both = |places: Vec<std::ffi::OsString>| {
+        let sql = "SELECT id FROM data";
+        let fixed = ["--csv", "--sql", sql].map(std::ffi::OsString::from);
+        run(&workspace, std::iter::once("query".into()).chain(places).chain(fixed))
+    };
+    server.forget();
+    let there = both(parts.iter().map(|part| server.url(part).into()).collect());
+    let asked = server.asked().len();
+    assert_eq!(there, both(parts.iter().map(|part| local(part).into_os_string()).collect()));
+    assert!(there.lines().count() > 3 && asked <= 3 * parts.len(), "{asked} requests for {} datasets", parts.len());
+}
+
 /// Checksums of every sample's bytes, by name.
 fn payload(dataset: &Path) -> Vec<(String, String)> {
     if dataset.is_dir() {

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
 use super::collection_file::DESCRIPTION;
-use super::{ContainerReader, LevelSet, field_schema_of};
+use super::{AT_ONCE, ContainerReader, LevelSet, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
@@ -113,6 +113,12 @@ impl Assembly {
             let mut sources = Vec::with_capacity(order.len());
             let (mut next_order, mut next_parents, mut folders) = (Vec::new(), Vec::new(), Vec::new());
             for (at, &row) in order.iter().enumerate() {
+                if at % AT_ONCE == 0 {
+                    ctx.check()?;
+                    let next = &order[at..order.len().min(at + AT_ONCE)];
+                    let files: Vec<u32> = next.iter().copied().filter(|&row| !level.folder[row as usize]).collect();
+                    reader.bring_assets(depth, &files)?;
+                }
                 check_id(level.id(row), || found.path(depth, row))?;
                 if level.folder[row as usize] {
                     sources.push(RowSource::Folder);
@@ -189,9 +195,13 @@ fn meta_columns(
     let all: Vec<usize> = (0..names.len()).collect();
     let mut shared: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
     let mut choices = HashMap::new();
-    reader.bring_meta(depth, &folders.iter().map(|&(_, row)| row).collect::<Vec<_>>())?;
-    for &(at, row) in folders {
+    let rows: Vec<u32> = folders.iter().map(|&(_, row)| row).collect();
+    reader.bring_meta(depth, &rows)?;
+    for (index, &(at, row)) in folders.iter().enumerate() {
         ctx.check()?;
+        if index % AT_ONCE == 0 {
+            reader.bring_assets(depth, &rows[index..rows.len().min(index + AT_ONCE)])?;
+        }
         // A FOLDER whose __meta__ is broken gets a whole new one.
         let Ok(table) = reader.local_meta(depth, row) else { continue };
         let chosen: Vec<usize> =

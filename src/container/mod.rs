@@ -69,6 +69,9 @@ pub struct ContainerInfo {
     pub size_bytes: Option<u64>,
 }
 
+/// Files of another machine that are asked for side by side, and kept open meanwhile.
+pub const AT_ONCE: usize = 32;
+
 /// A readable dataset. All calls are blocking and may be made from several threads.
 pub trait ContainerReader: Send + Sync {
     /// What opening it found out.
@@ -90,6 +93,11 @@ pub trait ContainerReader: Send + Sync {
     /// Has the `__meta__` of these FOLDERs at hand for [`ContainerReader::local_meta`], where reading each by itself would be a
     /// request each.
     fn bring_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
+        Ok(())
+    }
+    /// Has what [`ContainerReader::asset`] and [`ContainerReader::local_meta`] need for at most [`AT_ONCE`] rows of a level at hand,
+    /// where each of them is a file of another machine.
+    fn bring_assets(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
     /// The bytes of the sample in `row` of `level`: the data of a FILE, the `__meta__` of a FOLDER. Always the sample's own

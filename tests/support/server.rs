@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -43,6 +43,11 @@ struct Shared {
     asked: Mutex<Vec<Asked>>,
     faults: Mutex<Vec<(String, Fault, usize, usize)>>,
     ends: AtomicBool,
+    /// Waited before each answer.
+    delay: Mutex<Duration>,
+    /// Answers that are being made, and the most at one time.
+    now: AtomicUsize,
+    most: AtomicUsize,
 }
 
 /// The running server; it ends with this.
@@ -61,6 +66,9 @@ impl Server {
             asked: Mutex::default(),
             faults: Mutex::default(),
             ends: AtomicBool::new(false),
+            delay: Mutex::default(),
+            now: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
         });
         let own = shared.clone();
         std::thread::spawn(move || {
@@ -90,6 +98,17 @@ impl Server {
     pub fn forget(&self) {
         self.shared.asked.lock().expect("a lock").clear();
         self.shared.faults.lock().expect("a lock").clear();
+        self.shared.most.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes this long for each answer from now on.
+    pub fn slow(&self, each: Duration) {
+        *self.shared.delay.lock().expect("a lock") = each;
+    }
+
+    /// The most requests that were being answered at one time.
+    pub fn most_at_once(&self) -> usize {
+        self.shared.most.load(Ordering::Relaxed)
     }
 
     /// Does this wrong with answers about paths that hold `part`: after `good` right ones, `times` times.
@@ -141,7 +160,12 @@ impl Shared {
             let mut words = first.split_whitespace();
             let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
             self.asked.lock().expect("a lock").push(Asked { method, path: path.clone(), range: range.clone() });
-            if !self.answer(&stream, &path, range.as_deref())? {
+            self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            let delay = *self.delay.lock().expect("a lock");
+            std::thread::sleep(delay);
+            let goes_on = self.answer(&stream, &path, range.as_deref());
+            self.now.fetch_sub(1, Ordering::Relaxed);
+            if !goes_on? {
                 return Ok(());
             }
         }

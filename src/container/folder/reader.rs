@@ -7,6 +7,7 @@ use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, Level
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, META_NAME, is_remote, place_below, safe_relative};
+use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened FOLDER.
@@ -45,6 +46,15 @@ impl ContainerReader for FolderReader {
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let file = ByteSource::open_for(&AssetPath::file(self.file_of(level, row)?))?;
         TableHead::read(file.parquet(0, file.size_bytes())?)?.decode(&JobContext::default())
+    }
+
+    fn bring_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
+        if !is_remote(&self.opening.info.path) {
+            return Ok(());
+        }
+        // What can't be had is told by the read that needs it, which knows the sample.
+        let files: Vec<PathBuf> = rows.iter().filter_map(|&row| self.file_of(level, row).ok()).collect();
+        RemoteFile::open_all(&files.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_SAMPLE).map(drop)
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {

@@ -253,6 +253,18 @@ impl ContainerReader for JoinedReader {
         reader.local_meta(level, row)
     }
 
+    fn bring_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
+        let mut parts: Vec<(Arc<dyn ContainerReader>, Vec<u32>)> = Vec::new();
+        for &row in rows {
+            let (reader, row) = self.inner(level, row)?;
+            match parts.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &reader)) {
+                Some((_, rows)) => rows.push(row),
+                None => parts.push((reader, vec![row])),
+            }
+        }
+        parts.iter().try_for_each(|(reader, rows)| reader.bring_assets(level, rows))
+    }
+
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (reader, row) = self.inner(level, row)?;
         reader.asset(level, row)
