@@ -1,13 +1,28 @@
 //! A value that is computed off the interface thread and belongs to a key: asked for every frame, made again when the key changes.
 
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::jobs::{Job, JobContext, Jobs};
 
 /// Short work is waited for this long, so that small things appear in the frame that asks for them.
 const PATIENCE: Duration = Duration::from_millis(1);
-const TRIES: u32 = 1;
+/// Between two such waits: a frame that asks for many things waits once.
+const REST: Duration = Duration::from_millis(12);
+
+thread_local! {
+    static WAITED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// True when this thread may wait now.
+fn may_wait() -> bool {
+    let rested = WAITED.get().is_none_or(|at| at.elapsed() >= REST);
+    if rested {
+        WAITED.set(Some(Instant::now()));
+    }
+    rested
+}
 
 /// The value for the newest key. While a new one is made, the old one stays.
 pub struct Slot<K, T> {
@@ -19,6 +34,15 @@ pub struct Slot<K, T> {
 impl<K, T> Default for Slot<K, T> {
     fn default() -> Self {
         Self { wanted: None, made: None, job: None }
+    }
+}
+
+impl<K, T> Drop for Slot<K, T> {
+    /// Nobody waits any more: another dataset was opened, or the window is closed.
+    fn drop(&mut self) {
+        if let Some(job) = &self.job {
+            job.cancel();
+        }
     }
 }
 
@@ -37,11 +61,9 @@ impl<K: PartialEq + Clone + Send + 'static, T: Send + 'static> Slot<K, T> {
         if let Some(old) = self.job.replace(job) {
             old.cancel();
         }
-        for _ in 0..TRIES {
-            if self.poll() {
-                break;
-            }
+        if !self.poll() && may_wait() {
             std::thread::sleep(PATIENCE);
+            self.poll();
         }
     }
 
@@ -75,6 +97,31 @@ impl<K: PartialEq + Clone + Send + 'static, T: Send + 'static> Slot<K, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_that_nobody_waits_for_ends() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut slot: Slot<u32, ()> = Slot::default();
+        slot.want(&Jobs::quiet(), 1, "endless", move |ctx| {
+            while !ctx.is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let _ = sender.send(());
+            Ok(())
+        });
+        drop(slot);
+        assert!(receiver.recv_timeout(Duration::from_secs(20)).is_ok());
+    }
+
+    #[test]
+    fn a_frame_waits_once() {
+        let waits = std::thread::spawn(|| {
+            let first = [may_wait(), may_wait(), may_wait()];
+            std::thread::sleep(REST);
+            (first, may_wait())
+        });
+        assert_eq!(waits.join().expect("ends"), ([true, false, false], true));
+    }
 
     #[test]
     fn a_key_is_worked_on_once_and_the_newest_wins() {

@@ -8,8 +8,14 @@ use crate::raster::Rgba;
 pub fn replace(texture: &mut TextureHandle, image: &Rgba) {
     let size = [image.width, image.height];
     if image.data.len() == image.width * image.height * 4 {
-        texture.set(ColorImage::from_rgba_unmultiplied(size, &image.data), sampling());
+        texture.set(colours(size, &image.data), sampling());
     }
+}
+
+/// Pixels as the graphics card takes them. Most pictures are opaque with holes: then there is nothing to compute.
+fn colours(size: [usize; 2], data: &[u8]) -> ColorImage {
+    let plain = data.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 255 || *pixel == [0; 4]);
+    if plain { ColorImage::from_rgba_premultiplied(size, data) } else { ColorImage::from_rgba_unmultiplied(size, data) }
 }
 
 fn sampling() -> TextureOptions {
@@ -21,7 +27,7 @@ pub fn upload(ctx: &Context, name: &str, image: &Rgba) -> TextureHandle {
     let most = ctx.input(|input| input.max_texture_side);
     let size = [image.width, image.height];
     let pixels = match image.width <= most && image.height <= most && image.data.len() == image.width * image.height * 4 {
-        true => ColorImage::from_rgba_unmultiplied(size, &image.data),
+        true => colours(size, &image.data),
         false => shrunk(image, most),
     };
     ctx.load_texture(name, pixels, sampling())
@@ -38,12 +44,20 @@ fn shrunk(image: &Rgba, most: usize) -> ColorImage {
             data.extend_from_slice(image.data.get(at..at + 4).unwrap_or(&[0; 4]));
         }
     }
-    ColorImage::from_rgba_unmultiplied([width, height], &data)
+    colours([width, height], &data)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_ways_to_colours_agree() {
+        let opaque = [10, 20, 30, 255, 0, 0, 0, 0];
+        assert_eq!(colours([2, 1], &opaque), ColorImage::from_rgba_unmultiplied([2, 1], &opaque));
+        let half = [200, 100, 50, 128];
+        assert_eq!(colours([1, 1], &half), ColorImage::from_rgba_unmultiplied([1, 1], &half));
+    }
 
     #[test]
     fn an_image_larger_than_a_texture_is_thinned_out() {

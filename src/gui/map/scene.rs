@@ -21,7 +21,7 @@ const MARKS: usize = 24_000;
 /// The smallest cell, in points.
 const CELL: f32 = 5.0;
 /// Part of the view that is made on every side of it, so that dragging shows something.
-const MARGIN: f32 = 0.25;
+pub(super) const MARGIN: f32 = 0.25;
 
 /// Colours of a scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +51,8 @@ pub struct SceneRequest {
     pub kept: Option<Arc<Kept>>,
     /// Classes of colour.
     pub classes: Option<Arc<Classes>>,
+    /// Show how many lie where, in place of each.
+    pub density: bool,
     /// Where the map looks.
     pub view: MapView,
     /// The size of the map in points.
@@ -83,6 +85,8 @@ pub struct Scene {
     pub matching: u64,
     /// Rows with a place that the filter hides.
     pub hidden: u64,
+    /// Of cells of density, the largest count.
+    pub densest: u32,
 }
 
 impl Scene {
@@ -101,29 +105,37 @@ struct Cell {
     at: [f32; 2],
 }
 
+/// Tells of one row after the other, in order, whether the filter leaves it.
+pub(super) fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
+    let kept = request.kept.as_ref().and_then(|kept| kept.rows(request.footprints.level));
+    let mut stays = kept.map(|rows| rows.iter().copied().peekable());
+    move |row| match &mut stays {
+        None => true,
+        Some(rows) => {
+            while rows.next_if(|&next| next < row).is_some() {}
+            rows.peek() == Some(&row)
+        }
+    }
+}
+
 /// Makes the scene. Cancel is asked for every few thousand rows.
 pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
+    if request.density {
+        return super::density_of(request, ctx);
+    }
     let mut scene = Scene { view: Some(request.view), ..Scene::default() };
-    let level = request.footprints.level;
-    let kept = request.kept.as_ref().and_then(|kept| kept.rows(level));
     let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN));
     let mut cells: HashMap<(i32, i32), Cell> = HashMap::new();
     let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
     let mut outlined: Vec<(u32, f32)> = Vec::new();
     let mut cell = CELL;
-    let mut stays = kept.map(|rows| rows.iter().copied().peekable());
+    let mut stays = shows(request);
     for (row, (middle, extent)) in request.projected.middles.iter().zip(&request.projected.halves).enumerate() {
         if row % 8192 == 0 {
             ctx.check()?;
         }
         let row = row as u32;
-        let matches = match &mut stays {
-            None => true,
-            Some(rows) => {
-                while rows.next_if(|&next| next < row).is_some() {}
-                rows.peek() == Some(&row)
-            }
-        };
+        let matches = stays(row);
         if middle[0].is_nan() {
             continue;
         }
@@ -222,24 +234,29 @@ fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
             scene.mesh.add_triangle(first, first + index, first + index + 1);
         }
     }
-    for (index, &from) in ring.iter().enumerate() {
-        let to = ring[(index + 1) % ring.len()];
-        line(&mut scene.mesh, from, to, color);
-    }
+    closed_line(&mut scene.mesh, &ring, color);
 }
 
-fn line(mesh: &mut Mesh, from: Pos2, to: Pos2, color: Color32) {
-    let along = to - from;
-    if along == Vec2::ZERO {
-        return;
-    }
-    let across = along.normalized().rot90() * 0.7;
+/// A thin closed line: two corners of the mesh for each of the ring, so that thousands of outlines stay small.
+fn closed_line(mesh: &mut Mesh, ring: &[Pos2], color: Color32) {
+    let count = ring.len();
     let first = mesh.vertices.len() as u32;
-    for at in [from + across, from - across, to - across, to + across] {
-        mesh.colored_vertex(at, color);
+    let normal = |from: Pos2, to: Pos2| (to - from).normalized().rot90();
+    for (index, &at) in ring.iter().enumerate() {
+        let (before, after) = (ring[(index + count - 1) % count], ring[(index + 1) % count]);
+        let (one, other) = (normal(before, at), normal(at, after));
+        let both = one + other;
+        // At sharp corners the line would reach out far: there it is cut.
+        let reach = 0.7 / (both.length_sq() / 4.0).max(0.25);
+        let across = both / 2.0 * reach;
+        mesh.colored_vertex(at + across, color);
+        mesh.colored_vertex(at - across, color);
     }
-    mesh.add_triangle(first, first + 1, first + 2);
-    mesh.add_triangle(first, first + 2, first + 3);
+    for index in 0..count as u32 {
+        let (here, next) = (first + 2 * index, first + 2 * ((index + 1) % count as u32));
+        mesh.add_triangle(here, here + 1, next);
+        mesh.add_triangle(next, here + 1, next + 1);
+    }
 }
 
 #[cfg(test)]
@@ -252,7 +269,7 @@ mod tests {
         let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
         let projected = Arc::new(Projected::new(&footprints));
         let ink = Ink { classes: vec![Color32::RED], other: Color32::GRAY, hidden: Color32::BLUE };
-        SceneRequest { footprints, projected, kept: None, classes: None, view, size: vec2(800.0, 600.0), ink }
+        SceneRequest { footprints, projected, kept: None, classes: None, density: false, view, size: vec2(800.0, 600.0), ink }
     }
 
     #[test]

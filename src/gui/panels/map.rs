@@ -8,7 +8,7 @@ use super::{map_canvas, map_time};
 use crate::gui::cx::Cx;
 use crate::gui::filters::{self, Slot as Place, TIMES};
 use crate::gui::icons;
-use crate::gui::map::{Base, Classes, Legend, MapView, Projected, Scene, TimeBars, classes_of};
+use crate::gui::map::{Base, Classes, DENSITY_STEPS, Legend, MapView, Projected, Scene, TimeBars, classes_of, density_colour};
 use crate::gui::session::{Key, revision};
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
@@ -39,6 +39,8 @@ pub struct MapState {
     pub level: usize,
     source: Option<String>,
     colour: Option<String>,
+    /// Show how many samples lie where.
+    pub density: bool,
     /// What a drag does.
     pub mode: Mode,
     /// Where the map looks; `None` fits everything.
@@ -49,6 +51,8 @@ pub struct MapState {
     pub base: Slot<u32, Arc<Base>>,
     /// The footprints as a mesh.
     pub scene: Slot<map_canvas::SceneKey, Arc<Scene>>,
+    /// The mesh as it was drawn last.
+    pub placed: Option<map_canvas::Placed>,
     /// What the newest scene was asked for.
     pub scene_key: Option<map_canvas::SceneKey>,
     /// A drag that has begun.
@@ -206,11 +210,12 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], sources: &[Strin
             if ui.available_width() > 200.0 {
                 small(ui, "Colour");
                 let hidden = |name: &&String| !name.starts_with("internal:") && name.as_str() != "id" && !sources.contains(name);
-                let mut choices = vec!["one colour".to_owned()];
+                let mut choices = vec!["one colour".to_owned(), "density".to_owned()];
                 choices.extend(columns.iter().filter(hidden).cloned());
-                let current = state.colour.clone().unwrap_or_else(|| choices[0].clone());
+                let current = state.colour.clone().unwrap_or_else(|| choices[usize::from(state.density)].clone());
                 if let Some(index) = widgets::combo(ui, "Colour by column", &current, 140.0, false, &choices) {
-                    state.colour = (index > 0).then(|| choices[index].clone());
+                    state.density = index == 1;
+                    state.colour = (index > 1).then(|| choices[index].clone());
                 }
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -247,6 +252,18 @@ fn legend_ui(ui: &mut Ui, cx: &Cx<'_>, rect: egui::Rect) {
     let scene = state.scene.last();
     let matching = scene.map_or(0, |scene| scene.matching);
     match state.classes() {
+        _ if state.density => {
+            let most = scene.map_or(0, |scene| scene.densest);
+            for step in 0..DENSITY_STEPS {
+                let count = f64::from(most.max(1)).powf(f64::from(step) / f64::from(DENSITY_STEPS - 1)).round() as u32;
+                let text = match step {
+                    0 => "1 in a cell".to_owned(),
+                    _ if step + 1 == DENSITY_STEPS => paint::grouped(u64::from(most)),
+                    _ => String::new(),
+                };
+                entry(density_colour(count, most), false, &text);
+            }
+        }
         Some(classes) => match &classes.legend {
             Legend::Values(values) => {
                 for (index, value) in values.iter().enumerate() {

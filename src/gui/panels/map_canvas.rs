@@ -52,7 +52,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, rect: Rect) {
     want_scene(cx, t, &view, rect.size());
     let scene = cx.session.map.scene.last().cloned();
     if let Some(scene) = &scene {
-        painter.add(Shape::mesh(placed(scene, &view, rect)));
+        painter.add(Shape::Mesh(placed(&mut cx.session.map.placed, scene, &view, rect)));
     }
     let selected = selected_ui(&painter, t, cx, document, &view, rect);
     box_ui(ui, cx, t, &view, rect, &response);
@@ -143,13 +143,32 @@ fn base_ui(painter: &Painter, t: &Tokens, base: &Base, view: &MapView, rect: Rec
             }
             land.indices.extend(piece.indices.iter().map(|index| first + index));
             for ring in &piece.rings {
-                let points: Vec<Pos2> = ring.iter().map(place).collect();
-                coasts.push(Shape::line(points, Stroke::new(1.0, t.mapline)));
+                coast(&mut coasts, ring.iter().map(place), rect, Stroke::new(1.0, t.mapline));
             }
         }
     }
     painter.add(Shape::mesh(land));
     painter.extend(coasts);
+}
+
+/// The parts of a coast that show: of a large country near by, most of it does not.
+fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect, stroke: Stroke) {
+    let near = rect.expand(4.0);
+    let mut line: Vec<Pos2> = Vec::new();
+    let mut last: Option<Pos2> = None;
+    for at in points {
+        let shows = last.is_some_and(|last| Rect::from_two_pos(last, at).intersects(near));
+        match last.filter(|_| shows) {
+            Some(last) if line.is_empty() => line.extend([last, at]),
+            Some(_) => line.push(at),
+            None if !line.is_empty() => shapes.push(Shape::line(std::mem::take(&mut line), stroke)),
+            None => {}
+        }
+        last = Some(at);
+    }
+    if !line.is_empty() {
+        shapes.push(Shape::line(line, stroke));
+    }
 }
 
 /// Lines of whole degrees, with words at the left and the lower edge.
@@ -197,10 +216,12 @@ fn want_scene(cx: &mut Cx<'_>, t: &Tokens, view: &MapView, size: Vec2) {
     let kept = cx.studio.kept().cloned();
     let classes = state.classes().cloned();
     let address = |at: Option<usize>| at.unwrap_or(0);
+    let density = state.density;
     let of = (
         Arc::as_ptr(&footprints) as usize,
         address(kept.as_ref().map(|kept| Arc::as_ptr(kept) as usize)),
-        address(classes.as_ref().map(|classes| Arc::as_ptr(classes) as usize)),
+        // No classes are ever at the address 1.
+        address(classes.as_ref().map(|classes| Arc::as_ptr(classes) as usize)) + usize::from(density),
         t.dark,
     );
     let sizes = [size.x as u32, size.y as u32];
@@ -218,7 +239,7 @@ fn want_scene(cx: &mut Cx<'_>, t: &Tokens, view: &MapView, size: Vec2) {
     let colours =
         classes.as_ref().map(|classes| (0..classes.legend.len() as u8).map(|class| classes.legend.colour(class, t)).collect());
     let ink = Ink { classes: colours.unwrap_or_else(|| vec![t.accfill]), other: t.ctl, hidden: t.ctl.gamma_multiply(0.7) };
-    let request = SceneRequest { footprints, projected, kept, classes, view: *view, size, ink };
+    let request = SceneRequest { footprints, projected, kept, classes, density, view: *view, size, ink };
     state.scene_key = Some(key);
     state.scene.want(cx.jobs, key, "Footprints", move |ctx| scene_of(&request, ctx).map(Arc::new));
 }
@@ -231,13 +252,27 @@ fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     Some((view.screen(rect, near), (view.scale / made.scale) as f32))
 }
 
-fn placed(scene: &Scene, view: &MapView, rect: Rect) -> Mesh {
-    let mut mesh = scene.mesh.clone();
-    if let Some((origin, factor)) = anchor(scene, view, rect) {
-        for vertex in &mut mesh.vertices {
-            vertex.pos = origin + vertex.pos.to_vec2() * factor;
+/// A scene's mesh where it was drawn last: the scene's address, its place and its scale.
+pub type Placed = (usize, Pos2, f32, Arc<Mesh>);
+
+/// The mesh of the scene where it belongs on the screen. Moved in the memory of the frame before: a million footprints are megabytes.
+fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: Rect) -> Arc<Mesh> {
+    let address = Arc::as_ptr(scene) as usize;
+    let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
+    let mut mesh = match kept.take() {
+        Some((of, at, by, mesh)) if of == address => {
+            if (at, by) == (origin, factor) {
+                *kept = Some((of, at, by, mesh.clone()));
+                return mesh;
+            }
+            mesh
         }
+        _ => Arc::new(scene.mesh.clone()),
+    };
+    for (vertex, made) in Arc::make_mut(&mut mesh).vertices.iter_mut().zip(&scene.mesh.vertices) {
+        vertex.pos = origin + made.pos.to_vec2() * factor;
     }
+    *kept = Some((address, origin, factor, mesh.clone()));
     mesh
 }
 
@@ -496,6 +531,20 @@ fn card_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, place:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_coast_that_shows_is_drawn() {
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(100.0, 100.0));
+        let coast_of = |points: &[(f32, f32)]| {
+            let mut shapes = Vec::new();
+            coast(&mut shapes, points.iter().map(|&(x, y)| pos2(x, y)), rect, Stroke::NONE);
+            let points = |shape: &Shape| if let Shape::Path(path) = shape { path.points.len() } else { 0 };
+            shapes.iter().map(points).collect::<Vec<_>>()
+        };
+        assert_eq!(coast_of(&[(10.0, 10.0), (20.0, 20.0), (500.0, 20.0), (500.0, 500.0), (50.0, 50.0), (60.0, 60.0)]), [3, 3]);
+        assert_eq!(coast_of(&[(-500.0, 50.0), (500.0, 50.0)]), [2], "one that crosses from end to end");
+        assert!(coast_of(&[(500.0, 0.0), (500.0, 500.0), (0.0, 500.0)]).is_empty());
+    }
 
     #[test]
     fn boxes_cross_the_antimeridian() {

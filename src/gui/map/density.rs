@@ -1,0 +1,119 @@
+//! How many samples lie where: cells of a fixed grid on the plane, coloured by the logarithm of their count. The grid doubles with the
+//! scale and does not move with the view, so that cells stay where they are while the map is dragged.
+
+use std::collections::HashMap;
+
+use egui::{Color32, Rect, pos2, vec2};
+
+use super::scene::{MARGIN, Scene, SceneRequest, Spot, shows};
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::raster::ColourMap;
+
+/// The smallest side of a cell, in points.
+const SMALLEST: f64 = 9.0;
+/// Colours of the legend.
+pub const STEPS: u8 = 6;
+
+/// The side of a cell on the plane: a power of two that is 9 to 18 points of the screen.
+fn side_of(scale: f64) -> f64 {
+    (SMALLEST / scale).log2().ceil().exp2()
+}
+
+/// The colour of a count among counts up to `most`.
+pub fn colour_of(count: u32, most: u32) -> Color32 {
+    let part = if most > 1 { f64::from(count.max(1)).ln() / f64::from(most).ln() } else { 1.0 };
+    // The darkest colours of the map are those of the sea at night.
+    let [r, g, b] = ColourMap::Viridis.colour(0.15 + 0.85 * part as f32);
+    Color32::from_rgba_unmultiplied(r, g, b, 215)
+}
+
+/// Makes the cells. Cancel is asked for every few thousand rows.
+pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
+    let mut scene = Scene { view: Some(request.view), ..Scene::default() };
+    let side = side_of(request.view.scale);
+    let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN))
+        + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
+    let mut cells: HashMap<(i64, i64), (u32, u32)> = HashMap::new();
+    let mut stays = shows(request);
+    for (row, middle) in request.projected.middles.iter().enumerate() {
+        if row % 8192 == 0 {
+            ctx.check()?;
+        }
+        let row = row as u32;
+        let matches = stays(row);
+        if middle[0].is_nan() {
+            continue;
+        }
+        if !matches {
+            scene.hidden += 1;
+            continue;
+        }
+        scene.matching += 1;
+        // The turn of the Earth that is nearest to the view.
+        let apart = f64::from(middle[0]) - request.view.middle[0];
+        let x = f64::from(middle[0]) - apart.round();
+        let y = f64::from(middle[1]);
+        let across = ((x - request.view.middle[0]) * request.view.scale) as f32;
+        let down = ((y - request.view.middle[1]) * request.view.scale) as f32;
+        if across.abs() > half.x || down.abs() > half.y {
+            continue;
+        }
+        let key = ((x / side).floor() as i64, (y / side).floor() as i64);
+        cells.entry(key).and_modify(|(_, count)| *count += 1).or_insert((row, 1));
+    }
+    scene.densest = cells.values().map(|(_, count)| *count).max().unwrap_or(0);
+    let mut cells: Vec<((i64, i64), (u32, u32))> = cells.into_iter().collect();
+    cells.sort_unstable_by_key(|(key, _)| *key);
+    for ((column, line), (row, count)) in cells {
+        let place = |x: f64, y: f64| {
+            pos2(
+                ((x - request.view.middle[0]) * request.view.scale) as f32,
+                ((y - request.view.middle[1]) * request.view.scale) as f32,
+            )
+        };
+        let (x, y) = (column as f64 * side, line as f64 * side);
+        let rect = Rect::from_min_max(place(x, y), place(x + side, y + side));
+        scene.mesh.add_colored_rect(rect, colour_of(count, scene.densest));
+        scene.spots.push(Spot { row, count, rect });
+    }
+    Ok(scene)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::scene::Ink;
+    use super::super::view::{MapView, Projected};
+    use super::*;
+    use crate::studio::Footprints;
+
+    fn request(places: &[[f64; 2]], view: MapView) -> SceneRequest {
+        let ring = |&[x, y]: &[f64; 2]| vec![[x - 0.1, y + 0.1], [x + 0.1, y + 0.1], [x + 0.1, y - 0.1], [x - 0.1, y - 0.1]];
+        let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
+        let projected = Arc::new(Projected::new(&footprints));
+        let ink = Ink { classes: Vec::new(), other: Color32::GRAY, hidden: Color32::BLUE };
+        SceneRequest { footprints, projected, kept: None, classes: None, density: true, view, size: vec2(800.0, 600.0), ink }
+    }
+
+    #[test]
+    fn every_sample_is_in_one_cell_and_cells_stay_when_the_map_moves() {
+        let places: Vec<[f64; 2]> = (0..5000).map(|n| [f64::from(n % 50), f64::from(n / 1000)]).chain([[120.0, -40.0]]).collect();
+        let view = MapView { middle: [0.5, 0.5], scale: 700.0 };
+        let scene = density_of(&request(&places, view), &JobContext::default()).expect("is made");
+        assert_eq!(scene.spots.iter().map(|spot| spot.count).sum::<u32>(), 5001);
+        assert_eq!((scene.matching, scene.densest), (5001, scene.spots.iter().map(|spot| spot.count).max().expect("cells")));
+        assert!(scene.spots.iter().all(|spot| (9.0..=18.1).contains(&spot.rect.width())));
+        let moved = MapView { middle: [0.51, 0.495], scale: 700.0 };
+        let again = density_of(&request(&places, moved), &JobContext::default()).expect("is made");
+        let counts = |scene: &Scene| scene.spots.iter().map(|spot| (spot.row, spot.count)).collect::<Vec<_>>();
+        assert_eq!(counts(&scene), counts(&again));
+    }
+
+    #[test]
+    fn colours_go_up_with_the_count() {
+        assert_ne!(colour_of(1, 1000), colour_of(1000, 1000));
+        assert_eq!(colour_of(1, 1), colour_of(1000, 1000));
+    }
+}
