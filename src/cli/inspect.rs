@@ -26,7 +26,7 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
             })
             .collect();
         let generation = older_json(reader.as_ref());
-        let notes: Vec<Json> = reader.notes().iter().map(finding_json).collect();
+        let notes: Vec<Json> = reader.notes().iter().map(|finding| finding.json()).collect();
         let out = json!({
             "path": info.path.display().to_string(),
             "format": info.format.name(),
@@ -92,14 +92,5 @@ fn older_json(reader: &dyn ContainerReader) -> Json {
         "files": files.collect::<Vec<_>>(),
         "missing_parts": tortilla.missing_parts(),
         "classes": classes(&names),
-    })
-}
-
-pub(super) fn finding_json(finding: &crate::model::Finding) -> Json {
-    json!({
-        "rule": finding.rule.code(),
-        "severity": finding.severity,
-        "at": finding.at.to_string(),
-        "message": finding.message,
     })
 }

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::Map;
 
 use super::Terminal;
-use super::inspect::finding_json;
 use super::output::print;
 use super::verbs::studio;
 use super::writing::{PartsArguments, WriteArguments};
@@ -80,22 +79,12 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let event = studio().run_to_end(Command::Migrate { request }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Migrated(migrated) = event else { return Err(Error::internal("a migration ended without a report")) };
-    let told = told(&migrated);
+    let told = migrated.report();
     if let Some(path) = &report {
         std::fs::write(path, serde_json::to_vec_pretty(&told).unwrap_or_default()).io_at("write the report", path)?;
     }
     print(&if json { serde_json::to_string_pretty(&told).unwrap_or_default() } else { text(&migrated, planned) });
     Ok(u8::from(!migrated.is_possible()))
-}
-
-fn told(migrated: &Migrated) -> Json {
-    let mut told = serde_json::to_value(migrated).unwrap_or_default();
-    told["possible"] = json!(migrated.is_possible());
-    told["findings"] = migrated.findings.iter().map(finding_json).collect();
-    if let Some(built) = &migrated.built {
-        told["built"]["path"] = json!(built.path.display().to_string());
-    }
-    told
 }
 
 fn text(migrated: &Migrated, planned: bool) -> String {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::inspect::finding_json;
 use super::output::print;
 use super::verbs::studio;
 use super::writing::WriteArguments;
@@ -40,7 +39,7 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
     })?;
     terminal.clear();
     let Event::Repaired(repaired) = event else { return Err(Error::internal("a repair ended without a report")) };
-    let list = |findings: &[Finding]| findings.iter().map(finding_json).collect::<Json>();
+    let list = |findings: &[Finding]| findings.iter().map(Finding::json).collect::<Json>();
     if json {
         let out = json!({
             "path": repaired.built.path.display().to_string(),

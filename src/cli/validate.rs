@@ -7,7 +7,6 @@ use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::inspect::finding_json;
 use super::output::print;
 use crate::error::Result;
 use crate::jobs::Jobs;
@@ -116,7 +115,7 @@ fn print_json(reports: &[(&Path, Report)], asked: usize, failed: bool) {
 }
 
 fn report_json(path: &Path, report: &Report) -> Json {
-    let findings: Vec<Json> = report.findings.iter().map(finding_json).collect();
+    let findings: Vec<Json> = report.findings.iter().map(|finding| finding.json()).collect();
     json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings })
 }
 

@@ -19,6 +19,12 @@ pub enum Action {
     OpenRecent,
     /// Write the dataset.
     Write,
+    /// Write what a filter leaves.
+    ExportSubset,
+    /// Describe the dataset for catalogues.
+    Describe,
+    /// Move a dataset of another generation to 2.0.
+    Migrate,
     /// Close what is open.
     Close,
     /// End the program.
@@ -172,6 +178,9 @@ impl Action {
         Action::OpenPath,
         Action::OpenRecent,
         Action::Write,
+        Action::ExportSubset,
+        Action::Describe,
+        Action::Migrate,
         Action::Close,
         Action::Quit,
         Action::Undo,
@@ -244,6 +253,15 @@ impl Action {
                 (File, icons::CLOCK_COUNTER_CLOCKWISE, keys(CTRL, Key::P), "Open recent", "Go to the list of recent datasets")
             }
             Action::Write => (File, icons::EXPORT, keys(CTRL, Key::E), "Write dataset…", "Write a ZIP or FOLDER dataset"),
+            Action::ExportSubset => {
+                (File, icons::FUNNEL, None, "Export subset…", "Write what the filter leaves as a dataset of its own")
+            }
+            Action::Describe => {
+                (File, icons::FILE_TEXT, None, "Describe for catalogues…", "STAC, GeoParquet, Croissant, DataCite, data cards")
+            }
+            Action::Migrate => {
+                (File, icons::ARROW_SQUARE_OUT, None, "Move to 2.0…", "Write a dataset of another generation as one of 2.0")
+            }
             Action::Close => (File, icons::X, keys(CTRL, Key::W), "Close dataset", "Close what is open"),
             Action::Quit => (File, icons::SIGN_OUT, keys(CTRL, Key::Q), "Quit", "End the program"),
             Action::Undo => (Edit, icons::ARROW_U_UP_LEFT, keys(CTRL, Key::Z), "Undo", "Take the last edit back"),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Context, Event as Input, Id, LayerId, Order};
+use egui::{Context, Event as Input, Id};
 
 use super::App;
 use super::action::Action;
@@ -14,12 +14,13 @@ use super::dock::{Dock, Pane, Side};
 use super::intake;
 use super::panels::End;
 use super::picker::{Picked, Picker, Wish};
-use super::theme::{self, Theme, font};
+use super::theme::{self, Theme};
 use super::tour::Tour;
 use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::draft::Edit;
 use crate::error::Error;
+use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile, SampleKind, is_remote};
 use crate::remote::admit;
@@ -60,6 +61,7 @@ impl App {
             Ask::Queries(book) => self.remember_queries(book),
             Ask::SaveRows(query) => self.save_rows(ctx, query),
             Ask::ExportSubset(sql) => self.export_subset(sql),
+            Ask::Describe(form) => self.describe(form),
             Ask::Plan(plan) => {
                 if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
                     self.dialogs.open(Dialog::plan(plan, draft.revision()));
@@ -100,7 +102,9 @@ impl App {
     fn run_now(&mut self, command: Command) {
         let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
         let preview = matches!(command, Command::Preview { .. });
-        let writing = matches!(command, Command::Write { .. } | Command::Verify { .. });
+        let leakage = matches!(command, Command::Leakage { .. });
+        let chunk = matches!(command, Command::ReadChunk { .. });
+        let writing = matches!(command, Command::Write { .. } | Command::Verify { .. } | Command::Migrate { .. });
         let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {
             Ok(Outcome::Done(event)) => self.on_event(event),
@@ -110,6 +114,12 @@ impl App {
                 }
                 if writing {
                     self.dialogs.writing(job);
+                }
+                if leakage {
+                    self.session.statistics.leaks.started(job);
+                }
+                if chunk {
+                    self.session.preview.chunks.started(job);
                 }
                 if let Some(calls) = calls {
                     self.session.jobs.extending(job, calls);
@@ -196,30 +206,28 @@ impl App {
                 let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
-            Event::Migrated(migrated) => {
-                let text = match &migrated.built {
-                    Some(built) => format!("Moved to 2.0: {}", intake::shown(&built.path)),
-                    None => format!("2.0 can't hold this dataset yet: {} findings", migrated.findings.len()),
-                };
-                self.toast = Some(Toast::new(migrated.built.is_some(), text));
-            }
-            // Panels for these are still to come; the command line shows them.
-            Event::Leakage(_) | Event::ChunkRead(_) => {}
+            Event::Migrated(migrated) => self.migrated(*migrated),
+            Event::Leakage(found) => self.session.statistics.leaks.take(found),
+            Event::ChunkRead(array) => self.session.preview.chunks.take(*array),
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.session.jobs.note(job, End::Failed, error.to_string());
                 self.session.preview.fail(job, &error.to_string());
+                let own =
+                    self.session.statistics.leaks.ended(job, Some(&*error)) | self.session.preview.chunks.ended(job, Some(&*error));
                 let query = self.session.query.is_waiting() && label == "Run the query";
                 if query {
                     self.session.query.fail(&error);
                 }
-                if !self.dialogs.failed(job, &error) && !query && !self.session.is_own(job) {
+                if !self.dialogs.failed(job, &error) && !query && !own && !self.session.is_own(job) {
                     self.toast = Some(Toast::new(false, format!("{label} failed: {error}")));
                     self.view.dock.show(Pane::Log);
                 }
             }
             Event::Cancelled { job, .. } => {
                 self.session.jobs.note(job, End::Cancelled, "");
+                self.session.statistics.leaks.ended(job, None);
+                self.session.preview.chunks.ended(job, None);
                 self.dialogs.cancelled(job);
             }
         }
@@ -395,6 +403,9 @@ impl App {
             Action::OpenPath => self.dialogs.open(Dialog::path(Wish::Open)),
             Action::OpenRecent => self.dialogs.open(Dialog::Recent),
             Action::Write => self.open_write(),
+            Action::Describe => self.describe(Catalogue::Html),
+            Action::ExportSubset => self.export_subset(None),
+            Action::Migrate => self.migrate(),
             Action::Close => self.asks.push(Ask::Run(Command::Close)),
             Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             Action::Undo => self.asks.push(Ask::Run(Command::Undo)),
@@ -544,35 +555,6 @@ impl App {
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
             self.dialogs.open(Dialog::discard(Ask::Do(Action::Quit)));
         }
-    }
-
-    /// What a drop would do, over everything, while files hover.
-    pub(super) fn hover_ui(&mut self, ctx: &Context) {
-        let hovered: Vec<PathBuf> =
-            ctx.input(|input| input.raw.hovered_files.iter().filter_map(|file| file.path.clone()).collect());
-        if hovered.is_empty() {
-            return;
-        }
-        let t = theme::of(ctx.global_style().visuals.dark_mode);
-        let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
-        let rect = ctx.content_rect();
-        painter.rect_filled(rect, 0, t.bg0.gamma_multiply(0.85));
-        let frame = rect.shrink(24.0);
-        painter.rect_filled(frame, 6, t.accbg.gamma_multiply(0.6));
-        paint::dashed_rect(&painter, frame, t.accfill);
-        paint::icon(&painter, frame.center() - egui::vec2(0.0, 44.0), super::icons::TRAY_ARROW_DOWN, 32.0, t.acc);
-        let draft = self.studio.document().is_some_and(|document| document.draft().is_some());
-        let title = match (hovered.len(), draft) {
-            (1, _) => format!("Drop {}", hovered[0].file_name().map(|name| name.to_string_lossy()).unwrap_or_default()),
-            (count, _) => format!("Drop {count} files and folders"),
-        };
-        let what = match draft {
-            true => "Datasets open; files and folders are added to the draft",
-            false => "Datasets open; files and folders begin a draft",
-        };
-        let line = egui::Rect::from_center_size(frame.center(), egui::vec2(frame.width() - 32.0, 24.0));
-        paint::text_center(&painter, line, &title, font::semibold(15.0), t.tx);
-        paint::text_center(&painter, line.translate(egui::vec2(0.0, 26.0)), what, font::regular(12.0), t.tx2);
     }
 }
 

@@ -11,6 +11,7 @@ use super::icons;
 use super::panels::jobs::time_text;
 use super::theme::{self, font, text_style};
 use super::widgets::{self, Button, Tone, paint};
+use crate::export::Catalogue;
 
 /// Height of the status bar, which toasts stay above.
 pub const STATUS: f32 = 24.0;
@@ -34,6 +35,7 @@ pub fn top_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             for (action, text) in [(Action::New, "New"), (Action::OpenFile, "Open"), (Action::Write, "Write")] {
                 button_ui(ui, cx, action, text);
             }
+            export_ui(ui, cx);
             separator(ui);
             button_ui(ui, cx, Action::Undo, "");
             button_ui(ui, cx, Action::Redo, "");
@@ -78,6 +80,31 @@ fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     }
                 }
             });
+        }
+    });
+}
+
+/// What the opened dataset can become: forms of catalogues, a part of it, a newer generation.
+fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let reason = blocked(Action::Describe, cx);
+    let button = Button::bar(icons::ARROW_SQUARE_OUT, "Export").tooltip("Data cards, catalogues, a subset").blocked(reason);
+    let button = ui.add(button);
+    Popup::menu(&button).show(|ui| {
+        ui.set_min_width(220.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for form in Catalogue::ALL {
+            if widgets::menu_entry(ui, icons::FILE_TEXT, &format!("{}…", form.title()), "", None).clicked() {
+                cx.ask(Ask::Describe(form));
+                ui.close();
+            }
+        }
+        ui.separator();
+        for action in [Action::ExportSubset, Action::Migrate] {
+            let info = action.info();
+            if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref()).clicked() {
+                cx.ask(Ask::Do(action));
+                ui.close();
+            }
         }
     });
 }

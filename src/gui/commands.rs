@@ -3,9 +3,11 @@
 use super::action::Action;
 use super::cx::Cx;
 use crate::model::SampleKind;
+use crate::studio::is_other_generation;
 
 const NOTHING_OPEN: &str = "Nothing is open";
 const NO_DRAFT: &str = "This dataset is read-only; edit it as a draft first";
+const NOT_WRITTEN: &str = "A draft has to be written first; then open what was written";
 const NO_SAMPLE: &str = "No sample is selected";
 
 /// Why `action` can't be done now; `None` when it can.
@@ -25,6 +27,11 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
         Action::Write => drafted().or(match document {
             Some(document) if document.rows(0) == 0 => Some("The draft has no samples yet"),
             _ => None,
+        }),
+        Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
+        Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+            let open = document?.opened()?;
+            (!is_other_generation(open.reader.as_ref())).then_some("This dataset is of 2.0 already")
         }),
         Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| "There is nothing to undo")),
         Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| "There is nothing to redo")),

@@ -35,6 +35,8 @@ pub enum Ask {
     SaveRows(crate::query::Query),
     /// Ask where to export what the filter and the statement leave.
     ExportSubset(Option<String>),
+    /// Ask where to put a description for catalogues.
+    Describe(crate::export::Catalogue),
     /// Bring a panel to the front.
     Show(super::dock::Pane),
     /// Show what a fix of many roots changes.

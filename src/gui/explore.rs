@@ -1,4 +1,5 @@
-//! What exploring asks of the application beyond commands: remembered queries, where rows are saved, the export of a subset.
+//! What exploring asks of the application beyond commands: remembered queries, where rows are saved, the export of a subset, descriptions
+//! for catalogues, moving to 2.0.
 
 use std::path::PathBuf;
 
@@ -7,10 +8,13 @@ use egui::Context;
 use super::App;
 use super::cx::Ask;
 use super::dialogs::Dialog;
+use super::intake;
 use super::picker::Wish;
 use super::view_state::QueryBook;
+use super::widgets::Toast;
+use crate::export::Catalogue;
 use crate::query::Query;
-use crate::studio::Command;
+use crate::studio::{Command, Migrated};
 
 impl App {
     pub(super) fn remember_queries(&mut self, book: QueryBook) {
@@ -32,10 +36,39 @@ impl App {
     }
 
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
-        let Some(open) = self.studio.document().and_then(|document| document.opened()) else { return };
-        let input = open.reader.info().path.clone();
-        let id = open.reader.collection().id().to_owned();
-        let folder = self.view.target.clone().or_else(|| directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned()));
-        self.dialogs.open(Dialog::export_subset(input, &folder.unwrap_or_default(), &id, sql));
+        let Some((input, id)) = self.opened() else { return };
+        self.dialogs.open(Dialog::export_subset(input, &self.folder(), &id, sql));
+    }
+
+    pub(super) fn describe(&mut self, form: Catalogue) {
+        let Some((input, id)) = self.opened() else { return };
+        self.dialogs.open(Dialog::describe(input, &self.folder(), &id, form));
+    }
+
+    pub(super) fn migrate(&mut self) {
+        let Some((input, _)) = self.opened() else { return };
+        self.dialogs.open(Dialog::migrate(input, &self.folder()));
+    }
+
+    /// The end of a migration: for its dialog, or told in a line.
+    pub(super) fn migrated(&mut self, migrated: Migrated) {
+        let Some(migrated) = self.dialogs.migrated(migrated) else { return };
+        let text = match &migrated.built {
+            Some(built) => format!("Moved to 2.0: {}", intake::shown(&built.path)),
+            None => format!("2.0 can't hold this dataset yet: {} findings", migrated.findings.len()),
+        };
+        self.toast = Some(Toast::new(migrated.built.is_some(), text));
+    }
+
+    /// Path and id of the opened dataset.
+    fn opened(&self) -> Option<(PathBuf, String)> {
+        let open = self.studio.document()?.opened()?;
+        Some((open.reader.info().path.clone(), open.reader.collection().id().to_owned()))
+    }
+
+    /// Where something is proposed to be written.
+    fn folder(&self) -> PathBuf {
+        let home = || directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned());
+        self.view.target.clone().or_else(home).unwrap_or_default()
     }
 }

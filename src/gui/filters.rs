@@ -34,14 +34,45 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
     (icons::FUNNEL, format!("{}{level}", filter.condition.as_deref().unwrap_or("everything")))
 }
 
+/// The column that was asked for, else the first of the usual ones that the level has; as SQL needs it.
+fn column_of(document: &Document, level: usize, asked: &Option<String>, usual: &[&str]) -> Option<String> {
+    let fields = document.fields(level);
+    let known = || usual.iter().find(|name| fields.iter().any(|field| field.name == **name)).map(|name| (*name).to_owned());
+    asked.clone().or_else(known).map(|name| sql::name(&name))
+}
+
+/// The filter as a condition in the SQL of DuckDB, which the Python reader hands statements to; `None` when it lacks its column.
+pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some([west, south, east, north]) = filter.bbox {
+        let place = column_of(document, filter.level, &filter.geometry_column, &GEOMETRIES)?;
+        let inside = |west: f64, east: f64| {
+            format!("ST_Intersects(ST_GeomFromWKB({place}), ST_MakeEnvelope({west}, {south}, {east}, {north}))")
+        };
+        // Over the antimeridian there are two boxes.
+        parts.push(match west > east {
+            true => format!("({} OR {})", inside(west, 180.0), inside(-180.0, east)),
+            false => inside(west, east),
+        });
+    }
+    if let Some(range) = &filter.datetime {
+        let time = column_of(document, filter.level, &filter.time_column, &TIMES)?;
+        let (first, last) = range.split_once('/').unwrap_or((range, range));
+        for (end, order) in [(first, ">="), (last, "<=")] {
+            if !matches!(end, "" | "..") {
+                parts.push(format!("TRY_CAST({time} AS DATE) {order} DATE {}", sql::text(end.get(..10).unwrap_or(end))));
+            }
+        }
+    }
+    if let Some(condition) = &filter.condition {
+        parts.push(format!("({condition})"));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n  AND "))
+}
+
 /// The filter as a condition for the statement's WHERE; `None` when it lacks the column that it needs.
 pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
-    let fields = document.fields(filter.level);
-    let column = |asked: &Option<String>, usual: &[&str]| -> Option<String> {
-        let found =
-            asked.clone().or_else(|| usual.iter().find(|name| fields.iter().any(|f| f.name == **name)).map(|n| (*n).into()));
-        found.map(|name| sql::name(&name))
-    };
+    let column = |asked: &Option<String>, usual: &[&str]| column_of(document, filter.level, asked, usual);
     let mut parts = Vec::new();
     if let Some([west, south, east, north]) = filter.bbox {
         let place = column(&filter.geometry_column, &GEOMETRIES)?;

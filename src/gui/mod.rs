@@ -15,6 +15,7 @@ mod dock;
 mod explore;
 mod filters;
 mod graphics;
+mod hover;
 pub mod icons;
 mod instance;
 mod intake;

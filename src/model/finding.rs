@@ -67,6 +67,12 @@ impl Finding {
     pub fn new(rule: Rule, at: Location, message: impl Into<String>) -> Self {
         Self { rule, severity: rule.severity(), at, message: message.into() }
     }
+
+    /// The form that reports have everywhere: `rule`, `severity`, `at`, `message`.
+    pub fn json(&self) -> serde_json::Value {
+        let (rule, at) = (self.rule.code(), self.at.to_string());
+        serde_json::json!({ "rule": rule, "severity": self.severity, "at": at, "message": self.message })
+    }
 }
 
 /// Findings of one rule that are kept one by one; the rest is only counted.

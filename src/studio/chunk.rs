@@ -9,7 +9,7 @@ use super::{Event, Finish, Outcome, Studio};
 use crate::container::{self, Chunk, ContainerReader, Physical, lone_chunk, read_asset, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, SamplePath};
+use crate::model::{AssetPath, SamplePath, Value};
 use crate::raster::{self, BandIndex, ReadRequest, Resampling, Samples};
 
 /// Which chunk of which sample. Plain data.
@@ -37,6 +37,31 @@ pub struct ChunkArray {
 }
 
 impl ChunkArray {
+    /// The values of one band as numbers, row by row; empty for a band or a type that is not there.
+    pub fn band(&self, band: usize) -> Vec<f64> {
+        let width = match self.dtype.get(2..).and_then(|digits| digits.parse::<usize>().ok()) {
+            Some(width) if matches!(width, 1 | 2 | 4 | 8) => width,
+            _ => return Vec::new(),
+        };
+        let [_, rows, columns] = self.shape;
+        let size = rows * columns * width;
+        let bytes = self.bytes.get(band * size..(band + 1) * size).unwrap_or_default();
+        let kind = self.dtype.as_bytes().get(1).copied().unwrap_or_default();
+        let number = |bytes: &[u8]| {
+            let mut wide = [0; 8];
+            wide[..width].copy_from_slice(bytes);
+            let raw = u64::from_le_bytes(wide);
+            let unused = 64 - 8 * width as u32;
+            match (kind, width) {
+                (b'f', 4) => f64::from(f32::from_bits(raw as u32)),
+                (b'f', _) => f64::from_bits(raw),
+                (b'i', _) => ((raw << unused) as i64 >> unused) as f64,
+                _ => raw as f64,
+            }
+        };
+        bytes.chunks_exact(width).map(number).collect()
+    }
+
     /// The array as NumPy's own file format, version 1.0.
     pub fn npy(&self) -> Vec<u8> {
         let [bands, rows, columns] = self.shape;
@@ -51,6 +76,71 @@ impl ChunkArray {
         out.extend(&self.bytes);
         out
     }
+}
+
+/// One chunk of a sample, as the dataset's footer has it: nothing of the sample is read for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkPlace {
+    /// Its number, from 0.
+    pub index: u64,
+    /// First band, row and column in the raster.
+    pub start: [u64; 3],
+    /// Bands, rows and columns inside the raster.
+    pub count: [u64; 3],
+    /// First byte in the file.
+    pub offset: u64,
+    /// Stored bytes.
+    pub size: u64,
+    /// The type as NumPy writes it, where it is known.
+    pub dtype: Option<String>,
+}
+
+/// True for datasets whose samples can be read chunk by chunk.
+pub fn is_streamable(reader: &dyn ContainerReader) -> bool {
+    matches!(reader.physical(), Physical::Tortilla(tortilla) if tortilla.chunks().is_some())
+}
+
+/// The chunks of the sample in `row` of `level`, in order; none where the dataset is not streamable or the sample has none.
+pub fn chunks_of(reader: &dyn ContainerReader, level: usize, row: u32, ctx: &JobContext) -> Result<Vec<ChunkPlace>> {
+    let Physical::Tortilla(tortilla) = reader.physical() else { return Ok(Vec::new()) };
+    let Some(table) = tortilla.chunks() else { return Ok(Vec::new()) };
+    let column = |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("the chunks have no column {name}")));
+    let (levels, rows, indices) = (column("chunk:level")?, column("tortilla:root")?, column("chunk:index")?);
+    let (offsets, lengths) = (column("tortilla:offset")?, column("tortilla:length")?);
+    let (starts, counts, dtypes) =
+        (table.column_index("chunk:start"), table.column_index("chunk:shape"), table.column_index("chunk:dtype"));
+    let three = |row: usize, column: Option<usize>| -> Option<[u64; 3]> {
+        let Value::List(items) = table.value(row, column?) else { return None };
+        let numbers: Option<Vec<u64>> =
+            items.iter().map(|item| if let Value::Int(number) = item { u64::try_from(*number).ok() } else { None }).collect();
+        numbers?.try_into().ok()
+    };
+    let mut found = Vec::new();
+    for at in 0..table.rows() {
+        if at % 65_536 == 0 {
+            ctx.check()?;
+        }
+        if levels.value(at) != level as i64 || rows.value(at) != i64::from(row) {
+            continue;
+        }
+        let whole = |value: i64| u64::try_from(value).ok();
+        let place = (|| {
+            Some(ChunkPlace {
+                index: whole(indices.value(at))?,
+                start: three(at, starts)?,
+                count: three(at, counts)?,
+                offset: whole(offsets.value(at))?,
+                size: whole(lengths.value(at))?,
+                dtype: match table.value(at, dtypes?) {
+                    Value::Text(dtype) => Some(dtype.to_string()),
+                    _ => None,
+                },
+            })
+        })();
+        found.push(place.ok_or_else(|| Error::format(format!("row {at} of the chunks does not say where the chunk is")))?);
+    }
+    found.sort_by_key(|chunk| chunk.index);
+    Ok(found)
 }
 
 impl Studio {
@@ -153,6 +243,23 @@ pub fn save_chunk(array: &ChunkArray, target: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bands_are_numbers_of_every_type() {
+        let array = |dtype: &str, bytes: Vec<u8>| ChunkArray {
+            shape: [2, 1, 1],
+            start: [0; 3],
+            dtype: dtype.into(),
+            bytes,
+            place: AssetPath::file("/x"),
+        };
+        assert_eq!(array("<i2", vec![0xff, 0xff, 2, 0]).band(0), [-1.0]);
+        assert_eq!(array("<u2", vec![0xff, 0xff, 2, 0]).band(1), [2.0]);
+        assert_eq!(array("|u1", vec![7, 200]).band(1), [200.0]);
+        assert_eq!(array("<f4", [1.5f32.to_le_bytes(), 2.0f32.to_le_bytes()].concat()).band(0), [1.5]);
+        assert!(array("<u2", vec![1, 2, 3, 4]).band(2).is_empty());
+        assert!(array("?", vec![1]).band(0).is_empty());
+    }
 
     #[test]
     fn numpy_files_are_aligned() {

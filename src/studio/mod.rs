@@ -37,7 +37,7 @@ mod verbs;
 mod verify;
 
 pub use align::{SchemaMode, align_schemas};
-pub use chunk::{ChunkArray, ChunkRequest, read_chunk, save_chunk, split_chunk};
+pub use chunk::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, save_chunk, split_chunk};
 pub use command::{Command, Event, Imported, Outcome};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
 pub use document::{Document, DraftDocument, OpenDataset, RowRef};

@@ -54,7 +54,7 @@ impl Studio {
         Ok(self.start("Pool statistics", move |ctx| {
             let report = Arc::new(match content {
                 Content::Draft(dataset) => pooled_statistics_of_draft(&dataset, &request, ctx)?,
-                Content::Opened(reader) => pooled_statistics(reader.as_ref(), &request, ctx)?,
+                Content::Opened(reader) => pooled_statistics(reader.as_ref(), &request, None, ctx)?,
             });
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Pooled(report))) as Finish)
         }))
@@ -74,8 +74,14 @@ struct Source<'a> {
     asset: FindAsset<'a>,
 }
 
-/// The statistics of the rows that `request` selects. Padding never counts. Errors name a level or column that is not there.
-pub fn pooled_statistics(reader: &dyn ContainerReader, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
+/// The statistics of the rows that `request` selects; of these only those in `among`, ascending, where it is given. Padding never
+/// counts. Errors name a level or column that is not there.
+pub fn pooled_statistics(
+    reader: &dyn ContainerReader,
+    request: &StatsRequest,
+    among: Option<&[u32]>,
+    ctx: &JobContext,
+) -> Result<PooledReport> {
     let levels = reader.levels();
     // Where bytes lie is asked of the reader; the tables only choose rows.
     let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
@@ -89,7 +95,7 @@ pub fn pooled_statistics(reader: &dyn ContainerReader, request: &StatsRequest, c
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
         asset: Box::new(|level, row| Ok(reader.asset(level, row)?.0)),
     };
-    pooled(&source, request, ctx)
+    pooled(&source, request, among, ctx)
 }
 
 /// The same for a draft, which has to be sound enough to be laid out.
@@ -124,10 +130,10 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
             _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
         }),
     };
-    pooled(&source, request, ctx)
+    pooled(&source, request, None, ctx)
 }
 
-fn pooled(source: &Source, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
+fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &JobContext) -> Result<PooledReport> {
     let count = source.fields.len();
     let has =
         |level: usize, name: &str| source.fields.get(level).is_some_and(|fields| fields.iter().any(|field| field.name == name));
@@ -175,6 +181,7 @@ fn pooled(source: &Source, request: &StatsRequest, ctx: &JobContext) -> Result<P
     };
     let chosen: Vec<(u32, String)> = rows
         .into_iter()
+        .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
         .map(|row| (row, id_of(row)))
         .filter(|(_, id)| !is_padding(id) && (patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(id))))
         .collect();

@@ -3,10 +3,12 @@
 mod build;
 mod explore;
 mod frames;
+mod leave;
 mod names;
 mod preview;
 mod screens;
 mod settings;
+mod stranger;
 mod structure;
 mod support;
 mod tour;

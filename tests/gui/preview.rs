@@ -6,7 +6,7 @@ use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::studio::RowRef;
 
-use super::support::{Window, app, choose, picture, sample, settle, take};
+use super::support::{Window, app, choose, click, picture, sample, settle, take};
 
 /// The controls above the picture, with their names, and the room that they have.
 fn toolbar(harness: &Window) -> (Vec<(String, Rect)>, Rect) {
@@ -93,4 +93,72 @@ fn what_a_panel_had_begun_ends_when_it_is_hidden() {
     harness.step();
     harness.state_mut().act(Action::ToggleLeft);
     settle(&mut harness);
+}
+
+#[test]
+fn siblings_are_linked_under_one_view() {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    choose(&mut harness, "Compare", "Linked");
+    let others = harness.query_all_by_label_contains("Linked picture of ").count();
+    assert_eq!(others, 2, "the two other files of the scene");
+    let zoom = |harness: &Window| harness.get_by_label("One to one").rect();
+    let before = zoom(&harness);
+    // The wheel over one of the others moves all of them.
+    let cell = harness.query_all_by_label_contains("Linked picture of ").next().expect("is there").rect();
+    harness.hover_at(cell.center());
+    harness.step();
+    for _ in 0..4 {
+        harness.event(egui::Event::MouseWheel {
+            unit: egui::MouseWheelUnit::Point,
+            delta: vec2(0.0, 120.0),
+            phase: egui::TouchPhase::Move,
+            modifiers: egui::Modifiers::NONE,
+            source: egui::MouseWheelSource::Wheel,
+        });
+        harness.step();
+    }
+    settle(&mut harness);
+    picture(&mut harness, "linked-dark");
+    assert!(zoom(&harness) != before || harness.query_all_by_label_contains("row ").next().is_some());
+    assert!(harness.query_all_by_label_contains("row ").next().is_some(), "the pixel under the pointer is told");
+    choose(&mut harness, "Compare", "Off");
+    assert_eq!(harness.query_all_by_label_contains("Linked picture of ").count(), 0);
+}
+
+#[test]
+fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
+    use egui::accesskit::Role;
+    use taco_studio::container::TortillaOptions;
+    use taco_studio::studio::Command;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let target = folder.path().join("stream.tortilla");
+    let mut harness = app(Theme::Light);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().act(Action::EditCopy);
+    settle(&mut harness);
+    let options = TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: true, overwrite: false };
+    harness.state_mut().command(Command::WriteTortilla { options });
+    settle(&mut harness);
+    // The dialog with the report of the writing.
+    harness.key_press(egui::Key::Escape);
+    settle(&mut harness);
+    harness.state_mut().command(Command::Open { path: target });
+    settle(&mut harness);
+    harness.state_mut().act(Action::ToggleBottom);
+    harness.state_mut().act(Action::ShowPreview);
+    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    settle(&mut harness);
+    click(&mut harness, "Show where they lie");
+    let chunks = harness.get_by_role_and_label(Role::ComboBox, "Chunk");
+    assert!(chunks.accesskit_node().value().is_some_and(|value| value.starts_with("0  rows 0–")), "the first one is chosen");
+    click(&mut harness, "Read chunk");
+    let log: Vec<String> = harness.state().studio().log_lines().iter().map(|line| line.text.clone()).collect();
+    picture(&mut harness, "chunks-light");
+    assert!(harness.query_by_label("Values of chunk 0").is_some(), "it is shown; {log:#?}");
+    assert!(harness.query_all_by_label_contains("Chunk 0: 4 × 128 × 128").next().is_some(), "its shape is told");
 }

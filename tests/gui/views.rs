@@ -154,6 +154,13 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
     assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_some());
     assert!(harness.query_by_label("Splits").is_some());
     picture(&mut harness, "statistics-dark");
+    // Those that the filter leaves are.
+    harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("id = 'greenland'")] });
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_none());
+    assert!(harness.query_by_label_contains("1 samples").is_some(), "only the one that is left counts");
+    harness.state_mut().command(Command::Filter { filters: Vec::new() });
+    settle(&mut harness);
     harness.state_mut().show_pane(Pane::Bytes);
     settle(&mut harness);
     assert!(harness.query_by_label_contains("data of samples").is_some());

@@ -3,7 +3,9 @@
 mod about;
 mod confirm;
 mod crash;
+mod describe;
 mod export_subset;
+mod migrate;
 mod open_path;
 mod plan;
 mod settings;
@@ -27,14 +29,17 @@ use super::widgets::{self, Button};
 use crate::container::Built;
 use crate::draft::Plan;
 use crate::error::Error;
+use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::remote::Access;
-use crate::studio::{Command, Verified};
+use crate::studio::{Command, Migrated, Verified};
 
 use about::About;
 use confirm::Confirm;
 pub use crash::CrashReport;
+use describe::Describe;
 use export_subset::ExportSubset;
+use migrate::Migrate;
 use open_path::OpenPath;
 use plan::PlanDialog;
 use settings::SettingsDialog;
@@ -46,6 +51,10 @@ pub enum Dialog {
     Write(Box<WriteDialog>),
     /// Where to write a part of what is open.
     Subset(Box<ExportSubset>),
+    /// Where to put a description, and in which form.
+    Describe(Box<Describe>),
+    /// What moving to 2.0 does, and where to.
+    Migrate(Box<Migrate>),
     /// A typed path.
     Path(OpenPath),
     /// A question before something is lost.
@@ -108,6 +117,16 @@ impl Dialog {
         Dialog::Subset(Box::new(ExportSubset::new(input, folder, id, sql)))
     }
 
+    /// Asks where to put a description.
+    pub fn describe(input: PathBuf, folder: &std::path::Path, id: &str, form: Catalogue) -> Self {
+        Dialog::Describe(Box::new(Describe::new(input, folder, id, form)))
+    }
+
+    /// Shows what moving to 2.0 would do.
+    pub fn migrate(input: PathBuf, folder: &std::path::Path) -> Self {
+        Dialog::Migrate(Box::new(Migrate::new(input, folder)))
+    }
+
     /// Shows what a fix of many roots changes, for this revision of the draft.
     pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
         Dialog::Plan(PlanDialog::new(plan, revision))
@@ -155,6 +174,7 @@ impl Dialogs {
             Some(Dialog::About(about)) => about.is_busy(),
             Some(Dialog::Write(dialog)) => dialog.is_busy(),
             Some(Dialog::Settings(dialog)) => dialog.is_busy(),
+            Some(Dialog::Migrate(dialog)) => dialog.is_busy(),
             _ => false,
         }
     }
@@ -164,10 +184,23 @@ impl Dialogs {
         self.current.is_some()
     }
 
-    /// The write dialog's job has begun.
+    /// The dialog's job has begun.
     pub fn writing(&mut self, job: JobId) {
-        if let Some(Dialog::Write(dialog)) = &mut self.current {
-            dialog.started(job);
+        match &mut self.current {
+            Some(Dialog::Write(dialog)) => dialog.started(job),
+            Some(Dialog::Migrate(dialog)) => dialog.started(job),
+            _ => {}
+        }
+    }
+
+    /// A migration ended; it is given back when no dialog waits for it.
+    pub fn migrated(&mut self, migrated: Migrated) -> Option<Migrated> {
+        match &mut self.current {
+            Some(Dialog::Migrate(dialog)) => {
+                dialog.done(migrated);
+                None
+            }
+            _ => Some(migrated),
         }
     }
 
@@ -187,14 +220,17 @@ impl Dialogs {
     pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.failed(job, error),
+            Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),
             _ => false,
         }
     }
 
     /// The write job was stopped.
     pub fn cancelled(&mut self, job: JobId) {
-        if let Some(Dialog::Write(dialog)) = &mut self.current {
-            dialog.cancelled(job);
+        match &mut self.current {
+            Some(Dialog::Write(dialog)) => dialog.cancelled(job),
+            Some(Dialog::Migrate(dialog)) => dialog.cancelled(job),
+            _ => {}
         }
     }
 
@@ -239,12 +275,18 @@ impl App {
             .stroke(egui::Stroke::new(1.0, t.line2))
             .corner_radius(6)
             .shadow(ctx.global_style().visuals.window_shadow);
-        let busy = matches!(&dialog, Dialog::Write(write) if write.is_running());
+        let busy = match &dialog {
+            Dialog::Write(write) => write.is_running(),
+            Dialog::Migrate(migrate) => migrate.is_running(),
+            _ => false,
+        };
         let modal = Modal::new(Id::unique("dialog")).frame(frame).backdrop_color(DIM);
         let response = modal.show(ctx, |ui| {
             self.with_cx(|cx, _| match &mut dialog {
                 Dialog::Write(dialog) => dialog.ui(ui, cx),
                 Dialog::Subset(dialog) => dialog.ui(ui, cx),
+                Dialog::Describe(dialog) => dialog.ui(ui, cx),
+                Dialog::Migrate(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),

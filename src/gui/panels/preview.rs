@@ -5,10 +5,12 @@ use std::sync::Arc;
 use egui::{Ui, UiBuilder};
 
 use super::preview_canvas::{self, View};
+use super::preview_chunks::{self, ChunksState};
 use super::preview_file::{self, FileState};
+use super::preview_linked::{self, LinkedState};
 use super::preview_picture::{Answer, Look, Picture};
 use super::preview_side::{self, SideState};
-use super::preview_tools::{self, Compare};
+use super::preview_tools::{self, Compare, Mode};
 use super::{inspector, siblings};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -58,6 +60,10 @@ pub struct PreviewState {
     /// The second picture.
     pub other: Option<Picture>,
     other_asked: Slot<(DocumentKey, RowRef, BandChoice), Answer>,
+    /// Siblings under the same view.
+    pub linked: LinkedState,
+    /// Its chunks, where the dataset is streamable.
+    pub chunks: ChunksState,
     /// A file that is no raster.
     pub file: FileState,
     /// When playback goes on to the next sibling.
@@ -71,6 +77,9 @@ impl PreviewState {
         self.probe.is_busy()
             || self.siblings.is_busy()
             || self.other_asked.is_busy()
+            || self.compare.difference.is_busy()
+            || self.linked.is_busy()
+            || self.chunks.is_busy()
             || self.file.is_busy()
             || pictures.into_iter().flatten().any(Picture::is_busy)
     }
@@ -81,6 +90,8 @@ impl PreviewState {
         self.probe.poll();
         self.other_asked.poll();
         self.compare.difference.poll();
+        self.linked.poll();
+        self.chunks.poll();
         self.file.poll();
         for picture in [&mut self.whole, &mut self.closer, &mut self.other].into_iter().flatten() {
             picture.poll();
@@ -188,11 +199,12 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     }
     request_whole(cx);
     request_other(cx, document, key, at);
+    preview_chunks::refresh(cx, document, key, at);
     let look = look_of(cx, document);
     let state = &mut cx.session.preview;
     if let Some(whole) = &mut state.whole {
         whole.refresh(cx.jobs, &look);
-        let shared = Look { limits: Some(whole.limits.clone()), ..look };
+        let shared = Look { limits: Some(whole.limits.clone()), ..look.clone() };
         for picture in [&mut state.closer, &mut state.other].into_iter().flatten() {
             picture.refresh(cx.jobs, &shared);
         }
@@ -205,7 +217,12 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
     let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
     let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
-    preview_canvas::ui(ui, cx, canvas);
+    if cx.session.preview.compare.mode == Mode::Linked {
+        preview_linked::ui(ui, cx, document, key, at, &look, canvas);
+    } else {
+        cx.session.preview.linked = LinkedState::default();
+        preview_canvas::ui(ui, cx, canvas);
+    }
     preview_canvas::readout_ui(ui, cx, readout);
     if strip > 0.0 {
         siblings::ui(ui, cx, document, at, lower);
@@ -259,7 +276,7 @@ fn request_whole(cx: &mut Cx<'_>) {
 }
 
 /// The bands that were chosen, where the raster has them: a mask beside a scene has one band only.
-fn within(bands: &BandChoice, count: usize) -> BandChoice {
+pub fn within(bands: &BandChoice, count: usize) -> BandChoice {
     let has = *bands == BandChoice::Auto || bands.bands().iter().all(|band| band.get() <= count);
     if has { bands.clone() } else { BandChoice::Auto }
 }

@@ -3,6 +3,7 @@
 use egui::{Color32, Key, Modifiers, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 
 use super::preview::{self, PreviewState};
+use super::preview_chunks;
 use super::preview_picture::Picture;
 use super::preview_side::number;
 use super::preview_tools::{Mode, sibling};
@@ -40,19 +41,24 @@ impl View {
 
 /// Screen ⇄ raster.
 #[derive(Clone, Copy)]
-struct Transform {
-    screen: Pos2,
-    middle: [f64; 2],
-    scale: f64,
+pub struct Transform {
+    /// The middle of the view on the screen.
+    pub screen: Pos2,
+    /// The pixel that lies there.
+    pub middle: [f64; 2],
+    /// Points a pixel.
+    pub scale: f64,
 }
 
 impl Transform {
-    fn pixel_from_screen(self, at: Pos2) -> [f64; 2] {
+    /// The pixel under a place of the screen.
+    pub fn pixel_from_screen(self, at: Pos2) -> [f64; 2] {
         let from = at - self.screen;
         [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
     }
 
-    fn screen_from_pixel(self, at: [f64; 2]) -> Pos2 {
+    /// The place of a pixel on the screen.
+    pub fn screen_from_pixel(self, at: [f64; 2]) -> Pos2 {
         self.screen + vec2(((at[0] - self.middle[0]) * self.scale) as f32, ((at[1] - self.middle[1]) * self.scale) as f32)
     }
 
@@ -80,7 +86,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
         return;
     };
     let (width, height) = (info.width.max(1) as f64, info.height.max(1) as f64);
-    let fit = (f64::from(rect.width()) / width).min(f64::from(rect.height()) / height) * 0.98;
+    let fit = fit_of(rect, [width, height]);
     let (middle, scale) = cx.session.preview.view.place.unwrap_or(([width / 2.0, height / 2.0], fit));
     let mut transform = Transform { screen: rect.center(), middle, scale };
     if navigate(ui, cx, &response, &mut transform, fit) {
@@ -91,6 +97,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
     }
     cx.session.preview.view.scale = transform.scale * f64::from(ui.pixels_per_point());
     pictures_ui(ui, cx, &painter, t, transform, rect);
+    preview_chunks::grid_ui(&painter, t, &cx.session.preview.chunks, transform, rect);
     let pointer = response.hover_pos().map(|at| transform.pixel_from_screen(at));
     let inside = pointer.filter(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y));
     let pinned = cx.session.preview.side.pinned;
@@ -101,18 +108,27 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
             let shown = if cell.width() >= 6.0 { cell } else { Rect::from_center_size(cell.center(), Vec2::splat(9.0)) };
             painter.rect_stroke(shown, 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
         }
-        if let Some(asset) = cx.session.preview.asset.clone() {
-            let file = asset.clone();
-            let slot = &mut cx.session.preview.probe;
-            // The pointer may pass many pixels while one is read.
-            if !slot.is_busy() {
-                slot.want(cx.jobs, (asset, column, row), "Preview values", move |ctx| probe(&file, column, row, ctx));
-            }
-        }
     }
-    cx.session.preview.probe.poll();
+    want_probe(cx);
     scale_ui(&painter, t, &info, transform.scale, rect);
     request_closer(ui, cx, rect, transform, &info);
+}
+
+/// Asks for the values of the pixel that is pointed at.
+pub fn want_probe(cx: &mut Cx<'_>) {
+    let state = &mut cx.session.preview;
+    state.probe.poll();
+    let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else { return };
+    let file = asset.clone();
+    // The pointer may pass many pixels while one is read.
+    if !state.probe.is_busy() {
+        state.probe.want(cx.jobs, (asset, column, row), "Preview values", move |ctx| probe(&file, column, row, ctx));
+    }
+}
+
+/// Points a pixel at which a raster of this size fills the canvas.
+pub fn fit_of(rect: Rect, [width, height]: [f64; 2]) -> f64 {
+    (f64::from(rect.width()) / width).min(f64::from(rect.height()) / height) * 0.98
 }
 
 fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
@@ -203,7 +219,7 @@ fn difference_of(ui: &Ui, state: &mut PreviewState) {
 }
 
 /// Drag, wheel and keys. True when the view changed.
-fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
+pub fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
     let mut changed = false;
     if response.clicked() {
         response.request_focus();

@@ -134,6 +134,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
                 ui.label(text);
             }
         });
+        super::preview_chunks::side_ui(ui, cx, document, at);
     });
 }
 

@@ -30,6 +30,8 @@ pub enum Mode {
     Swipe,
     /// What differs.
     Difference,
+    /// Several siblings side by side under one view.
+    Linked,
 }
 
 /// What the comparison keeps.
@@ -79,7 +81,7 @@ impl Compare {
 
 /// The sample to compare with.
 pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<RowRef> {
-    if compare.mode == Mode::Off {
+    if matches!(compare.mode, Mode::Off | Mode::Linked) {
         return None;
     }
     let beside = || sibling(document, at, -1).or_else(|| sibling(document, at, 1));
@@ -93,8 +95,8 @@ const COLOURS: f32 = 124.0;
 const MODE: f32 = 104.0;
 const WITH: f32 = 100.0;
 const ICON: f32 = 24.0;
-const MODES: [(Mode, &str); 4] =
-    [(Mode::Off, "Off"), (Mode::Flip, "Flip"), (Mode::Swipe, "Swipe"), (Mode::Difference, "Difference")];
+const MODES: [(Mode, &str); 5] =
+    [(Mode::Off, "Off"), (Mode::Flip, "Flip"), (Mode::Swipe, "Swipe"), (Mode::Difference, "Difference"), (Mode::Linked, "Linked")];
 
 /// How much room the choice of a comparison takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -147,8 +149,8 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, playbac
             });
         }
     });
-    let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    let (rect, across) = (ui.min_rect(), ui.max_rect().x_range());
+    ui.painter().hline(across, rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
 }
 
 fn is_alone(document: &Document, at: RowRef) -> bool {
@@ -282,7 +284,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
     }
 }
 
-fn segments() -> [Segment<'static, Mode>; 4] {
+fn segments() -> [Segment<'static, Mode>; 5] {
     MODES.map(|(mode, text)| Segment::new(mode, text))
 }
 

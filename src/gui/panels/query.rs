@@ -418,18 +418,11 @@ fn python_of(cx: &Cx<'_>, text: &str) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", quoted(&path.unwrap_or_default()));
     let mut statement = text.trim().to_owned();
+    // The reader's own filters do not narrow what its SQL sees: they become conditions.
     for filter in cx.studio.filters() {
-        let level = if filter.level > 0 { format!(", level={}", filter.level) } else { String::new() };
-        if let Some([west, south, east, north]) = filter.bbox {
-            let column = filter.geometry_column.as_ref().map_or(String::new(), |name| format!(", geometry_col={}", quoted(name)));
-            script.push_str(&format!("ds = ds.filter_bbox({west}, {south}, {east}, {north}{column}{level})\n"));
-        }
-        if let Some(range) = &filter.datetime {
-            let column = filter.time_column.as_ref().map_or(String::new(), |name| format!(", time_col={}", quoted(name)));
-            script.push_str(&format!("ds = ds.filter_datetime({}{column}{level})\n", quoted(range)));
-        }
-        if let Some(condition) = &filter.condition {
-            statement = sql::with_condition(&statement, &format!("({condition})"));
+        match cx.document().and_then(|document| filters::as_duckdb(filter, document)).filter(|_| filter.level == 0) {
+            Some(condition) => statement = sql::with_condition(&statement, &condition),
+            None => script.push_str(&format!("# left out: {}\n", filters::chip_text(filter).1)),
         }
     }
     script.push_str(&format!(

@@ -1,9 +1,10 @@
-//! Statistics under the filter: pooled numbers for each band, shares of classes, sizes of the splits.
+//! Statistics under the filter: pooled numbers for each band, shares of classes, sizes of the splits, what leaks between them.
 
 use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use super::leaks::{self, LeaksState};
 use super::preview_side::{band_names, classes_of, number};
 use crate::extensions::pooled::{Moments, Pooled, PooledReport};
 use crate::gui::cx::Cx;
@@ -22,8 +23,10 @@ pub struct StatisticsState {
     level: Option<usize>,
     /// Read the pixels: asked for with a button, as it takes its time.
     exact: bool,
-    pooled: Slot<(Key, StatsRequest), Arc<PooledReport>>,
+    pooled: Slot<(Key, StatsRequest, usize), Arc<PooledReport>>,
     splits: Slot<(Key, usize), Option<ColumnSummary>>,
+    /// What leaks between the splits.
+    pub leaks: LeaksState,
 }
 
 impl StatisticsState {
@@ -31,11 +34,12 @@ impl StatisticsState {
     pub fn poll(&mut self) {
         self.pooled.poll();
         self.splits.poll();
+        self.leaks.poll();
     }
 
     /// True while statistics are pooled.
     pub fn is_busy(&self) -> bool {
-        self.pooled.is_busy() || self.splits.is_busy()
+        self.pooled.is_busy() || self.splits.is_busy() || self.leaks.is_busy()
     }
 }
 
@@ -45,36 +49,35 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let _ = widgets::empty_state(ui, &EmptyState { icon: icons::CHART_BAR, title, why, actions: &[] });
     };
     let Some(document) = cx.document() else { return nothing(ui, "No statistics", "Open a dataset first.") };
-    let Some(open) = document.opened() else {
-        return nothing(
-            ui,
-            "No statistics of a draft",
-            "Statistics are pooled over a written dataset. Write the draft, then open it.",
-        );
-    };
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.statistics.made_for != Some(key) {
         cx.session.statistics = StatisticsState { made_for: Some(key), ..StatisticsState::default() };
     }
+    let Some(open) = document.opened() else {
+        ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            note(ui, "Statistics are pooled over a written dataset. Write the draft, then open it.");
+            leaks::ui(ui, cx, document);
+        });
+        return;
+    };
     let levels = document.tree().levels.len();
     if levels == 0 {
         return nothing(ui, "No statistics", "This dataset has no levels.");
     }
     let has = |level: usize| document.fields(level).iter().any(|field| field.name == "geotiff:stats" || field.name == "stats:mean");
     let level = cx.session.statistics.level.or_else(|| (0..levels).find(|&level| has(level))).unwrap_or(levels.saturating_sub(1));
-    let request = StatsRequest {
-        level: Some(level),
-        filter: condition_of(cx, document, level),
-        exact: cx.session.statistics.exact,
-        ..StatsRequest::default()
-    };
+    let request = StatsRequest { level: Some(level), exact: cx.session.statistics.exact, ..StatsRequest::default() };
+    let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.statistics;
     state.pooled.poll();
-    let wanted = (key, request.clone());
+    // An address tells one filter from the next.
+    let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize));
     if has(level) || request.exact {
         let reader = open.reader.clone();
         state.pooled.want(cx.jobs, wanted.clone(), "Pool statistics", move |ctx| {
-            pooled_statistics(reader.as_ref(), &request, ctx).map(Arc::new)
+            let among = kept.as_ref().and_then(|kept| kept.rows(level));
+            pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
         });
     }
     splits(cx, document, key);
@@ -94,30 +97,13 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         if let Some(Some(summary)) = cx.session.statistics.splits.last().cloned() {
             splits_ui(ui, &summary);
         }
+        leaks::ui(ui, cx, document);
     });
 }
 
 fn note(ui: &mut Ui, text: &str) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
-}
-
-/// The filters of this level, as a condition; those of level 0 reach lower levels by the rows that stay.
-fn condition_of(cx: &Cx<'_>, document: &Document, level: usize) -> Option<String> {
-    let own = cx.studio.filters().iter().filter(|filter| filter.level == level);
-    let parts: Vec<String> = own.filter_map(|filter| filters::as_sql(filter, document)).collect();
-    let above = cx.studio.filters().iter().any(|filter| filter.level != level);
-    let rows = cx.studio.kept().filter(|_| above).and_then(|kept| kept.rows(level));
-    let ids = rows.map(|rows| {
-        // The rows by their number: what a filter of another level leaves.
-        let list: Vec<String> = rows.iter().take(20_000).map(u32::to_string).collect();
-        format!("\"internal:current_id\" IN ({})", list.join(", "))
-    });
-    let has_ids = document
-        .opened()
-        .is_some_and(|open| open.reader.levels().fields(level).iter().any(|field| field.name == "internal:current_id"));
-    let all: Vec<String> = parts.into_iter().chain(ids.filter(|_| has_ids)).collect();
-    (!all.is_empty()).then(|| all.join(" AND "))
 }
 
 fn splits(cx: &mut Cx<'_>, document: &Document, key: Key) {

@@ -84,7 +84,12 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
         finding_fault(cx, document, finding, root)
     });
     let state = &mut cx.session.structure.fix;
-    *state = FixState { of, fault, ..FixState::default() };
+    let mut next = FixState { of, fault, ..FixState::default() };
+    // Another report of the same draft does not change what a plan does: one that somebody waits for is not thrown away.
+    if state.of.as_ref().is_some_and(|old| (old.0, old.2, old.3) == (key, root, position)) {
+        (next.plan, next.asked, next.chosen) = (std::mem::take(&mut state.plan), state.asked.take(), state.chosen);
+    }
+    *state = next;
 }
 
 fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position: Option<u32>, whole: bool) -> Option<Fault> {

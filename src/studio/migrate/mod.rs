@@ -87,6 +87,17 @@ impl Migrated {
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
+
+    /// The report as one object: every column, every field of the collection, every value that changed, every finding.
+    pub fn report(&self) -> Json {
+        let mut told = serde_json::to_value(self).unwrap_or_default();
+        told["possible"] = json!(self.is_possible());
+        told["findings"] = self.findings.iter().map(Finding::json).collect();
+        if let Some(built) = &self.built {
+            told["built"]["path"] = json!(built.path.display().to_string());
+        }
+        told
+    }
 }
 
 impl Studio {

@@ -1,0 +1,147 @@
+//! Where to put a description of the dataset, and in which form: STAC, GeoParquet, Croissant, DataCite, a data card.
+
+use std::path::{Path, PathBuf};
+
+use egui::{Frame, Margin, RichText, Ui};
+
+use super::{Next, foot_ui, head_ui};
+use crate::export::Catalogue;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::intake;
+use crate::gui::theme::{self, text_style};
+use crate::gui::widgets::{self, Button, TextField};
+use crate::studio::{Command, DescribeRequest};
+
+/// The dialog.
+pub struct Describe {
+    input: PathBuf,
+    folder: PathBuf,
+    id: String,
+    form: Catalogue,
+    target: String,
+    url: String,
+    level: Option<usize>,
+    replace: bool,
+}
+
+/// What a form is for.
+fn purpose(form: Catalogue) -> &'static str {
+    match form {
+        Catalogue::Stac => "A folder with collection.json and an Item for each sample that has a time",
+        Catalogue::Geoparquet => "The samples of a level with their outlines, for GIS programs and DuckDB",
+        Catalogue::StacGeoparquet => "The STAC Items as one Parquet file",
+        Catalogue::Croissant => "JSON-LD for machine-learning catalogues, with sources, checksums and responsible use",
+        Catalogue::Datacite => "JSON to register a DOI with",
+        Catalogue::Markdown => "A README for a repository or a hub",
+        Catalogue::Html => "A page with map, structure and fields that needs nothing from elsewhere",
+    }
+}
+
+/// The name of what a form makes.
+fn name_of(form: Catalogue, id: &str) -> String {
+    match form {
+        Catalogue::Stac => format!("{id}-stac"),
+        Catalogue::Geoparquet => format!("{id}.parquet"),
+        Catalogue::StacGeoparquet => format!("{id}-items.parquet"),
+        Catalogue::Croissant => format!("{id}-croissant.json"),
+        Catalogue::Datacite => format!("{id}-datacite.json"),
+        Catalogue::Markdown => format!("{id}-card.md"),
+        Catalogue::Html => format!("{id}-card.html"),
+    }
+}
+
+impl Describe {
+    /// Proposes a name in `folder`.
+    pub fn new(input: PathBuf, folder: &Path, id: &str, form: Catalogue) -> Self {
+        let id = if id.is_empty() { "dataset" } else { id };
+        let target = folder.join(name_of(form, id)).display().to_string();
+        let folder = folder.to_owned();
+        Self { input, folder, id: id.to_owned(), form, target, url: String::new(), level: None, replace: false }
+    }
+
+    fn choose(&mut self, form: Catalogue) {
+        if self.form == form {
+            return;
+        }
+        // A name that was typed stays in its folder; the rest follows the form.
+        let folder = intake::path_of(&self.target).parent().map_or_else(|| self.folder.clone(), Path::to_owned);
+        self.form = form;
+        self.target = folder.join(name_of(form, &self.id)).display().to_string();
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let close = head_ui(ui, icons::FILE_TEXT, "Describe for catalogues", &title);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            for form in Catalogue::ALL {
+                if widgets::radio(ui, self.form == form, form.title()).clicked() {
+                    self.choose(form);
+                }
+            }
+            ui.label(RichText::new(purpose(self.form)).text_style(text_style("small12")).color(t.tx2));
+            ui.spacing_mut().item_spacing.y = 10.0;
+            let levels = cx.document().map_or(0, |document| document.tree().levels.len());
+            if levels > 1 && matches!(self.form, Catalogue::Stac | Catalogue::Geoparquet | Catalogue::StacGeoparquet) {
+                ui.horizontal(|ui| {
+                    ui.label(RichText::new("Samples of").text_style(text_style("small12")).color(t.tx2));
+                    let mut names = vec!["the first level with places".to_owned()];
+                    names.extend((0..levels).map(|level| format!("level {level}")));
+                    let current = names[self.level.map_or(0, |level| (level + 1).min(levels))].clone();
+                    if let Some(index) = widgets::combo(ui, "Level to describe", &current, 220.0, false, &names) {
+                        self.level = index.checked_sub(1);
+                    }
+                });
+            }
+            TextField::new("Address of the dataset on the web", &mut self.url)
+                .mono()
+                .hint("where people will get it; may be empty")
+                .show(ui);
+            TextField::new("Destination", &mut self.target).mono().name("Destination of the description").show(ui);
+            widgets::checkbox(ui, &mut self.replace, "Replace what is there");
+        });
+        let blocked = self.target.trim().is_empty().then_some("Name the file to write");
+        let (stay, act) = foot_ui(ui, |ui| {
+            let act = ui.add(Button::primary("Write description").large().blocked(blocked)).clicked();
+            (ui.add(Button::ghost("Cancel").large()).clicked(), act)
+        });
+        match (act, stay || close) {
+            (true, _) => Next::Do(Ask::Run(Command::Describe { request: Box::new(self.request()) })),
+            (_, true) => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    fn request(&self) -> DescribeRequest {
+        DescribeRequest {
+            input: self.input.clone(),
+            form: self.form,
+            output: intake::path_of(&self.target),
+            url: Some(self.url.trim().to_owned()).filter(|url| !url.is_empty()),
+            level: self.level,
+            overwrite: self.replace,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_follows_the_form_in_the_folder_that_was_typed() {
+        let mut dialog = Describe::new("/in.tacozip".into(), Path::new("/home"), "set", Catalogue::Html);
+        assert_eq!(dialog.target, "/home/set-card.html");
+        dialog.target = "/elsewhere/page.html".into();
+        dialog.choose(Catalogue::Croissant);
+        assert_eq!(dialog.request().output, Path::new("/elsewhere/set-croissant.json"));
+        let mut names: Vec<String> = Catalogue::ALL.iter().map(|form| name_of(*form, "x")).collect();
+        names.dedup();
+        assert_eq!(names.len(), Catalogue::ALL.len());
+    }
+}

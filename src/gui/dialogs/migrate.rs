@@ -1,0 +1,490 @@
+//! Moving a dataset of another generation to 2.0: what becomes of every column and every field of the collection, with names that can be
+//! changed, before anything is written; and the report of it. The moving itself is the studio's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use serde_json::{Map, Value as Json};
+
+use super::{Next, foot_ui, head_ui};
+use crate::container::{BuildOptions, Format};
+use crate::error::Error;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::intake;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Segment, TextField, Tone, paint};
+use crate::jobs::JobId;
+use crate::model::Severity;
+use crate::studio::{Action as Change, CollectionMapping, Command, FieldChoice, FieldMapping, MigrateRequest, Migrated};
+use crate::table::ParquetOptions;
+
+/// Lines of each kind that are shown; the report has all of them.
+const SHOWN: usize = 200;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    /// Columns of the samples.
+    #[default]
+    Fields,
+    /// Fields of the collection.
+    Collection,
+    /// What stands in the way, samples with another id, lost values.
+    Report,
+}
+
+/// The dialog.
+pub struct Migrate {
+    input: PathBuf,
+    part: Part,
+    plan: Option<Box<Migrated>>,
+    /// What was asked for last, so that the plan is made again when something was changed.
+    asked: Option<MigrateRequest>,
+    job: Option<JobId>,
+    failed: Option<String>,
+    /// New names by level and old name, where a person gave one; empty leaves the column out.
+    names: BTreeMap<(usize, String), String>,
+    /// Values of the collection that a person gave.
+    values: BTreeMap<String, String>,
+    fill_missing: bool,
+    keep_ids: bool,
+    format: Format,
+    target: String,
+    replace: bool,
+}
+
+impl Migrate {
+    /// Proposes a name in `folder`.
+    pub fn new(input: PathBuf, folder: &Path) -> Self {
+        let stem = input.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "dataset".into());
+        let stem = stem.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("dataset");
+        let target = folder.join(format!("{stem}.tacozip")).display().to_string();
+        Self {
+            input,
+            part: Part::default(),
+            plan: None,
+            asked: None,
+            job: None,
+            failed: None,
+            names: BTreeMap::new(),
+            values: BTreeMap::new(),
+            fill_missing: false,
+            keep_ids: false,
+            format: Format::Zip,
+            target,
+            replace: false,
+        }
+    }
+
+    /// True while the studio works for it.
+    pub fn is_busy(&self) -> bool {
+        self.job.is_some()
+    }
+
+    /// True while the dataset is being written.
+    pub fn is_running(&self) -> bool {
+        self.job.is_some() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some())
+    }
+
+    /// Its job has begun.
+    pub fn started(&mut self, job: JobId) {
+        (self.job, self.failed) = (Some(job), None);
+    }
+
+    /// What came of it.
+    pub fn done(&mut self, migrated: Migrated) {
+        self.job = None;
+        if !migrated.is_possible() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some()) {
+            self.part = Part::Report;
+        }
+        self.plan = Some(Box::new(migrated));
+    }
+
+    /// The job ended without a result. True when it was this dialog's.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        // A job that could not begin has no number of its own.
+        let own = self.job == Some(job) || (self.job.is_none() && job == JobId(u64::MAX));
+        if own {
+            (self.job, self.failed) = (None, Some(error.report()));
+        }
+        own
+    }
+
+    /// The job was stopped.
+    pub fn cancelled(&mut self, job: JobId) {
+        if self.job == Some(job) {
+            self.job = None;
+            self.failed = Some("Stopped; nothing was written.".into());
+        }
+    }
+
+    fn request(&self, write: bool) -> MigrateRequest {
+        let choice = |((level, from), to): (&(usize, String), &String)| {
+            let to = Some(to.trim().to_owned()).filter(|to| !to.is_empty());
+            FieldChoice { level: Some(*level), from: from.clone(), to }
+        };
+        let value = |(key, text): (&String, &String)| (key.clone(), value_of(text));
+        let options = BuildOptions {
+            target: intake::path_of(&self.target),
+            format: self.format,
+            parquet: ParquetOptions::default(),
+            overwrite: self.replace,
+            parts: None,
+        };
+        MigrateRequest {
+            input: self.input.clone(),
+            options: write.then_some(options),
+            fields: self.names.iter().map(choice).collect(),
+            collection: self.values.iter().map(value).collect::<Map<String, Json>>(),
+            fill_missing: self.fill_missing,
+            keep_ids: self.keep_ids,
+        }
+    }
+
+    /// The command that makes the plan anew, when something was changed and nobody types.
+    fn wanted(&mut self, typing: bool) -> Option<Command> {
+        let wanted = self.request(false);
+        let same = self.asked.as_ref().is_some_and(|asked| MigrateRequest { options: None, ..asked.clone() } == wanted);
+        if same || typing || self.job.is_some() {
+            return None;
+        }
+        self.asked = Some(wanted.clone());
+        Some(Command::Migrate { request: Box::new(wanted) })
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, _cx: &mut Cx<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let screen = ui.ctx().content_rect();
+        ui.set_width((screen.width() - 64.0).min(860.0));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let generation = self.plan.as_ref().map_or(String::new(), |plan| format!("from {}", plan.generation));
+        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, "Move to 2.0", &generation);
+        let written = self.plan.as_ref().and_then(|plan| plan.built.as_ref()).map(|built| built.path.clone());
+        Frame::NONE.inner_margin(Margin::symmetric(16, 10)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 8.0;
+            self.head_ui(ui, written.as_deref());
+            let plan = self.plan.take();
+            let height = (screen.height() - 420.0).clamp(140.0, 420.0);
+            match &plan {
+                Some(plan) => {
+                    let area = ScrollArea::vertical().id_salt(("migrate", self.part as u8)).max_height(height).auto_shrink(false);
+                    area.show(ui, |ui| {
+                        ui.spacing_mut().item_spacing.y = 0.0;
+                        ui.add_enabled_ui(written.is_none() && !self.is_running(), |ui| self.part_ui(ui, plan));
+                    });
+                }
+                None => {
+                    ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
+                        ui.set_min_height(height);
+                        match &self.failed {
+                            Some(_) => ui.label(RichText::new("There is no plan.").text_style(text_style("small12")).color(t.tx3)),
+                            None => widgets::spinner(ui, 20.0),
+                        }
+                    });
+                }
+            }
+            self.plan = plan;
+            if let Some(why) = &self.failed {
+                widgets::note_ui(ui, &widgets::Note::Error(why.clone()));
+            }
+            if written.is_none() {
+                self.options_ui(ui);
+            }
+        });
+        let typing =
+            ui.memory(|memory| memory.focused()).is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
+        let next = self.foot_ui(ui, written, close);
+        match (next, self.wanted(typing)) {
+            (Next::Stay, Some(command)) => Next::Also(Ask::Run(command)),
+            (next, _) => next,
+        }
+    }
+
+    fn head_ui(&mut self, ui: &mut Ui, written: Option<&Path>) {
+        let t = theme::tokens(ui);
+        let small = |text: String| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+        match (written, &self.plan) {
+            (Some(path), _) => {
+                ui.horizontal(|ui| {
+                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), "Written");
+                    ui.add(egui::Label::new(RichText::new(intake::shown(path)).font(font::mono(12.0)).color(t.tx)).truncate());
+                });
+            }
+            (None, Some(plan)) if plan.is_possible() => {
+                ui.label(small("Data is copied as it is, byte by byte. This is what becomes of the metadata.".into()));
+            }
+            (None, Some(_)) => {
+                ui.horizontal(|ui| {
+                    widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), "Not possible yet");
+                    ui.label(small("The report says what stands in the way.".into()));
+                });
+            }
+            (None, None) => drop(ui.label(small("Looking at the dataset…".into()))),
+        }
+        let Some(plan) = &self.plan else { return };
+        let problems = plan.findings.len() + plan.renamed.len() + plan.fields.iter().filter(|field| !field.lost.is_empty()).count();
+        let parts = [
+            Segment::new(Part::Fields, "Fields").count(plan.fields.len() as u64),
+            Segment::new(Part::Collection, "Collection").count(plan.collection.len() as u64),
+            Segment::new(Part::Report, "Report").count(problems as u64),
+        ];
+        widgets::segmented(ui, "migrate-part", &mut self.part, &parts);
+    }
+
+    fn part_ui(&mut self, ui: &mut Ui, plan: &Migrated) {
+        match self.part {
+            Part::Fields => {
+                for line in &plan.fields {
+                    self.field_ui(ui, line);
+                }
+            }
+            Part::Collection => {
+                for line in &plan.collection {
+                    self.collection_ui(ui, line);
+                }
+            }
+            Part::Report => report_ui(ui, plan),
+        }
+    }
+
+    /// One column: its old name and type, the new name to be changed, the new type, what is said about it.
+    fn field_ui(&mut self, ui: &mut Ui, line: &FieldMapping) {
+        let t = theme::tokens(ui);
+        let (rect, inner) = row(ui, 34.0);
+        let [left, middle, right] = columns(inner, [0.34, 0.30, 0.36]);
+        let old = format!("L{} {}", line.level, line.from);
+        let typed = paint::text_right(ui.painter(), left, &line.from_type, font::mono(11.0), t.tx3);
+        paint::text_left(ui.painter(), left.with_max_x(typed - 6.0), &old, font::mono(12.0), t.tx);
+        let key = (line.level, line.from.clone());
+        let planned = line.to.clone().unwrap_or_default();
+        let mut text = self.names.get(&key).cloned().unwrap_or_else(|| planned.clone());
+        let name = format!("New name of {} on level {}", line.from, line.level);
+        let place = egui::UiBuilder::new().max_rect(middle.shrink2(vec2(8.0, 4.0))).id_salt(("name", line.level, &line.from));
+        let changed = ui
+            .scope_builder(place, |ui| {
+                TextField::new("New name", &mut text).name(&name).hide_label().mono().hint("left out").show(ui).changed()
+            })
+            .inner;
+        if changed {
+            self.names.insert(key, text);
+        }
+        let lost = if line.lost.is_empty() {
+            String::new()
+        } else {
+            format!("{} values have no home. ", paint::grouped(line.lost.len() as u64))
+        };
+        let to_type = line.to_type.as_ref().filter(|to| **to != line.from_type).map(|to| format!("→ {to}. ")).unwrap_or_default();
+        let words = format!("{to_type}{lost}{}", line.note);
+        let color = if line.lost.is_empty() { t.tx2 } else { t.warn };
+        paint::text_left(ui.painter(), right, &words, font::regular(12.0), color);
+        let response = ui.interact(right, ui.scope_id().with(("words", line.level, &line.from)), Sense::hover());
+        let told = format!("{old} {} {words}", line.to.as_deref().unwrap_or("is left out"));
+        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &told));
+        if !words.is_empty() {
+            response.on_hover_text(words);
+        }
+        rule(ui, rect);
+    }
+
+    /// One field of the collection. What had to be made up can be given.
+    fn collection_ui(&mut self, ui: &mut Ui, line: &CollectionMapping) {
+        let t = theme::tokens(ui);
+        let (rect, inner) = row(ui, 34.0);
+        let [left, middle, right] = columns(inner, [0.28, 0.42, 0.30]);
+        let (word, color) = match line.action {
+            Change::Kept => ("kept", t.tx3),
+            Change::Renamed => ("renamed", t.info),
+            Change::Changed => ("changed", t.warn),
+            Change::Filled => ("filled in", t.acc),
+            Change::Dropped => ("no home", t.err),
+        };
+        let key = line.to.clone().unwrap_or_else(|| line.from.clone());
+        let typed = paint::text_right(ui.painter(), left, word, font::medium(11.0), color);
+        paint::text_left(ui.painter(), left.with_max_x(typed - 6.0), &key, font::mono(12.0), t.tx);
+        let (old, new) = (shown(&line.old), shown(&line.new));
+        if line.action == Change::Filled {
+            let mut text = self.values.get(&key).cloned().unwrap_or_else(|| new.clone());
+            let name = format!("Value of {key}");
+            let place = egui::UiBuilder::new().max_rect(middle.shrink2(vec2(8.0, 4.0))).id_salt(("value", &key));
+            let field = TextField::new("Value", &mut text).name(&name).hide_label().mono();
+            if ui.scope_builder(place, |ui| field.show(ui).changed()).inner {
+                self.values.insert(key.clone(), text);
+            }
+        } else {
+            let text = match (old.as_str(), new.as_str()) {
+                ("", new) => new.to_owned(),
+                (old, "") => old.to_owned(),
+                (old, new) => format!("{old} → {new}"),
+            };
+            paint::text_left(ui.painter(), middle.shrink2(vec2(8.0, 0.0)), &text, font::mono(12.0), t.tx2);
+        }
+        paint::text_left(ui.painter(), right, &line.note, font::regular(12.0), t.tx2);
+        let response = ui.interact(left.union(right), ui.scope_id().with(("line", &key, &line.from)), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{key}: {word} {}", line.note)));
+        rule(ui, rect);
+    }
+
+    fn options_ui(&mut self, ui: &mut Ui) {
+        ui.add_enabled_ui(!self.is_running(), |ui| {
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 16.0;
+                widgets::checkbox(ui, &mut self.fill_missing, "Pad what roots lack");
+                widgets::checkbox(ui, &mut self.keep_ids, "Keep ids as they are");
+                let before = self.format;
+                let formats = [Segment::new(Format::Zip, "ZIP"), Segment::new(Format::Folder, "FOLDER")];
+                widgets::segmented(ui, "migrate-format", &mut self.format, &formats);
+                if before != self.format {
+                    let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
+                    self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
+                }
+                widgets::checkbox(ui, &mut self.replace, "Replace what is there");
+            });
+            TextField::new("Destination", &mut self.target).mono().name("Destination of the new dataset").show(ui);
+        });
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, written: Option<PathBuf>, close: bool) -> Next {
+        let blocked = match &self.plan {
+            _ if self.job.is_some() => Some("The dataset is being read"),
+            None => Some("There is no plan yet"),
+            Some(plan) if !plan.is_possible() => Some("The report says what stands in the way"),
+            _ if self.target.trim().is_empty() => Some("Name the file to write"),
+            _ => None,
+        };
+        let mut next = Next::Stay;
+        foot_ui(ui, |ui| {
+            if let Some(path) = written {
+                if ui.add(Button::primary("Open the new dataset").large()).clicked() {
+                    next = Next::Do(Ask::Take(vec![path]));
+                }
+            } else if self.is_running() {
+                if ui.add(Button::danger("Stop").large().name("Stop moving")).clicked()
+                    && let Some(job) = self.job
+                {
+                    next = Next::Also(Ask::Run(Command::Cancel { job }));
+                }
+                widgets::spinner(ui, 18.0);
+            } else if ui.add(Button::primary("Move to 2.0").large().name("Write the new dataset").blocked(blocked)).clicked() {
+                let request = self.request(true);
+                self.asked = Some(request.clone());
+                next = Next::Also(Ask::Run(Command::Migrate { request: Box::new(request) }));
+            }
+            if ui.add(Button::ghost("Close").large().name("Close the move")).clicked() {
+                next = Next::Close;
+            }
+            let none = self.plan.is_none().then_some("There is no plan yet");
+            let copy = Button::ghost("Copy report").large().icon(icons::COPY).blocked(none);
+            if ui.add(copy.tooltip("Every field and every value that changed, as JSON")).clicked()
+                && let Some(plan) = &self.plan
+            {
+                next = Next::Also(Ask::Copy(serde_json::to_string_pretty(&plan.report()).unwrap_or_default()));
+            }
+        });
+        if close && !self.is_running() { Next::Close } else { next }
+    }
+}
+
+/// What a person typed for a field of the collection: JSON where it is some, else text.
+fn value_of(text: &str) -> Json {
+    serde_json::from_str(text.trim()).unwrap_or_else(|_| Json::String(text.trim().to_owned()))
+}
+
+fn shown(value: &Json) -> String {
+    match value {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn row(ui: &mut Ui, height: f32) -> (Rect, Rect) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+    (rect, rect.shrink2(vec2(6.0, 0.0)))
+}
+
+fn columns(rect: Rect, shares: [f32; 3]) -> [Rect; 3] {
+    let mut left = rect.left();
+    shares.map(|share| {
+        let right = left + rect.width() * share;
+        let column = Rect::from_min_max(pos2(left, rect.top()), pos2(right - 8.0, rect.bottom()));
+        left = right;
+        column
+    })
+}
+
+fn rule(ui: &Ui, rect: Rect) {
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
+}
+
+fn report_ui(ui: &mut Ui, plan: &Migrated) {
+    let t = theme::tokens(ui);
+    let mut line = |icon: &str, color: egui::Color32, text: String| {
+        let (rect, inner) = row(ui, 24.0);
+        paint::icon(ui.painter(), inner.left_center() + vec2(8.0, 0.0), icon, 14.0, color);
+        paint::text_left(ui.painter(), inner.with_min_x(inner.left() + 24.0), &text, font::regular(12.0), t.tx);
+        let response = ui.interact(rect, ui.scope_id().with(("report", &text)), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
+        response.on_hover_text(&text);
+        rule(ui, rect);
+    };
+    for finding in plan.findings.iter().take(SHOWN) {
+        let (icon, color) = match finding.severity {
+            Severity::Error => (icons::WARNING_OCTAGON, t.err),
+            Severity::Warning => (icons::WARNING, t.warn),
+        };
+        line(icon, color, format!("{}: {}", finding.rule.code(), finding.message));
+    }
+    for field in plan.fields.iter().filter(|field| !field.lost.is_empty()) {
+        let rows: Vec<String> = field.lost.iter().take(12).map(u32::to_string).collect();
+        let more = if field.lost.len() > rows.len() { ", …" } else { "" };
+        let count = paint::grouped(field.lost.len() as u64);
+        line(
+            icons::WARNING,
+            t.warn,
+            format!("{count} values of {} on level {} have no home: rows {}{more}", field.from, field.level, rows.join(", ")),
+        );
+    }
+    for sample in plan.renamed.iter().take(SHOWN) {
+        line(icons::PENCIL_SIMPLE, t.info, format!("{} is called {} now", sample.path, sample.id));
+    }
+    if plan.renamed.len() > SHOWN {
+        line(
+            icons::INFO,
+            t.info,
+            format!("and {} more samples with another id", paint::grouped((plan.renamed.len() - SHOWN) as u64)),
+        );
+    }
+    if plan.padded > 0 {
+        line(icons::CIRCLE_DASHED, t.info, format!("{} roots were padded", paint::grouped(plan.padded)));
+    }
+    if plan.findings.is_empty() && plan.renamed.is_empty() && plan.padded == 0 {
+        line(icons::CHECK_CIRCLE, t.ok, "Every sample keeps its id, and nothing stands in the way".into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_values_are_json_or_text() {
+        assert_eq!(value_of("[\"CC0-1.0\"]"), serde_json::json!(["CC0-1.0"]));
+        assert_eq!(value_of(" A title "), Json::String("A title".into()));
+    }
+
+    #[test]
+    fn a_plan_is_made_once_and_again_after_a_change() {
+        let mut dialog = Migrate::new("/in/old.part.tortilla".into(), Path::new("/out"));
+        assert_eq!(dialog.target, "/out/old.tacozip");
+        assert!(dialog.wanted(false).is_some());
+        assert!(dialog.wanted(false).is_none(), "nothing was changed");
+        dialog.names.insert((0, "tortilla:data_split".into()), " ".into());
+        assert!(dialog.wanted(true).is_none(), "not while somebody types");
+        let Some(Command::Migrate { request }) = dialog.wanted(false) else { panic!("asks again") };
+        assert_eq!(request.fields, [FieldChoice { level: Some(0), from: "tortilla:data_split".into(), to: None }]);
+        assert!(request.options.is_none());
+    }
+}

@@ -1,0 +1,41 @@
+//! What a drop would do, shown over everything while files hover.
+
+use std::path::PathBuf;
+
+use egui::{Context, Id, LayerId, Order, Rect, vec2};
+
+use super::App;
+use super::icons;
+use super::theme::{self, font};
+use super::widgets::paint;
+
+impl App {
+    /// What a drop would do, over everything, while files hover.
+    pub(super) fn hover_ui(&mut self, ctx: &Context) {
+        let hovered: Vec<PathBuf> =
+            ctx.input(|input| input.raw.hovered_files.iter().filter_map(|file| file.path.clone()).collect());
+        if hovered.is_empty() {
+            return;
+        }
+        let t = theme::of(ctx.global_style().visuals.dark_mode);
+        let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
+        let rect = ctx.content_rect();
+        painter.rect_filled(rect, 0, t.bg0.gamma_multiply(0.85));
+        let frame = rect.shrink(24.0);
+        painter.rect_filled(frame, 6, t.accbg.gamma_multiply(0.6));
+        paint::dashed_rect(&painter, frame, t.accfill);
+        paint::icon(&painter, frame.center() - vec2(0.0, 44.0), icons::TRAY_ARROW_DOWN, 32.0, t.acc);
+        let draft = self.studio.document().is_some_and(|document| document.draft().is_some());
+        let title = match (hovered.len(), draft) {
+            (1, _) => format!("Drop {}", hovered[0].file_name().map(|name| name.to_string_lossy()).unwrap_or_default()),
+            (count, _) => format!("Drop {count} files and folders"),
+        };
+        let what = match draft {
+            true => "Datasets open; files and folders are added to the draft",
+            false => "Datasets open; files and folders begin a draft",
+        };
+        let line = Rect::from_center_size(frame.center(), vec2(frame.width() - 32.0, 24.0));
+        paint::text_center(&painter, line, &title, font::semibold(15.0), t.tx);
+        paint::text_center(&painter, line.translate(vec2(0.0, 26.0)), what, font::regular(12.0), t.tx2);
+    }
+}

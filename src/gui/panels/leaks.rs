@@ -1,0 +1,316 @@
+//! What leaks between the parts of a split: how much, and the way to the samples that do. The looking itself is the studio's.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+
+use crate::error::Error;
+use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::filters::{self, Slot as Place};
+use crate::gui::icons;
+use crate::gui::slot::Slot;
+use crate::gui::sql;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, paint};
+use crate::jobs::JobId;
+use crate::model::SamplePath;
+use crate::query::Filter;
+use crate::studio::{Command, Document, RowRef};
+
+/// Names that columns of a split have, best first.
+const SPLITS: [&str; 3] = ["split", "ml:split", "split:split"];
+
+/// What is kept of the looking.
+#[derive(Default)]
+pub struct LeaksState {
+    column: Option<String>,
+    job: Option<JobId>,
+    found: Option<Arc<Leakage>>,
+    failed: Option<String>,
+    /// Kinds of leaks that are unfolded, by their sentence.
+    open: BTreeSet<String>,
+    /// The sample that was clicked: found by its path in a job, as a level may have millions.
+    jump: Slot<(u64, String), RowRef>,
+    jumps: u64,
+    wanted: Option<(u64, String)>,
+}
+
+impl LeaksState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.jump.poll();
+    }
+
+    /// True while a sample is looked for.
+    pub fn is_busy(&self) -> bool {
+        self.jump.is_busy()
+    }
+
+    /// The job has begun.
+    pub fn started(&mut self, job: JobId) {
+        (self.job, self.failed) = (Some(job), None);
+    }
+
+    /// The answer.
+    pub fn take(&mut self, found: Arc<Leakage>) {
+        (self.job, self.found) = (None, Some(found));
+    }
+
+    /// The job ended without one: why, or nothing when it was stopped. True when it was the one that is waited for.
+    pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
+        let own = self.job == Some(job);
+        if own {
+            (self.job, self.failed) = (None, why.map(Error::report));
+        }
+        own
+    }
+}
+
+/// Columns that may name the parts of a split: text columns, the usual names first.
+fn columns_of(document: &Document) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for level in 0..document.tree().levels.len() {
+        let text = |field: &crate::model::FieldSpec| {
+            matches!(field.dtype, arrow::datatypes::DataType::Utf8 | arrow::datatypes::DataType::LargeUtf8)
+        };
+        let fields = document.fields(level).into_iter().filter(text).map(|field| field.name);
+        for name in fields.filter(|name| !name.starts_with("internal:") && !matches!(name.as_str(), "id" | "type")) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names.sort_by_key(|name| SPLITS.iter().position(|known| known == name).unwrap_or(SPLITS.len()));
+    names
+}
+
+/// Draws the section.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let columns = columns_of(document);
+    let state = &mut cx.session.statistics.leaks;
+    let usual = columns.first().filter(|name| SPLITS.contains(&name.as_str())).cloned();
+    let column = state.column.clone().filter(|name| columns.contains(name)).or(usual);
+    let mut look = false;
+    widgets::section_header(ui, "Leakage between splits", |ui| {
+        let blocked = match (&column, state.job) {
+            (None, _) => Some("Choose the column that names the parts first"),
+            (_, Some(_)) => Some("It is being looked for"),
+            _ => None,
+        };
+        let text = if state.found.is_some() { "Look again" } else { "Look for leaks" };
+        let button = Button::secondary(text).icon(icons::MAGNIFYING_GLASS).blocked(blocked);
+        look = ui.add(button.tooltip("Compare places, times and bytes of the parts")).clicked();
+    });
+    if columns.is_empty() {
+        return note(ui, "No column can name the parts of a split. The extension split_assignment makes one.");
+    }
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Parts by").font(font::regular(12.0)).color(t.tx2));
+            let current = column.clone().unwrap_or_else(|| "choose a column".into());
+            if let Some(index) = widgets::combo(ui, "Column of the parts", &current, 160.0, true, &columns) {
+                state.column = columns.get(index).cloned();
+                (state.found, state.failed) = (None, None);
+            }
+            if state.job.is_some() {
+                widgets::spinner(ui, 16.0);
+            }
+        });
+    });
+    if look && let Some(column) = column {
+        let request = LeakageRequest { column, ..LeakageRequest::default() };
+        cx.run(Command::Leakage { request });
+    }
+    let state = &cx.session.statistics.leaks;
+    if let Some(why) = state.failed.clone() {
+        widgets::note_ui(ui, &widgets::Note::Error(why));
+    }
+    if let Some(found) = state.found.clone() {
+        found_ui(ui, cx, document, &found);
+    }
+    jump(cx);
+}
+
+/// Goes to the sample that was clicked, once it is found.
+fn jump(cx: &mut Cx<'_>) {
+    let state = &mut cx.session.statistics.leaks;
+    state.jump.poll();
+    let Some(outcome) = state.wanted.as_ref().and_then(|wanted| state.jump.of(wanted)) else { return };
+    let outcome = outcome.as_ref().map(|at| *at).map_err(ToString::to_string);
+    state.wanted = None;
+    match outcome {
+        Ok(at) => cx.ask(Ask::Select(Some(at))),
+        Err(why) => state.failed = Some(why),
+    }
+}
+
+fn go_to(cx: &mut Cx<'_>, document: &Document, path: &str) {
+    let state = &mut cx.session.statistics.leaks;
+    state.jumps += 1;
+    let wanted = (state.jumps, path.to_owned());
+    state.wanted = Some(wanted.clone());
+    let (tree, path) = (document.tree().clone(), path.to_owned());
+    state.jump.want(cx.jobs, wanted, "Find the sample", move |_| {
+        let found = tree.find(&SamplePath::parse(&path));
+        let (level, row) = found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
+        Ok(RowRef { level, row })
+    });
+}
+
+fn note(ui: &mut Ui, text: &str) {
+    let t = theme::tokens(ui);
+    let margin = Margin { left: 12, right: 12, top: 4, bottom: 6 };
+    Frame::NONE.inner_margin(margin).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
+}
+
+fn found_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, found: &Leakage) {
+    let parts: Vec<&str> = found.parts.iter().map(|part| part.name.as_str()).collect();
+    if !found.leaks() {
+        let text = format!("Nothing leaks between {}.", joined(&parts));
+        line_ui(ui, icons::CHECK_CIRCLE, theme::tokens(ui).ok, &text, "");
+    }
+    let kinds = [
+        (&found.footprints, "cover the same ground"),
+        (&found.times, "cover it at the same time"),
+        (&found.content, "have the same bytes"),
+    ];
+    for (leaks, what) in kinds {
+        for leak in leaks.iter() {
+            leak_ui(ui, cx, document, leak, what);
+        }
+    }
+    for [one, other] in &found.spans {
+        let text = format!("{one} and {other} overlap in time: what comes later can be learned from what it is to predict");
+        line_ui(ui, icons::INFO, theme::tokens(ui).info, &text, "");
+    }
+    for text in &found.unknown {
+        line_ui(ui, icons::QUESTION, theme::tokens(ui).tx3, &format!("{text}, so they could not be compared by it"), "");
+    }
+    if !found.complete {
+        line_ui(ui, icons::WARNING, theme::tokens(ui).warn, "There are too many neighbours to compare them all", "");
+    }
+}
+
+fn counted(number: u64, word: &str) -> String {
+    format!("{} {word}{}", paint::grouped(number), if number == 1 { "" } else { "s" })
+}
+
+fn joined(parts: &[&str]) -> String {
+    match parts.split_last() {
+        None => "the parts".to_owned(),
+        Some((last, [])) => format!("{last} and nothing else"),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &str) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Row, true, text));
+    paint::icon(ui.painter(), rect.left_center() + vec2(19.0, 0.0), icon, 14.0, color);
+    let inner = Rect::from_min_max(rect.min + vec2(34.0, 0.0), rect.max - vec2(12.0, 0.0));
+    let left = paint::text_right(ui.painter(), inner, right, font::mono(11.0), t.tx3);
+    paint::text_left(ui.painter(), inner.with_max_x(left - 6.0), text, font::regular(12.0), t.tx);
+    response.on_hover_text(text);
+}
+
+fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what: &str) {
+    let t = theme::tokens(ui);
+    let [a, b] = &leak.parts;
+    let text = format!("{} of {a} and {} of {b} {what}", counted(leak.samples[0], "sample"), paint::grouped(leak.samples[1]));
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::click());
+    let is_open = cx.session.statistics.leaks.open.contains(&text);
+    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_open, &text));
+    if response.hovered() {
+        ui.painter().rect_filled(rect, 0, t.hover);
+    }
+    let caret = if is_open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
+    paint::icon(ui.painter(), rect.left_center() + vec2(18.0, 0.0), caret, 12.0, t.tx3);
+    paint::icon(ui.painter(), rect.left_center() + vec2(38.0, 0.0), icons::WARNING, 14.0, t.warn);
+    let inner = Rect::from_min_max(rect.min + vec2(52.0, 0.0), rect.max - vec2(12.0, 0.0));
+    let pairs = counted(leak.pairs, "pair");
+    let left = paint::text_right(ui.painter(), inner, &pairs, font::mono(11.0), t.tx3);
+    paint::text_left(ui.painter(), inner.with_max_x(left - 6.0), &text, font::medium(12.0), t.tx);
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    paint::focus_ring(ui, &response, 0);
+    if response.clicked() {
+        let open = &mut cx.session.statistics.leaks.open;
+        if !open.remove(&text) {
+            open.insert(text.clone());
+        }
+    }
+    if !is_open {
+        return;
+    }
+    let margin = Margin { left: 52, right: 12, top: 4, bottom: 8 };
+    Frame::NONE.inner_margin(margin).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        for pair in &leak.examples {
+            pair_ui(ui, cx, document, pair);
+        }
+        let more = leak.pairs.saturating_sub(leak.examples.len() as u64);
+        let rest = if more > 0 { format!(", and {}", counted(more, "more pair")) } else { String::new() };
+        ui.horizontal(|ui| {
+            // A draft has no filter: its tables are not written yet.
+            if document.opened().is_some() {
+                let button = Button::secondary("Filter to these").icon(icons::FUNNEL);
+                if ui.add(button.tooltip("Show only their samples of level 0 in every view")).clicked() {
+                    filters::set(cx, Place::Column("id"), Some(condition_of(&leak.examples)));
+                }
+            }
+            let text = format!("{} shown{rest}", leak.examples.len());
+            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
+        });
+    });
+}
+
+fn pair_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, pair: &LeakPair) {
+    let t = theme::tokens(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        for (index, path) in [&pair.one, &pair.other].into_iter().enumerate() {
+            if index > 0 {
+                ui.label(RichText::new("and").font(font::regular(12.0)).color(t.tx3));
+            }
+            if widgets::link(ui, path).clicked() {
+                go_to(cx, document, path);
+            }
+        }
+        let overlap = pair.overlap.map(|share| format!("{:.0} % of the smaller one", share * 100.0));
+        let days = pair.days.map(|days| match days {
+            days if days <= 0.0 => "at the same time".to_owned(),
+            days => format!("{days:.1} days apart"),
+        });
+        let words: Vec<String> = overlap.into_iter().chain(days).collect();
+        ui.label(RichText::new(words.join(", ")).font(font::regular(11.0)).color(t.tx3));
+    });
+}
+
+/// The samples of level 0 that the pairs belong to.
+fn condition_of(pairs: &[LeakPair]) -> Filter {
+    let root = |path: &String| SamplePath::parse(path).0.first().map(|id| id.to_string());
+    let ids: BTreeSet<String> = pairs.iter().flat_map(|pair| [&pair.one, &pair.other]).filter_map(root).collect();
+    let list: Vec<String> = ids.iter().map(|id| sql::text(id)).collect();
+    Filter::condition(format!("{} IN ({})", sql::name("id"), list.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_names_each_root_once_and_quotes_it() {
+        let pair = |one: &str, other: &str| LeakPair { one: one.into(), other: other.into(), ..LeakPair::default() };
+        let filter = condition_of(&[pair("b/x.tif", "a's"), pair("b/y.tif", "a's")]);
+        assert_eq!(filter.condition.as_deref(), Some("id IN ('a''s', 'b')"));
+    }
+
+    #[test]
+    fn parts_read_like_a_sentence() {
+        assert_eq!(joined(&["train", "validation", "test"]), "train, validation and test");
+        assert_eq!(joined(&["train"]), "train and nothing else");
+    }
+}

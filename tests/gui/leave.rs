@@ -1,0 +1,170 @@
+//! Leaving with something, and looking whether it can be trusted: descriptions for catalogues, moving to 2.0, leaks between splits.
+
+use std::path::{Path, PathBuf};
+
+use egui::Theme;
+use egui::accesskit::Role;
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::query::Filter;
+use taco_studio::studio::{Command, RowRef};
+
+use super::support::{app, choose, click, document, fill, picture, settle, take};
+
+fn golden(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
+}
+
+#[test]
+fn every_description_is_written_from_the_export_menu() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut harness = app(Theme::Dark);
+    assert!(harness.get_by_role_and_label(Role::Button, "Export").accesskit_node().is_disabled(), "nothing is open");
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    for (entry, name) in [
+        ("STAC Collection and Items…", "stac"),
+        ("GeoParquet…", "samples.parquet"),
+        ("Croissant…", "croissant.json"),
+        ("DataCite…", "datacite.json"),
+        ("Data card (Markdown)…", "card.md"),
+        ("Data card (HTML)…", "card.html"),
+    ] {
+        harness.get_by_role_and_label(Role::Button, "Export").click();
+        settle(&mut harness);
+        harness.get_by_role_and_label(Role::MenuItem, entry).click();
+        settle(&mut harness);
+        let target = folder.path().join(name);
+        fill(&mut harness, "Destination of the description", &target.display().to_string());
+        picture(&mut harness, &format!("describe-{name}"));
+        click(&mut harness, "Write description");
+        assert!(target.exists(), "{entry}");
+    }
+    assert!(folder.path().join("stac/collection.json").is_file());
+    let page = std::fs::read_to_string(folder.path().join("card.html")).expect("is written");
+    assert!(page.contains("<svg") && page.contains("bahamas_rgb"), "it has a map and ids");
+    // A second time nothing is lost without being asked for.
+    harness.state_mut().act(Action::Describe);
+    settle(&mut harness);
+    fill(&mut harness, "Destination of the description", &folder.path().join("card.html").display().to_string());
+    click(&mut harness, "Write description");
+    let log: Vec<String> = harness.state().studio().log_lines().iter().map(|line| line.text.clone()).collect();
+    assert!(log.iter().any(|line| line.contains("card.html")), "{log:?}");
+}
+
+#[test]
+fn a_dataset_of_the_first_generation_moves_to_2_0() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![golden("46_v1_taco_nested/nested.taco")]);
+    let roots = document(&harness).rows(0);
+    harness.state_mut().act(Action::Migrate);
+    settle(&mut harness);
+    picture(&mut harness, "migrate-dark");
+    // A column gets another name, another one is left out: the plan follows.
+    let named = |harness: &super::support::Window| -> Vec<String> {
+        let fields = harness.query_all_by_role(Role::TextInput).filter_map(|node| node.accesskit_node().label());
+        fields.filter(|label| label.starts_with("New name of ")).collect()
+    };
+    let fields = named(&harness);
+    assert!(fields.len() > 3, "{fields:?}");
+    fill(&mut harness, &fields[fields.len() - 1], "my:renamed");
+    harness.key_press(egui::Key::Tab);
+    settle(&mut harness);
+    for part in ["Collection", "Report", "Fields"] {
+        harness.get_by_role_and_label(Role::RadioButton, part).click();
+        settle(&mut harness);
+        picture(&mut harness, &format!("migrate-{}-dark", part.to_lowercase()));
+    }
+    let target = folder.path().join("new.tacozip");
+    fill(&mut harness, "Destination of the new dataset", &target.display().to_string());
+    harness.key_press(egui::Key::Tab);
+    settle(&mut harness);
+    click(&mut harness, "Write the new dataset");
+    assert!(target.is_file());
+    picture(&mut harness, "migrated-dark");
+    click(&mut harness, "Open the new dataset");
+    assert_eq!(document(&harness).rows(0), roots);
+    let levels = document(&harness).tree().levels.len();
+    let names: Vec<String> = (0..levels).flat_map(|level| document(&harness).fields(level)).map(|field| field.name).collect();
+    assert!(names.iter().any(|name| name == "my:renamed"), "{names:?}");
+    // There is nothing to move any more.
+    harness.state_mut().act(Action::Migrate);
+    settle(&mut harness);
+    assert!(harness.query_by_label("Write the new dataset").is_none());
+}
+
+#[test]
+fn leaks_are_shown_and_lead_to_the_samples() {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    harness.state_mut().show_pane(Pane::Statistics);
+    settle(&mut harness);
+    choose(&mut harness, "Column of the parts", "split");
+    click(&mut harness, "Look for leaks");
+    picture(&mut harness, "leaks-dark");
+    let sentence = |harness: &super::support::Window| {
+        let items = harness.query_all_by_role(Role::ListItem).filter_map(|node| node.accesskit_node().label());
+        items.filter(|label| label.contains(" of test and ")).collect::<Vec<_>>()
+    };
+    let none = harness.query_all_by_label_contains("Nothing leaks between").count();
+    let leaks = sentence(&harness);
+    assert!(none == 1 || !leaks.is_empty(), "the answer is shown");
+    let Some(first) = leaks.first().cloned() else { return };
+    click(&mut harness, &first);
+    picture(&mut harness, "leaks-open-dark");
+    let link = harness
+        .query_all_by_role(Role::Link)
+        .filter_map(|node| node.accesskit_node().label())
+        .find(|label| {
+            let tree = document(&harness).tree();
+            tree.find(&taco_studio::model::SamplePath::parse(label)).is_some()
+        })
+        .expect("the samples of a pair are links");
+    let (level, row) = document(&harness).tree().find(&taco_studio::model::SamplePath::parse(&link)).expect("is there");
+    harness.query_all_by_role_and_label(Role::Link, &link).next().expect("is there").click();
+    settle(&mut harness);
+    let shown = document(&harness).path(RowRef { level, row }).expect("a path").to_string();
+    assert!(harness.query_all_by_label_contains(shown.rsplit(" / ").next().unwrap_or_default()).next().is_some());
+    click(&mut harness, "Filter to these");
+    let kept = harness.state().studio().kept().and_then(|kept| kept.rows(0)).map(<[u32]>::len).expect("is applied");
+    assert!(kept > 0 && kept < document(&harness).rows(0));
+}
+
+/// The script gives the rows that the panel shows, under the same filters.
+#[test]
+fn the_copied_script_gives_the_same_rows() {
+    let dataset = golden("01_flat_zip/flat.tacozip");
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![dataset]);
+    let filters = vec![Filter::bbox([-100.0, -30.0, 0.0, 50.0]), Filter::condition("split <> 'none'")];
+    harness.state_mut().command(Command::Filter { filters });
+    harness.state_mut().show_pane(Pane::Query);
+    settle(&mut harness);
+    fill(&mut harness, "SQL", "SELECT id FROM data ORDER BY id");
+    click(&mut harness, "Run query");
+    let shown = harness.state().studio().kept().and_then(|kept| kept.rows(0)).expect("is applied").to_vec();
+    assert!(!shown.is_empty() && shown.len() < document(&harness).rows(0), "{shown:?}");
+    let mut wanted: Vec<String> =
+        shown.iter().map(|&row| document(&harness).id(RowRef { level: 0, row }).expect("an id").to_owned()).collect();
+    wanted.sort();
+    harness.get_by_label("Copy Python").click();
+    let mut script = None;
+    for _ in 0..4 {
+        harness.step();
+        for command in &harness.output().platform_output.commands {
+            if let egui::OutputCommand::CopyText(text) = command {
+                script = Some(text.clone());
+            }
+        }
+    }
+    let script = script.expect("the script is on the clipboard");
+    let workspace = crate::support::Workspace::new();
+    // The reader's engine gets its functions of places from a package here, and not from the web.
+    let before = "import duckdb_extensions; duckdb_extensions.import_extension('spatial')";
+    let after = "column = (rows.data if hasattr(rows, 'data') else rows)['id']\n\
+                 print(','.join(sorted(column.to_pylist() if hasattr(column, 'to_pylist') else list(column))))";
+    let file = workspace.write("copied.py", format!("{before}\n{script}\n{after}\n"));
+    let ran = workspace.python(&file.display().to_string(), [] as [&str; 0]).expect_code(0);
+    assert_eq!(ran.stdout.trim().lines().last().unwrap_or_default(), wanted.join(","), "{script}");
+}

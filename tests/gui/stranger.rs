@@ -1,0 +1,136 @@
+//! A curious stranger's hour: every fixture is opened, every panel looked into, rasters selected, in both themes. Nothing panics, no panel
+//! is blank without a reason, and the interface thread never waits.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use egui::accesskit::Role;
+use egui::{Rect, Theme, pos2};
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::model::SampleKind;
+use taco_studio::studio::{Command, RowRef};
+
+use super::support::{Window, app, picture, settle, take};
+
+/// What a step on the interface thread may take. A program without optimisation, beside others on a busy machine, is slower by far; what
+/// waits for a disk or computes over a dataset is slower still.
+const STEP: Duration = if cfg!(debug_assertions) { Duration::from_millis(150) } else { Duration::from_millis(5) };
+
+const LEFT: [Pane; 2] = [Pane::Hierarchy, Pane::Columns];
+const RIGHT: [Pane; 2] = [Pane::Sample, Pane::Collection];
+const BOTTOM: [Pane; 6] = [Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes];
+
+/// Where the panel is drawn.
+fn room_of(harness: &Window, pane: Pane) -> Rect {
+    let tab = |pane: Pane| harness.query_by_role_and_label(Role::Tab, pane.title()).map(|node| node.rect());
+    let own = tab(pane).unwrap_or_else(|| panic!("{} has no tab", pane.title()));
+    let left_of = |panes: &[Pane]| panes.iter().filter_map(|&pane| tab(pane)).map(|rect| rect.left()).fold(f32::INFINITY, f32::min);
+    let (middle, right) = (left_of(&[Pane::Table, Pane::Map, Pane::Preview]), left_of(&RIGHT));
+    let bottom = BOTTOM.iter().filter_map(|&pane| tab(pane)).map(|rect| rect.top()).fold(876.0, f32::min);
+    let (x, floor) = match pane {
+        pane if LEFT.contains(&pane) => (0.0..middle, 876.0),
+        pane if RIGHT.contains(&pane) => (right..1440.0, bottom),
+        pane if BOTTOM.contains(&pane) => (middle..1440.0, 876.0),
+        _ => (middle..right, bottom),
+    };
+    Rect::from_min_max(pos2(x.start, own.bottom()), pos2(x.end, floor))
+}
+
+/// Words that the panel shows or says.
+fn words_in(harness: &Window, room: Rect) -> usize {
+    const SPEAKING: [Role; 14] = [
+        Role::Label,
+        Role::Button,
+        Role::Link,
+        Role::Row,
+        Role::Cell,
+        Role::ListItem,
+        Role::TreeItem,
+        Role::Image,
+        Role::Status,
+        Role::TextInput,
+        Role::MultilineTextInput,
+        Role::CheckBox,
+        Role::ComboBox,
+        Role::RadioButton,
+    ];
+    let speaks = |role: &Role| {
+        let nodes = harness.query_all_by_role(*role);
+        let says = |node: &egui_kittest::Node<'_>| {
+            let (label, value) = (node.accesskit_node().label(), node.accesskit_node().value());
+            label.or(value).is_some_and(|text| text.chars().filter(|c| c.is_alphanumeric()).count() > 1)
+        };
+        nodes.filter(|node| room.contains(node.rect().center()) && says(node)).count()
+    };
+    SPEAKING.iter().map(speaks).sum()
+}
+
+/// Every dataset of the fixtures: sound ones and broken ones.
+fn fixtures() -> Vec<PathBuf> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut found = Vec::new();
+    for kind in ["golden", "broken"] {
+        for set in std::fs::read_dir(fixtures.join(kind)).expect("fixtures") {
+            let set = set.expect("a fixture").path();
+            let parts = std::fs::read_dir(&set).into_iter().flatten().map(|part| part.expect("a part").path());
+            found.extend(parts.filter(|part| part.extension().is_none_or(|ending| ending != "json" && ending != "md")));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_fixture_opens_or_says_why_not() {
+    let mut harness = app(Theme::Dark);
+    // Ids in Japanese: the window gets such fonts from the system, a harness has none.
+    harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
+    let (mut opened, mut blank, mut slow, mut rasters) = (0, Vec::new(), Vec::new(), 0);
+    for part in fixtures() {
+        harness.state_mut().command(Command::Close);
+        // One after the other in each theme.
+        harness.state_mut().act(Action::ToggleTheme);
+        settle(&mut harness);
+        let before = harness.state().studio().log_lines().len();
+        take(&mut harness, vec![part.clone()]);
+        let Some(document) = harness.state().studio().document() else {
+            assert!(harness.state().studio().log_lines().len() > before, "{} neither opened nor said why", part.display());
+            continue;
+        };
+        opened += 1;
+        let files: Vec<RowRef> = (0..document.tree().levels.len())
+            .flat_map(|level| (0..document.rows(level) as u32).map(move |row| RowRef { level, row }))
+            .filter(|&at| document.kind(at) == Some(SampleKind::File))
+            .collect();
+        harness.state_mut().watch(STEP);
+        let name = part.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&part).display().to_string();
+        for pane in Pane::ALL {
+            harness.state_mut().show_pane(pane);
+            settle(&mut harness);
+            let room = room_of(&harness, pane);
+            if words_in(&harness, room) == 0 {
+                blank.push(format!("{} of {name}", pane.title()));
+            }
+        }
+        // Rasters from the first to the last, and what is no raster.
+        harness.state_mut().show_pane(Pane::Preview);
+        for &at in files.iter().step_by(files.len().div_ceil(6).max(1)) {
+            harness.state_mut().select(Some(at));
+            settle(&mut harness);
+            rasters += 1;
+            if words_in(&harness, room_of(&harness, Pane::Preview)) == 0 {
+                blank.push(format!("Preview of {at:?} in {name}"));
+            }
+        }
+        if name.contains("05_nested3_zip") {
+            picture(&mut harness, "stranger");
+        }
+        slow.extend(harness.state().slow_steps().iter().map(|step| format!("{name}: {} took {:?}", step.what, step.took)));
+    }
+    assert!(opened >= 20, "only {opened} fixtures opened");
+    assert!(rasters > 2 * opened, "only {rasters} files were looked at");
+    assert!(blank.is_empty(), "panels without a word:\n  {}", blank.join("\n  "));
+    assert!(slow.is_empty(), "over {STEP:?} on the interface thread:\n  {}", slow.join("\n  "));
+}
