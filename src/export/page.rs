@@ -1,12 +1,13 @@
 //! The data card as a page of its own that needs nothing from elsewhere: no script, no font, no tile server. The map is drawn from the land
 //! that the program carries. What comes from the dataset can't become markup.
 
+use arrow::array::{RecordBatch, UInt32Array};
 use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
 
 use super::card::{Block, blocks};
 use super::{Described, place};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extensions::tortilla::countries::countries;
 use crate::jobs::JobContext;
 
@@ -34,19 +35,20 @@ type Bounds = [f64; 4];
 pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
     let files = file_boxes(described);
     let level = place::level_with_places(described.assembly, described.facts.level);
+    let rows = described.assembly.levels.get(level).map_or(0, |table| table.batch.num_rows());
+    let step = rows.div_ceil(SHOWN).max(1);
     let places = match described.assembly.levels.get(level) {
-        Some(table) => place::places(&table.batch, ctx)?,
+        Some(table) => place::places(&every(&table.batch, step)?, ctx)?,
         None => Vec::new(),
     };
-    let placed = places.iter().filter(|place| place.geometry.is_some()).count();
-    let step = placed.div_ceil(SHOWN).max(1);
-    let footprints: Vec<Bounds> = places.iter().filter_map(|place| box_of(place.geometry.as_ref()?)).step_by(step).collect();
+    let footprints: Vec<Bounds> = places.iter().filter_map(|place| box_of(place.geometry.as_ref()?)).collect();
     let whole =
         described.bbox.map(|[west, south, east, north]| [west, south, if west > east { east + 360.0 } else { east }, north]);
-    let Some(bounds) = whole.or_else(|| around(footprints.iter().chain(files.iter().map(|(_, bounds)| bounds)))) else {
-        return Ok(None);
-    };
-    let view = view_of(bounds);
+    let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
+    let Some(bounds) = whole.or_else(|| around(all())) else { return Ok(None) };
+    // What the dataset says of itself may be less than what its samples say.
+    let near: Vec<Bounds> = all().map(|one| turned(*one, bounds)).collect();
+    let view = view_of(around(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples lie\">\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"sea\"/>\n<path class=\"land\" d=\"{}\"/>\n",
@@ -63,10 +65,23 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
         svg.push_str(&format!("<path class=\"file\" d=\"{outline}\"><title>{}</title></path>\n", escaped(name)));
     }
     svg.push_str(&format!("<path class=\"whole\" d=\"{}\"/>\n</svg>", rect_of(view, bounds, 8.0)));
-    let count = if placed > 0 { format!("{placed} samples of level {level}") } else { "the extent of the dataset".to_owned() };
+    let count = match (footprints.len(), step) {
+        (0, _) => "the extent of the dataset".to_owned(),
+        (count, 1) => format!("{count} samples of level {level}"),
+        (count, _) => format!("{count} of the {rows} samples of level {level}"),
+    };
     let files_text = if files.len() > 1 { format!(" in {} files", files.len()) } else { String::new() };
     let caption = format!("Outlines of {count}{files_text}; land from Natural Earth.");
     Ok(Some(Map { svg, geojson: geojson(bounds, &files, &footprints), caption }))
+}
+
+/// One row of `step`: of millions a few are enough for a picture, and places take their time.
+fn every(batch: &RecordBatch, step: usize) -> Result<RecordBatch> {
+    if step == 1 {
+        return Ok(batch.clone());
+    }
+    let rows: UInt32Array = (0..batch.num_rows() as u32).step_by(step).collect::<Vec<_>>().into();
+    arrow::compute::take_record_batch(batch, &rows).map_err(|error| Error::internal("rows can't be picked").because(error))
 }
 
 /// The boxes of the parts, with their names.
@@ -120,10 +135,16 @@ fn place_of([west, south, east, north]: Bounds, lon: f64, lat: f64) -> (f64, f64
     ((lon - west) / (east - west) * WIDTH, (north - lat) / (north - south) * HEIGHT)
 }
 
+/// A box on the turn of the Earth that is nearest to another one.
+fn turned([west, south, east, north]: Bounds, to: Bounds) -> Bounds {
+    let turn = (((to[0] + to[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
+    [west + turn, south, east + turn, north]
+}
+
 /// A box as a path, never smaller than `least` pixels so that it is seen; turned to where the view is.
-fn rect_of(view: Bounds, [west, south, east, north]: Bounds, least: f64) -> String {
-    let turn = (((view[0] + view[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
-    let ((left, top), (right, bottom)) = (place_of(view, west + turn, north), place_of(view, east + turn, south));
+fn rect_of(view: Bounds, bounds: Bounds, least: f64) -> String {
+    let [west, south, east, north] = turned(bounds, view);
+    let ((left, top), (right, bottom)) = (place_of(view, west, north), place_of(view, east, south));
     let grow = |low: f64, high: f64| {
         let more = ((least - (high - low)) / 2.0).max(0.0);
         (low - more, high + more)
@@ -376,6 +397,15 @@ mod tests {
             let path = rect_of(view, bounds, 3.0);
             assert!(path.starts_with('M') && path.ends_with('Z') && !path.contains("NaN"), "{path}");
         }
+    }
+
+    #[test]
+    fn of_many_rows_every_nth_is_looked_at() {
+        use arrow::array::{ArrayRef, Int64Array};
+        let column: ArrayRef = std::sync::Arc::new(Int64Array::from_iter_values(0..3001));
+        let batch = RecordBatch::try_from_iter([("row", column)]).expect("a batch");
+        assert_eq!(every(&batch, 1).expect("all").num_rows(), 3001);
+        assert_eq!(every(&batch, 3001usize.div_ceil(SHOWN)).expect("some").num_rows(), 1001);
     }
 
     #[test]

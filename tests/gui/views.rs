@@ -77,6 +77,12 @@ fn the_map_points_at_samples_and_colours_them() {
     picture(&mut harness, "map-near-light");
     harness.key_press(Key::Num0);
     settle(&mut harness);
+    choose(&mut harness, "Colour by column", "density");
+    picture(&mut harness, "map-density-light");
+    let told = |harness: &Window| harness.query_by_label("8 of 8 samples match on the map").is_some();
+    assert!(told(&harness), "every sample is in a cell");
+    choose(&mut harness, "Colour by column", "one colour");
+    assert!(told(&harness));
     click(&mut harness, "Fit the map");
     let map = harness.get_by_label("Map of level 0").rect();
     harness.hover_at(map.center());
@@ -158,7 +164,7 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
     harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("id = 'greenland'")] });
     settle(&mut harness);
     assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_none());
-    assert!(harness.query_by_label_contains("1 samples").is_some(), "only the one that is left counts");
+    assert!(harness.query_by_label_contains("1 sample,").is_some(), "only the one that is left counts");
     harness.state_mut().command(Command::Filter { filters: Vec::new() });
     settle(&mut harness);
     harness.state_mut().show_pane(Pane::Bytes);

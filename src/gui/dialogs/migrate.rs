@@ -315,6 +315,7 @@ impl Migrate {
             }
         } else {
             let text = match (old.as_str(), new.as_str()) {
+                _ if line.action == Change::Renamed => format!("{}, {new}", line.from),
                 ("", new) => new.to_owned(),
                 (old, "") => old.to_owned(),
                 (old, new) => format!("{old} → {new}"),
@@ -324,6 +325,9 @@ impl Migrate {
         paint::text_left(ui.painter(), right, &line.note, font::regular(12.0), t.tx2);
         let response = ui.interact(left.union(right), ui.scope_id().with(("line", &key, &line.from)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{key}: {word} {}", line.note)));
+        if line.action == Change::Changed || line.action == Change::Dropped {
+            response.on_hover_text(format!("{old}\n→ {}", if new.is_empty() { "nothing" } else { &new }));
+        }
         rule(ui, rect);
     }
 

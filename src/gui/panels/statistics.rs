@@ -155,7 +155,8 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
         let without =
             if report.without > 0 { format!(", {} without statistics", paint::grouped(report.without)) } else { String::new() };
         let weight = if report.weighted { "weighted by valid pixels" } else { "every sample counts alike" };
-        let text = format!("{} samples{without}, {weight}", paint::grouped(report.samples));
+        let many = if report.samples == 1 { "" } else { "s" };
+        let text = format!("{} sample{many}{without}, {weight}", paint::grouped(report.samples));
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
     });
     match &report.pooled {
