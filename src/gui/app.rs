@@ -45,6 +45,7 @@ pub struct App {
     pub(super) quitting: bool,
     remembered: Remembered,
     drawn: bool,
+    shown: bool,
     persistent: bool,
     title: String,
 }
@@ -94,6 +95,7 @@ impl App {
             opening: None,
             quitting: false,
             drawn: false,
+            shown: false,
             persistent: false,
             title: String::new(),
         }
@@ -188,6 +190,10 @@ impl App {
                 self.view.renderer = Some(renderer);
                 self.save();
             }
+            // The step after it comes when it is shown.
+            ctx.request_repaint();
+        } else if !std::mem::replace(&mut self.shown, true) {
+            tracing::info!("the first frame is shown");
         }
     }
 

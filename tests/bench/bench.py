@@ -1,6 +1,6 @@
 """Times the studio against `tar` (read all, write one: the limit) and against the official toolbox, the opening of a million rows
 against the plain Parquet read, the memory of a draft of a million samples, exact statistics of 500 rasters against one thread that
-only reads them, joining 200 ZIPs against the toolbox, and queries against DuckDB. Called by packaging/bench, which names the program.
+only reads them, joining 200 ZIPs against the toolbox, queries against DuckDB, and the start of the window. Called by packaging/bench, which names the program.
 
 Everything runs several times in turn, with the page cache warmed in the same way before each run; the medians count.
 """
@@ -22,6 +22,7 @@ import pyarrow as pa
 import tacocat
 from datasets import COLLECTION, write_zip
 from queries import bench_query
+from start import bench_start
 
 HERE = pathlib.Path(__file__).resolve().parent
 # name, files, bytes each, how many times faster than the toolbox it has to be
@@ -187,7 +188,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path, help="an empty folder with 4 GB of room")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["create", "open", "draft", "stats", "tacocat", "query"])
+    parser.add_argument("--only", choices=["create", "open", "draft", "stats", "tacocat", "query", "start"])
     arguments = parser.parse_args()
     missed = []
 
@@ -209,6 +210,8 @@ def main():
         tacocat.bench(arguments.program, arguments.work, arguments.repeats, report, timed)
     if arguments.only in (None, "query"):
         bench_query(arguments.program, arguments.work, max(arguments.repeats, 5), report)
+    if arguments.only in (None, "start"):
+        bench_start(arguments.program, arguments.work, arguments.repeats, report)
     return 1 if missed else 0
 
 
