@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use taco_studio::cli::{self, Arguments, Invocation};
+use taco_studio::cli::{self, Arguments, Invocation, ReplayArguments};
 use taco_studio::error::{Error, Result};
 use taco_studio::gui::theme::Theme;
 use taco_studio::gui::{self, WindowOptions};
@@ -17,16 +17,31 @@ fn main() -> ExitCode {
             checks.push(gui::graphics());
             ExitCode::from(cli::report_doctor(&checks, json))
         }
+        Invocation::Replay(script) => done(replay(&script)),
         Invocation::Window { paths, renderer, theme, safe_mode, new_window } => {
-            match window(paths, renderer, theme, safe_mode, new_window) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => {
-                    eprintln!("error: {}", error.report());
-                    ExitCode::from(error.exit_code())
-                }
-            }
+            done(window(paths, renderer, theme, safe_mode, new_window))
         }
     }
+}
+
+fn done(outcome: Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", error.report());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn replay(script: &ReplayArguments) -> Result<()> {
+    let (pictures, autosave) = (script.screenshots.clone(), script.autosave.clone());
+    let lines = match script.window {
+        true => gui::replay(&script.file, pictures, autosave, WindowOptions::default())?,
+        false => gui::replay_headless(&script.file, pictures, autosave)?,
+    };
+    script.report(lines);
+    Ok(())
 }
 
 fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, safe_mode: bool, new_window: bool) -> Result<()> {

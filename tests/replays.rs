@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use crate::interop::expect_ok;
 use crate::support::{Workspace, entries, files_below, nested_scenes, tests_folder};
 
 #[test]
@@ -37,6 +38,44 @@ fn every_command_file_does_what_it_says() {
             assert!(!place.join(refused).exists(), "{name}: {refused} was written");
         }
     }
+}
+
+/// Six scenes for `tests/scripts/build.json`: one file lost, one elsewhere, one under another name.
+pub fn faulty_scenes(workspace: &Workspace) -> std::path::PathBuf {
+    nested_scenes(workspace, 6);
+    let place = workspace.path("work");
+    fs::create_dir(&place).expect("a folder");
+    fs::rename(workspace.path("scenes"), place.join("scenes")).expect("moved");
+    fs::create_dir(place.join("late")).expect("a folder");
+    fs::remove_file(place.join("scenes/scene_9/after.tif")).expect("lost");
+    fs::rename(place.join("scenes/scene_11/before.tif"), place.join("late/scene_11_before.tif")).expect("moved");
+    fs::rename(place.join("scenes/scene_12/label.tif"), place.join("scenes/scene_12/mask.tif")).expect("renamed");
+    let script = place.join("build.json");
+    fs::copy(tests_folder().join("scripts/build.json"), &script).expect("a copy");
+    script
+}
+
+#[test]
+fn the_application_builds_a_dataset_from_end_to_end() {
+    let workspace = Workspace::new();
+    let script = faulty_scenes(&workspace);
+    let pictures = workspace.path("pictures");
+    let shots = std::env::var_os("TACO_STUDIO_SHEETS").map(|folder| std::path::PathBuf::from(folder).join("script"));
+    let mut arguments = vec!["replay".into(), script.clone().into_os_string(), "--headless".into()];
+    arguments.extend(["--autosave".into(), workspace.path("autosave").into_os_string()]);
+    if let Some(shots) = &shots {
+        arguments.extend(["--screenshots".into(), shots.clone().into_os_string()]);
+    }
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(ran.stdout.contains("lines did what they should"), "{ran}");
+    assert!(!pictures.exists(), "without a folder nothing is painted");
+    let out = workspace.path("work/out");
+    let written = files_below(&out);
+    assert!(written.iter().filter(|name| name.ends_with(".tacozip")).count() > 1, "{written:?}");
+    assert!(written.iter().all(|name| !name.contains(".partial")), "{written:?}");
+    let report = workspace.studio(["validate".as_ref(), out.join(".tacocat").as_os_str(), "--json".as_ref()]).expect_code(0).json();
+    assert_eq!(report["valid"], true, "{report}");
+    expect_ok(workspace.python("check_index.py", [out.join(".tacocat").as_os_str()]));
 }
 
 #[test]

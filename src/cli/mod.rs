@@ -36,6 +36,7 @@ pub use arguments::{Arguments, Verb};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
 pub use remote::admitted;
+pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
 
 use std::path::PathBuf;
@@ -58,6 +59,8 @@ pub enum Invocation {
         /// `--new-window`.
         new_window: bool,
     },
+    /// Run a script in the window's application.
+    Replay(ReplayArguments),
     /// Look at this machine; the window's part of the checks is not the command line's to make.
     Doctor {
         /// Print JSON.
@@ -80,6 +83,10 @@ pub fn run(arguments: Arguments) -> Invocation {
     if let Verb::Doctor { json } = verb {
         return Invocation::Doctor { json };
     }
+    let verb = match verb {
+        Verb::Replay(script) if script.needs_application() => return Invocation::Replay(script),
+        verb => verb,
+    };
     let terminal = Terminal::new(arguments.quiet);
     let report = arguments.remote.traffic;
     let outcome = run_verb(verb, &terminal);

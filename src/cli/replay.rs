@@ -17,9 +17,30 @@ pub struct ReplayArguments {
     /// Tell each line on stdout as soon as it is done.
     #[arg(long)]
     pub tell: bool,
+    /// Run it in a window on this display.
+    #[arg(long, conflicts_with = "headless")]
+    pub window: bool,
+    /// Run it in the window's application without a display.
+    #[arg(long)]
+    pub headless: bool,
+    /// Where the pictures go that the script takes.
+    #[arg(long, value_name = "FOLDER")]
+    pub screenshots: Option<PathBuf>,
     /// Keep the draft in this folder after every edit, as the window does.
     #[arg(long, value_name = "FOLDER")]
     pub autosave: Option<PathBuf>,
+}
+
+impl ReplayArguments {
+    /// True when it takes the window's application, seen or not.
+    pub fn needs_application(&self) -> bool {
+        self.window || self.headless || self.screenshots.is_some()
+    }
+
+    /// Says that all went well.
+    pub fn report(&self, lines: usize) {
+        print(&format!("{}: {lines} lines did what they should", self.file.display()));
+    }
 }
 
 pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {

@@ -27,7 +27,7 @@ pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overvie
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
 };
-pub use place::{Slot, place_file};
+pub use place::{Slot, place_between, place_file};
 pub use size::edit_weight;
 pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
 pub use tray::{TrayPlace, Unplaced};

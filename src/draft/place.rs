@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::edit::counted;
 use super::structure::align;
 use super::tray::Unplaced;
 use super::{Edit, PatternNode};
@@ -69,6 +70,23 @@ pub fn place_file(dataset: &Dataset, pattern: &[PatternNode], file: &Unplaced, s
     }
 }
 
+/// One step that puts files of the tray between the samples of a FOLDER, in the order of the tray, under their names. `None`
+/// when there are none at these places.
+pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32) -> Option<Edit> {
+    let files: Vec<&Unplaced> = places.iter().filter_map(|&place| tray.get(place as usize)).collect();
+    let name = |file: &Unplaced| file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let label = match files.as_slice() {
+        [] => return None,
+        [one] => format!("Place {}", name(one)),
+        many => format!("Place {}", counted(many.len(), "file")),
+    };
+    let samples = files.iter().map(|file| Sample::file(&name(file), &file.path, file.size)).collect();
+    let mut places = places.to_vec();
+    places.sort_unstable();
+    places.dedup();
+    Some(Edit::Batch { label, edits: vec![Edit::Insert { parent: into, at, samples }, Edit::RemoveFromTray { places }] })
+}
+
 /// Walks down `path`, a chain of positions of the pattern, as far as the tortilla goes; what is missing of it is made.
 fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: &NodePath, sample: Sample) -> Result<Edit> {
     let Some((&here, rest)) = path.split_first() else { return Err(Error::internal("a position without a place")) };
@@ -115,7 +133,7 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draft::Structure;
+    use crate::draft::{Content, Structure};
     use crate::model::{padding_file, padding_like};
 
     fn file(id: &str) -> Sample {
@@ -124,6 +142,23 @@ mod tests {
 
     fn scene(id: &str, parts: Vec<Sample>) -> Sample {
         Sample::folder(id, Tortilla::new(parts))
+    }
+
+    #[test]
+    fn several_files_go_into_a_folder_in_one_step() {
+        let tray: Vec<Unplaced> = ["/in/a", "/in/b", "/in/c"].map(|path| Unplaced { path: path.into(), size: 2 }).into();
+        let root = Tortilla::new(vec![scene("s", vec![file("x"), file("y")])]).into();
+        let mut content = Content { dataset: Dataset { root, ..Dataset::default() }, tray: tray.clone().into() };
+        let before = content.clone();
+        let edit = place_between(&tray, &[0, 2], NodePath(vec![0]), 1).expect("has files");
+        assert_eq!(edit.label(), "Place 2 files");
+        let inverse = edit.apply_to(&mut content).expect("places");
+        let inside = content.dataset.root.samples[0].children().expect("is a FOLDER");
+        assert_eq!(inside.samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["x", "a", "c", "y"]);
+        assert_eq!(&*content.tray, &tray[1..2]);
+        inverse.apply_to(&mut content).expect("undoes");
+        assert_eq!(content, before);
+        assert!(place_between(&tray, &[7], NodePath::root(), 0).is_none());
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub enum Action {
     OpenPath,
     /// Go to the recent list.
     OpenRecent,
+    /// Save the draft.
+    Save,
+    /// Save the draft under another name.
+    SaveAs,
     /// Write the dataset.
     Write,
     /// Write what a filter leaves.
@@ -37,6 +41,14 @@ pub enum Action {
     AddFiles,
     /// Add a folder to the draft.
     AddFolder,
+    /// Put files into the tray.
+    AddUnplaced,
+    /// Put the files of a folder into the tray.
+    AddUnplacedFolder,
+    /// Put the selected files of the tray where the selection is.
+    Place,
+    /// Find the places of all files of the tray by their names.
+    MatchPattern,
     /// Give the selected sample another id.
     Rename,
     /// Take the selected sample out.
@@ -45,6 +57,14 @@ pub enum Action {
     MoveUp,
     /// Move the selected sample down.
     MoveDown,
+    /// Move the selected samples into the FOLDER above them.
+    Nest,
+    /// Move the selected samples out of their FOLDER.
+    Unnest,
+    /// Make a FOLDER of the selected samples.
+    Group,
+    /// Put what is in the selected FOLDER in its place.
+    Dissolve,
     /// Turn an opened dataset into a draft.
     EditCopy,
     /// Copy the selected sample's bytes into a file.
@@ -57,6 +77,10 @@ pub enum Action {
     NextProblem,
     /// Select the previous problem's sample.
     PreviousProblem,
+    /// Take the best way out of the selected problem.
+    FixProblem,
+    /// Mend everything that can be mended without removing anything.
+    FixSafe,
     /// Open the palette.
     Palette,
     /// Go to a row by its number.
@@ -177,6 +201,8 @@ impl Action {
         Action::OpenFolder,
         Action::OpenPath,
         Action::OpenRecent,
+        Action::Save,
+        Action::SaveAs,
         Action::Write,
         Action::ExportSubset,
         Action::Describe,
@@ -187,16 +213,26 @@ impl Action {
         Action::Redo,
         Action::AddFiles,
         Action::AddFolder,
+        Action::AddUnplaced,
+        Action::AddUnplacedFolder,
+        Action::Place,
+        Action::MatchPattern,
         Action::Rename,
         Action::Remove,
         Action::MoveUp,
         Action::MoveDown,
+        Action::Nest,
+        Action::Unnest,
+        Action::Group,
+        Action::Dissolve,
         Action::EditCopy,
         Action::SaveSample,
         Action::Validate,
         Action::ValidateDeep,
         Action::NextProblem,
         Action::PreviousProblem,
+        Action::FixProblem,
+        Action::FixSafe,
         Action::Palette,
         Action::GoToRow,
         Action::Filter,
@@ -252,6 +288,12 @@ impl Action {
             Action::OpenRecent => {
                 (File, icons::CLOCK_COUNTER_CLOCKWISE, keys(CTRL, Key::P), "Open recent", "Go to the list of recent datasets")
             }
+            Action::Save => {
+                (File, icons::FLOPPY_DISK, keys(CTRL, Key::S), "Save draft", "Save the draft, to go on with it another time")
+            }
+            Action::SaveAs => {
+                (File, icons::FLOPPY_DISK, keys(CTRL_SHIFT, Key::S), "Save draft as…", "Save the draft under another name")
+            }
             Action::Write => (File, icons::EXPORT, keys(CTRL, Key::E), "Write dataset…", "Write a ZIP or FOLDER dataset"),
             Action::ExportSubset => {
                 (File, icons::FUNNEL, None, "Export subset…", "Write what the filter leaves as a dataset of its own")
@@ -268,6 +310,24 @@ impl Action {
             Action::Redo => (Edit, icons::ARROW_U_UP_RIGHT, keys(CTRL_SHIFT, Key::Z), "Redo", "Do the edit again"),
             Action::AddFiles => (Edit, icons::FILE, keys(CTRL_SHIFT, Key::A), "Add files…", "Add files to the selected folder"),
             Action::AddFolder => (Edit, icons::FOLDER_SIMPLE_PLUS, None, "Add folder…", "Add a folder and what it holds"),
+            Action::AddUnplaced => (Edit, icons::TRAY, None, "Add unplaced files…", "Put files into the tray, to be placed later"),
+            Action::AddUnplacedFolder => {
+                (Edit, icons::TRAY_ARROW_DOWN, None, "Add unplaced folder…", "Put all files of a folder into the tray")
+            }
+            Action::Place => (
+                Edit,
+                icons::ARROW_ELBOW_DOWN_RIGHT,
+                keys(CTRL_SHIFT, Key::P),
+                "Place here",
+                "Put the selected unplaced files into the selected slot or folder",
+            ),
+            Action::MatchPattern => (
+                Edit,
+                icons::MAGIC_WAND,
+                keys(CTRL, Key::M),
+                "Match by pattern",
+                "Find the places of the unplaced files by their names",
+            ),
             Action::Rename => {
                 (Edit, icons::PENCIL_SIMPLE, keys(Modifiers::NONE, Key::F2), "Rename sample", "Give the sample another id")
             }
@@ -278,6 +338,20 @@ impl Action {
             Action::MoveDown => {
                 (Edit, icons::CARET_DOWN, keys(Modifiers::ALT, Key::ArrowDown), "Move sample down", "One position later")
             }
+            Action::Nest => {
+                (Edit, icons::CARET_RIGHT, keys(Modifiers::ALT, Key::ArrowRight), "Nest sample", "Move it into the folder above it")
+            }
+            Action::Unnest => (
+                Edit,
+                icons::CARET_LEFT,
+                keys(Modifiers::ALT, Key::ArrowLeft),
+                "Un-nest sample",
+                "Move it out of its folder, behind it",
+            ),
+            Action::Group => {
+                (Edit, icons::STACK, keys(CTRL_SHIFT, Key::G), "Group into a folder", "Make a folder of the selected samples")
+            }
+            Action::Dissolve => (Edit, icons::ARROWS_LEFT_RIGHT, None, "Dissolve folder", "Put what the folder holds in its place"),
             Action::EditCopy => (
                 Edit,
                 icons::PENCIL_SIMPLE,
@@ -296,6 +370,16 @@ impl Action {
             Action::PreviousProblem => {
                 (Check, icons::CARET_LEFT, keys(Modifiers::SHIFT, Key::F8), "Previous problem", "Select the problem before")
             }
+            Action::FixProblem => {
+                (Check, icons::MAGIC_WAND, keys(CTRL, Key::Period), "Fix problem", "Take the best way out of the selected problem")
+            }
+            Action::FixSafe => (
+                Check,
+                icons::MAGIC_WAND,
+                keys(CTRL_SHIFT, Key::Period),
+                "Fix everything safe",
+                "Mend whatever can be mended without removing anything, in one step",
+            ),
             Action::Palette => (View, icons::COMMAND, keys(CTRL, Key::K), "Command palette", "Search every command"),
             Action::GoToRow => (View, icons::ARROW_ELBOW_DOWN_RIGHT, keys(CTRL, Key::G), "Go to row…", "Type a row number"),
             Action::Filter => (View, icons::FUNNEL, keys(CTRL, Key::F), "Filter", "Filter the hierarchy by id"),
@@ -359,7 +443,10 @@ impl Action {
         let key = match shortcut.logical_key {
             Key::ArrowUp => "Up",
             Key::ArrowDown => "Down",
+            Key::ArrowLeft => "Left",
+            Key::ArrowRight => "Right",
             Key::Delete => "Del",
+            Key::Period => ".",
             key => key.name(),
         };
         words.push(key);
@@ -368,7 +455,8 @@ impl Action {
 
     /// True for keys that a text field needs for itself while it has the focus.
     pub fn yields_to_text(self) -> bool {
-        matches!(self, Action::Remove | Action::Undo | Action::Redo | Action::MoveUp | Action::MoveDown)
+        use Action::{MoveDown, MoveUp, Nest, Redo, Remove, Undo, Unnest};
+        matches!(self, Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest)
     }
 }
 

@@ -10,6 +10,7 @@ use super::chrome;
 use super::cx::{Ask, Cx, Remembered};
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::dock::{Contents, Pane};
+use super::drive::Driver;
 use super::instance::Instance;
 use super::panels;
 use super::picker::Picker;
@@ -43,6 +44,10 @@ pub struct App {
     /// The path of the job that opens a dataset, for the recent list.
     pub(super) opening: Option<PathBuf>,
     pub(super) quitting: bool,
+    /// A script that is being run in this window.
+    pub(super) driver: Option<Box<Driver>>,
+    /// What waits until the draft is saved.
+    pub(super) after_save: Option<Ask>,
     remembered: Remembered,
     drawn: bool,
     shown: bool,
@@ -64,6 +69,9 @@ impl App {
             tracing::info!("later starts will open windows of their own: {error}");
         }
         app.instance = listening.and_then(Result::ok);
+        if let Some(folder) = crate::folders::data_dir() {
+            app.keep_drafts_in(folder.join("autosave"));
+        }
         app
     }
 
@@ -94,6 +102,8 @@ impl App {
             asks: Vec::new(),
             opening: None,
             quitting: false,
+            driver: None,
+            after_save: None,
             drawn: false,
             shown: false,
             persistent: false,
@@ -232,6 +242,15 @@ impl App {
         draw(&mut cx, &mut self.view)
     }
 
+    /// The same with what is open.
+    pub(super) fn with_document(&mut self, act: impl FnOnce(&mut Cx<'_>, &crate::studio::Document)) {
+        self.with_cx(|cx, _| {
+            if let Some(document) = cx.document() {
+                act(cx, document);
+            }
+        });
+    }
+
     fn main_ui(&mut self, ui: &mut Ui) {
         self.with_cx(|cx, view| {
             chrome::top_ui(ui, cx);
@@ -243,6 +262,8 @@ impl App {
                     None => panels::welcome::ui(ui, cx),
                     Some(_) => {
                         panels::inspector::refresh(cx);
+                        // Told anew by the panel, where it is drawn.
+                        cx.session.tray.focused = false;
                         view.dock.ui(ui, &mut Panels { cx });
                     }
                 }
@@ -298,9 +319,13 @@ impl eframe::App for App {
         self.take_later_starts(ctx);
         let began = self.session.watch.begin();
         for event in self.studio.poll() {
+            if let Some(driver) = &mut self.driver {
+                driver.notice(&self.studio, &event);
+            }
             self.on_event(event);
         }
         self.poll_helpers();
+        self.tell_autosave();
         self.session.watch.end(began, || "events".to_owned());
         let began = self.session.watch.begin();
         self.session.jobs.refresh(self.studio.jobs());
@@ -308,6 +333,7 @@ impl eframe::App for App {
         self.session.watch.end(began, || "refresh".to_owned());
         // Wishes from before the first frame, and from helpers.
         self.fulfil(ctx);
+        self.drive_on(ctx);
         if self.is_busy() || self.picker.is_some() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
@@ -383,6 +409,7 @@ impl Panels<'_, '_> {
             Pane::Bytes => panels::bytes::ui(ui, self.cx),
             Pane::Columns => panels::columns::ui(ui, self.cx),
             Pane::Structure => panels::structure::ui(ui, self.cx),
+            Pane::Pattern => panels::pattern::ui(ui, self.cx),
             Pane::Extensions => panels::extensions::ui(ui, self.cx),
             Pane::Sample => panels::inspector::ui(ui, self.cx),
             Pane::Collection => panels::collection::ui(ui, self.cx),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Context, Event as Input, Id};
+use egui::{Context, Id};
 
 use super::App;
 use super::action::Action;
@@ -18,13 +18,12 @@ use super::theme::{self, Theme};
 use super::tour::Tour;
 use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
-use crate::draft::Edit;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile, SampleKind, is_remote};
 use crate::remote::admit;
-use crate::studio::{Command, Event, Outcome, RowRef, command_for, make_sample_dataset};
+use crate::studio::{Command, Document, Event, Outcome, RowRef, command_for, make_sample_dataset};
 
 impl App {
     /// Fulfils every wish; a wish may lead to others.
@@ -48,11 +47,20 @@ impl App {
             Ask::Do(action) => self.perform(ctx, action),
             Ask::Pick(wish) => self.pick(ctx, wish),
             Ask::Select(at) => self.select_now(at),
+            Ask::SelectNode(node) => {
+                if let Some(at) = self.studio.document().and_then(|document| document.row_of(&node)) {
+                    self.select_now(Some(at));
+                }
+            }
             Ask::Show(pane) => self.show_pane(pane),
             Ask::Take(paths) => self.take(paths),
             Ask::Copy(text) => {
                 ctx.copy_text(text);
                 self.toast = Some(Toast::new(true, "Copied"));
+            }
+            Ask::ForgetDraft(path) => {
+                self.run_now(Command::Forget { path });
+                self.session.forgotten += 1;
             }
             Ask::Forget(path) => {
                 self.view.recent.retain(|recent| recent.path != path);
@@ -69,14 +77,16 @@ impl App {
             }
             Ask::SampleDataset => self.make_sample(),
             Ask::Anyway(ask) => self.anyway(ctx, *ask),
+            Ask::SaveFirst(ask) => self.save_first(ctx, *ask),
         }
     }
 
     /// Runs a command, unless it would throw unsaved changes away: then it asks first.
     fn run_command(&mut self, command: Command) {
-        if matches!(command, Command::New | Command::Open { .. } | Command::OpenWith { .. } | Command::Close) && self.has_changes()
-        {
-            self.dialogs.open(Dialog::discard(Ask::Run(command)));
+        use Command::{Close, New, Open, OpenProject, OpenWith, Restore};
+        let leaves = matches!(command, New | Open { .. } | OpenWith { .. } | OpenProject { .. } | Restore { .. } | Close);
+        if leaves && self.has_changes() {
+            self.ask_to_discard(Ask::Run(command));
             return;
         }
         self.run_now(command);
@@ -105,6 +115,7 @@ impl App {
         let leakage = matches!(command, Command::Leakage { .. });
         let chunk = matches!(command, Command::ReadChunk { .. });
         let writing = matches!(command, Command::Write { .. } | Command::Verify { .. } | Command::Migrate { .. });
+        let pattern = matches!(command, Command::FindPattern { .. });
         let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {
             Ok(Outcome::Done(event)) => self.on_event(event),
@@ -124,8 +135,12 @@ impl App {
                 if let Some(calls) = calls {
                     self.session.jobs.extending(job, calls);
                 }
-                if preview
-                    && let Some(old) = self.session.preview.started(job)
+                let old = match () {
+                    () if preview => self.session.preview.started(job),
+                    () if pattern => self.session.pattern.started(job),
+                    () => None,
+                };
+                if let Some(old) = old
                     && self.studio.jobs().iter().any(|running| running.id == old)
                 {
                     // The newest request wins; nobody waits for the one before.
@@ -153,7 +168,6 @@ impl App {
         match event {
             Event::None
             | Event::LevelReady(_)
-            | Event::PatternFound(_)
             | Event::FixesFound { .. }
             | Event::Filtered
             | Event::Summarized(_)
@@ -161,9 +175,11 @@ impl App {
             | Event::Thumbnail(_)
             | Event::Bytes(_)
             | Event::Pooled(_) => {}
-            Event::ProjectSaved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
+            Event::PatternFound(report) => self.session.pattern.take(report),
+            Event::ProjectSaved(path) => self.saved(&path),
             Event::DocumentChanged => self.document_changed(),
             Event::Edited { label, .. } => {
+                self.session.edited_s = Some(now_s());
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
                 // Typing in the form speaks for itself.
                 if !label.starts_with("Set ") && !undone {
@@ -211,6 +227,7 @@ impl App {
             Event::ChunkRead(array) => self.session.preview.chunks.take(*array),
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
+                self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
                 self.session.preview.fail(job, &error.to_string());
                 let own =
@@ -219,7 +236,8 @@ impl App {
                 if query {
                     self.session.query.fail(&error);
                 }
-                if !self.dialogs.failed(job, &error) && !query && !own && !self.session.is_own(job) {
+                let pattern = self.session.pattern.fail(job, Some(&error));
+                if !self.dialogs.failed(job, &error) && !query && !own && !pattern && !self.session.is_own(job) {
                     self.toast = Some(Toast::new(false, format!("{label} failed: {error}")));
                     self.view.dock.show(Pane::Log);
                 }
@@ -228,6 +246,7 @@ impl App {
                 self.session.jobs.note(job, End::Cancelled, "");
                 self.session.statistics.leaks.ended(job, None);
                 self.session.preview.chunks.ended(job, None);
+                self.session.pattern.fail(job, None);
                 self.dialogs.cancelled(job);
             }
         }
@@ -238,6 +257,12 @@ impl App {
         let opening = self.opening.take();
         let Some(document) = self.studio.document() else { return };
         let Some(open) = document.opened() else {
+            if let Document::Draft(draft) = document
+                && let Some(path) = draft.project.clone()
+            {
+                self.remember_draft(&path);
+            }
+            self.show_saved_view();
             self.view.dock.show(Pane::Collection);
             return;
         };
@@ -269,6 +294,8 @@ impl App {
         }
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
+        // Loose files among scenes have no place yet, unless somebody says where.
+        let loose = into.0.is_empty() && self.has_folders();
         self.sorting = Some(self.jobs.start("Look at the paths", move |_| {
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 return Err(Error::usage("there is nothing here")
@@ -276,12 +303,15 @@ impl App {
                     .hint("check the path, or whether the disk is attached"));
             }
             let into = if opened { NodePath::root() } else { into };
-            Ok(command_for(paths, into))
+            Ok(match command_for(paths, into) {
+                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
+                command => command,
+            })
         }));
     }
 
     /// The selected FOLDER, or the one that holds the selected FILE.
-    fn folder_of_selection(&self) -> NodePath {
+    pub(super) fn folder_of_selection(&self) -> NodePath {
         let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return NodePath::root() };
         let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else { return NodePath::root() };
         match document.kind(at) {
@@ -333,6 +363,7 @@ impl App {
             Picked::Waiting if picker.is_slow() => self.dialogs.slow_picker(wish),
             Picked::Waiting => {}
             Picked::Nothing => {
+                self.after_save = self.after_save.take().filter(|_| picker.was_instant());
                 let instant = picker.was_instant();
                 self.picker = None;
                 self.dialogs.picker_closed();
@@ -356,6 +387,8 @@ impl App {
                 let into = self.folder_of_selection();
                 self.asks.push(Ask::Run(Command::Import { paths, into, metadata: None }));
             }
+            Wish::AddUnplaced | Wish::AddUnplacedFolder => self.asks.push(Ask::Run(Command::AddToTray { paths })),
+            Wish::SaveProject => self.save_to(paths.into_iter().next()),
             Wish::SaveSample => {
                 if let (Some(at), Some(target)) = (self.session.selected, paths.into_iter().next()) {
                     self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
@@ -374,6 +407,10 @@ impl App {
         let name = match (wish, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
             (Wish::SaveSample, Some(id)) => id.to_owned(),
             (Wish::SaveRows, _) => "rows.csv".to_owned(),
+            (Wish::SaveProject, _) => {
+                let id = self.studio.document().map(|document| document.collection().id().to_owned());
+                format!("{}.{}", id.filter(|id| !id.is_empty()).unwrap_or_else(|| "draft".into()), super::saving::ENDING)
+            }
             _ => String::new(),
         };
         let waker = ctx.clone();
@@ -403,6 +440,8 @@ impl App {
             Action::OpenPath => self.dialogs.open(Dialog::path(Wish::Open)),
             Action::OpenRecent => self.dialogs.open(Dialog::Recent),
             Action::Write => self.open_write(),
+            Action::Save => self.save_draft(ctx, false),
+            Action::SaveAs => self.save_draft(ctx, true),
             Action::Describe => self.describe(Catalogue::Html),
             Action::ExportSubset => self.export_subset(None),
             Action::Migrate => self.migrate(),
@@ -412,6 +451,14 @@ impl App {
             Action::Redo => self.asks.push(Ask::Run(Command::Redo)),
             Action::AddFiles => self.pick(ctx, Wish::AddFiles),
             Action::AddFolder => self.pick(ctx, Wish::AddFolder),
+            Action::AddUnplaced => self.pick(ctx, Wish::AddUnplaced),
+            Action::AddUnplacedFolder => self.pick(ctx, Wish::AddUnplacedFolder),
+            Action::Place => self.place(),
+            Action::MatchPattern => self.view.dock.show(Pane::Pattern),
+            Action::Nest => self.nest(),
+            Action::Unnest => self.unnest(),
+            Action::Group => self.group(),
+            Action::Dissolve => self.dissolve(),
             Action::Rename => {
                 self.view.dock.show(Pane::Sample);
                 self.session.sample.rename = true;
@@ -424,6 +471,8 @@ impl App {
             Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools })),
             Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true, profile: Profile::Tools })),
             Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
+            Action::FixProblem => self.fix_problem(),
+            Action::FixSafe => self.asks.push(Ask::Run(Command::FixSafe)),
             Action::Palette => self.palette.open(),
             Action::GoToRow => {
                 self.view.dock.show(Pane::Table);
@@ -481,32 +530,6 @@ impl App {
         self.dialogs.open(Dialog::write(folder.unwrap_or_default(), &id));
     }
 
-    fn remove(&mut self) {
-        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return };
-        let Some((parent, position)) = document.node(at).and_then(|node| node.parent()) else { return };
-        let children = document.tree().levels[at.level].children(at.row).len();
-        let remove = Ask::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
-        // A file goes at once and undo brings it back; a folder with contents asks.
-        if children > 0 {
-            let path = document.path(at).map(|path| path.to_string()).unwrap_or_default();
-            self.dialogs.open(Dialog::remove(&path, children as u64, remove));
-        } else {
-            self.asks.push(remove);
-        }
-    }
-
-    fn shift(&mut self, by: i64) {
-        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return };
-        let Some(node) = document.node(at) else { return };
-        let Some((parent, position)) = node.parent() else { return };
-        let Some(to) = position.checked_add_signed(by as i32) else { return };
-        let moved = parent.child(to);
-        self.run_now(Command::Edit { edit: Edit::Move { sample: node, to: parent, at: to } });
-        if let Some(at) = self.studio.document().and_then(|document| document.row_of(&moved)) {
-            self.asks.push(Ask::Select(Some(at)));
-        }
-    }
-
     fn step_problem(&mut self, forward: bool) {
         let report = self.studio.report().clone();
         self.view.dock.show(Pane::Problems);
@@ -515,51 +538,4 @@ impl App {
             self.with_cx(|cx, _| super::panels::problems::go_to(cx, finding));
         }
     }
-
-    /// Shortcuts, drops, pasted paths, and the window's close button.
-    pub(super) fn take_input(&mut self, ctx: &Context) {
-        let typing = ctx.memory(|memory| memory.focused().is_some()) && ctx.egui_wants_keyboard_input() && text_has_focus(ctx);
-        if !self.dialogs.is_open() && !self.palette.is_open() {
-            // The longer shortcuts first: Ctrl Shift Z also holds Ctrl Z.
-            let mut actions: Vec<Action> = Action::ALL.to_vec();
-            actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
-            for action in actions {
-                let Some(keys) = action.info().keys else { continue };
-                if typing && action.yields_to_text() {
-                    continue;
-                }
-                if ctx.input_mut(|input| input.consume_shortcut(&keys)) {
-                    self.asks.push(Ask::Do(action));
-                }
-            }
-        }
-        let (dropped, pasted, closing) = ctx.input(|input| {
-            let dropped: Vec<PathBuf> = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect();
-            let pasted: Vec<String> = input
-                .events
-                .iter()
-                .filter_map(|event| if let Input::Paste(text) = event { Some(text.clone()) } else { None })
-                .collect();
-            (dropped, pasted, input.viewport().close_requested())
-        });
-        if !dropped.is_empty() {
-            self.asks.push(Ask::Take(dropped));
-        }
-        if !typing && !self.dialogs.is_open() {
-            let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| intake::paths_of(text, true)).collect();
-            if !paths.is_empty() {
-                self.asks.push(Ask::Take(paths));
-            }
-        }
-        if closing && !self.quitting && self.has_changes() {
-            ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
-            self.dialogs.open(Dialog::discard(Ask::Do(Action::Quit)));
-        }
-    }
-}
-
-/// True when the focused widget is a text field.
-fn text_has_focus(ctx: &Context) -> bool {
-    let Some(id) = ctx.memory(|memory| memory.focused()) else { return false };
-    egui::text_edit::TextEditState::load(ctx, id).is_some()
 }

@@ -12,6 +12,7 @@ use super::panels::jobs::time_text;
 use super::theme::{self, font, text_style};
 use super::widgets::{self, Button, Tone, paint};
 use crate::export::Catalogue;
+use crate::studio::Document;
 
 /// Height of the status bar, which toasts stay above.
 pub const STATUS: f32 = 24.0;
@@ -32,7 +33,9 @@ pub fn top_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             let (logo, _) = ui.allocate_exact_size(vec2(32.0, 28.0), Sense::hover());
             widgets::logo(ui.painter(), Rect::from_center_size(logo.center() - vec2(0.0, 1.0), vec2(22.0, 22.0)));
             menu_ui(ui, cx);
-            for (action, text) in [(Action::New, "New"), (Action::OpenFile, "Open"), (Action::Write, "Write")] {
+            for (action, text) in
+                [(Action::New, "New"), (Action::OpenFile, "Open"), (Action::Save, "Save"), (Action::Write, "Write")]
+            {
                 button_ui(ui, cx, action, text);
             }
             export_ui(ui, cx);
@@ -215,7 +218,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 return;
             };
             part(ui, Some((icons::PACKAGE, t.tx3)), &document.title(), true);
-            part(ui, None, if document.draft().is_some() { "Draft in memory" } else { "Read-only" }, false);
+            part(ui, None, &place_text(document), false);
             let levels: Vec<String> = (0..document.tree().levels.len())
                 .map(|level| format!("L{level} {}", paint::grouped(document.rows(level) as u64)))
                 .collect();
@@ -228,8 +231,31 @@ pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 part(ui, None, &paint::bytes(bytes), true);
             }
             checks_part(ui, cx);
+            if document.draft().is_some_and(|draft| draft.is_dirty())
+                && cx.studio.journal().is_some()
+                && let Some(at) = cx.session.edited_s
+            {
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| part(ui, None, &autosaved_text(at), false));
+            }
         });
     });
+}
+
+/// Where a draft is kept.
+fn place_text(document: &Document) -> String {
+    match document {
+        Document::Opened(_) => "Read-only".to_owned(),
+        Document::Draft(draft) => match draft.project.as_ref().and_then(|path| path.file_name()) {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => "Draft in memory".to_owned(),
+        },
+    }
+}
+
+/// `Autosaved 14:32`.
+fn autosaved_text(at: u64) -> String {
+    let time = chrono::DateTime::from_timestamp(at as i64, 0).map(|time| time.with_timezone(&chrono::Local));
+    time.map_or_else(|| "Autosaved".to_owned(), |time| format!("Autosaved {}", time.format("%H:%M")))
 }
 
 fn checks_part(ui: &mut Ui, cx: &mut Cx<'_>) {

@@ -24,6 +24,7 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
     let reason = match action {
         Action::Close | Action::Validate | Action::GoToRow | Action::Filter => open(),
         Action::ValidateDeep => open().or(draft.map(|_| "A draft has no bytes of its own yet; write it first")),
+        Action::Save | Action::SaveAs => drafted(),
         Action::Write => drafted().or(match document {
             Some(document) if document.rows(0) == 0 => Some("The draft has no samples yet"),
             _ => None,
@@ -36,7 +37,21 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
         Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| "There is nothing to undo")),
         Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| "There is nothing to redo")),
         Action::AddFiles | Action::AddFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),
+        Action::AddUnplaced | Action::AddUnplacedFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),
+        Action::Place => drafted().or(cx.session.tray.chosen().is_empty().then_some("Select files among the unplaced ones first")),
+        Action::MatchPattern => drafted().or(draft.filter(|draft| draft.tray().is_empty()).map(|_| "There are no unplaced files")),
+        Action::Remove if cx.session.tray.focused => cx.session.tray.removal().is_none().then_some("No unplaced file is selected"),
         Action::Rename | Action::Remove => drafted().or_else(selected),
+        Action::Nest => drafted().or_else(selected).or_else(|| no_folder_above(cx)),
+        Action::Unnest => drafted().or_else(selected).or_else(|| {
+            let top = cx.session.selected.is_some_and(|at| at.level == 0);
+            top.then_some("It stands in no folder")
+        }),
+        Action::Group => drafted().or_else(selected),
+        Action::Dissolve => drafted().or_else(selected).or_else(|| {
+            let folder = document?.kind(cx.session.selected?)? == SampleKind::Folder;
+            (!folder).then_some("A FILE holds nothing")
+        }),
         Action::MoveUp | Action::MoveDown => drafted().or_else(selected).or_else(|| edge(action, cx)),
         Action::EditCopy => open().or(draft.map(|_| "This is a draft already")),
         Action::SaveSample => open().or_else(selected).or_else(|| {
@@ -44,11 +59,24 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
             (!file).then_some("A FOLDER has no bytes of its own")
         }),
         Action::NextProblem | Action::PreviousProblem => cx.studio.report().findings.is_empty().then_some("There are no problems"),
+        Action::FixSafe | Action::FixProblem if cx.studio.report().findings.is_empty() => {
+            drafted().or(Some("There are no problems"))
+        }
+        Action::FixSafe => drafted(),
+        Action::FixProblem => drafted().or(cx.session.problems.selected.is_none().then_some("Select a problem first, with F8")),
         Action::ClearFilter => open().or(cx.studio.filters().is_empty().then_some("No filter is set")),
         Action::CancelJobs => cx.studio.jobs().is_empty().then_some("Nothing is running"),
         _ => None,
     };
     reason.map(str::to_owned)
+}
+
+fn no_folder_above(cx: &Cx<'_>) -> Option<&'static str> {
+    let document = cx.document()?;
+    let (parent, position) = document.node(cx.session.selected?)?.parent()?;
+    let Some(above) = position.checked_sub(1) else { return Some("No folder stands above it") };
+    let above = document.draft()?.dataset().sample(&parent.child(above))?;
+    above.children().is_none().then_some("What stands above it is a FILE")
 }
 
 fn edge(action: Action, cx: &Cx<'_>) -> Option<&'static str> {

@@ -11,9 +11,11 @@ use super::session::Session;
 use super::view_state::{QueryBook, ViewState};
 use crate::draft::Plan;
 use crate::jobs::Jobs;
+use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef, Studio};
 
 /// What a panel wants to happen after the frame is drawn.
+#[derive(Clone)]
 pub enum Ask {
     /// Run a command of the studio.
     Run(Command),
@@ -23,12 +25,16 @@ pub enum Ask {
     Pick(Wish),
     /// Select a sample, or the root, and show it everywhere.
     Select(Option<RowRef>),
+    /// Select the sample that stands at this address once everything before is done.
+    SelectNode(NodePath),
     /// Open or import what lies there.
     Take(Vec<PathBuf>),
     /// Put text on the clipboard.
     Copy(String),
     /// Take a path off the recent list.
     Forget(PathBuf),
+    /// Throw away what autosave kept of a draft.
+    ForgetDraft(PathBuf),
     /// Remember these queries.
     Queries(QueryBook),
     /// Choose a file for the rows of a query, then save them.
@@ -45,6 +51,8 @@ pub enum Ask {
     SampleDataset,
     /// Do this even though unsaved changes are lost.
     Anyway(Box<Ask>),
+    /// Save the draft, then do this.
+    SaveFirst(Box<Ask>),
 }
 
 /// The context of a panel.

@@ -30,6 +30,8 @@ pub enum Pane {
     Bytes,
     /// Roots beside the pattern.
     Structure,
+    /// Places of unplaced files by their names.
+    Pattern,
     /// Columns computed from the samples.
     Extensions,
     /// The selected sample's fields.
@@ -48,7 +50,7 @@ pub enum Pane {
 
 impl Pane {
     /// Every panel.
-    pub const ALL: [Pane; 17] = [
+    pub const ALL: [Pane; 18] = [
         Pane::Hierarchy,
         Pane::Table,
         Pane::Map,
@@ -59,6 +61,7 @@ impl Pane {
         Pane::Statistics,
         Pane::Bytes,
         Pane::Structure,
+        Pane::Pattern,
         Pane::Extensions,
         Pane::Sample,
         Pane::Collection,
@@ -81,6 +84,7 @@ impl Pane {
             Pane::Statistics => "Statistics",
             Pane::Bytes => "Bytes",
             Pane::Structure => "Structure",
+            Pane::Pattern => "Pattern",
             Pane::Extensions => "Extensions",
             Pane::Sample => "Sample",
             Pane::Collection => "Collection",
@@ -103,6 +107,7 @@ impl Pane {
             Pane::Statistics => Some(icons::CHART_BAR),
             Pane::Bytes => Some(icons::MEMORY),
             Pane::Structure => Some(icons::TREE_STRUCTURE),
+            Pane::Pattern => Some(icons::MAGIC_WAND),
             Pane::Extensions => Some(icons::PUZZLE_PIECE),
             Pane::Sample | Pane::Collection => None,
             Pane::Problems => Some(icons::WARNING_OCTAGON),
@@ -138,7 +143,16 @@ impl Default for Dock {
             tiles.insert_tab_tile(children)
         };
         let left = tabs(&[Pane::Hierarchy, Pane::Columns]);
-        let center = tabs(&[Pane::Table, Pane::Map, Pane::Preview, Pane::Gallery, Pane::Query, Pane::Structure, Pane::Extensions]);
+        let center = tabs(&[
+            Pane::Table,
+            Pane::Map,
+            Pane::Preview,
+            Pane::Gallery,
+            Pane::Query,
+            Pane::Structure,
+            Pane::Extensions,
+            Pane::Pattern,
+        ]);
         let right = tabs(&[Pane::Sample, Pane::Collection]);
         let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
         // As drawn for 1440 × 836 points between the bars: left 296, right 336, bottom 275.

@@ -11,8 +11,21 @@ use crate::studio::RowRef;
 pub struct Node {
     /// 0 for the root.
     pub depth: u16,
-    /// The sample.
+    /// The sample; for a slot the FOLDER that lacks something.
     pub at: Option<RowRef>,
+    /// No sample, but a place where one is missing.
+    pub gap: Option<Gap>,
+}
+
+/// A position of the pattern at which a FOLDER has nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The root.
+    pub root: u32,
+    /// Index in the pattern.
+    pub position: u32,
+    /// The child that stands behind it.
+    pub before: u32,
 }
 
 /// Siblings that stand one below the other: positions `from..from + count` among the children of `parent`.
@@ -20,10 +33,11 @@ pub struct Node {
 struct Run {
     /// Row number of the first one in the outline.
     start: u64,
-    level: usize,
-    parent: Option<u32>,
+    parent: Option<RowRef>,
     from: u32,
     count: u32,
+    /// One row, for what is missing.
+    gap: Option<Gap>,
 }
 
 /// The visible rows.
@@ -36,12 +50,12 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The rows of `tree` with these folders unfolded.
-    pub fn new(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>) -> Self {
+    /// The rows of `tree` with these folders unfolded. `gaps` tells what an unfolded FOLDER lacks, in order.
+    pub fn new(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, gaps: &dyn Fn(RowRef) -> Vec<Gap>) -> Self {
         let mut outline = Self { runs: Vec::new(), rows: 1, filtered: None };
         if let Some(top) = tree.levels.first().filter(|_| root_open) {
             let opened = in_level(open, 0, 0, u32::MAX).map(|at| (at.row, at.row));
-            outline.add(tree, open, 0, None, top.len() as u32, opened.collect());
+            outline.add(tree, open, gaps, None, top.len() as u32, opened.collect());
         }
         outline
     }
@@ -56,34 +70,51 @@ impl Outline {
         &mut self,
         tree: &Skeleton,
         open: &BTreeSet<RowRef>,
-        level: usize,
-        parent: Option<u32>,
+        gaps: &dyn Fn(RowRef) -> Vec<Gap>,
+        parent: Option<RowRef>,
         count: u32,
         opened: Vec<(u32, u32)>,
     ) {
+        let level = parent.map_or(0, |parent| parent.level + 1);
+        let mut lacking = parent.map(gaps).unwrap_or_default().into_iter().peekable();
         let mut from = 0;
         for (position, row) in opened {
             if position >= count {
                 break;
             }
-            self.push(level, parent, from, position + 1 - from);
+            while let Some(gap) = lacking.next_if(|gap| gap.before <= position) {
+                from = self.push_gap(parent, from, gap);
+            }
+            self.push(parent, from, position + 1 - from);
             from = position + 1;
             let children = tree.levels[level].children(row);
             if let (Some(&first), Some(&last)) = (children.first(), children.last()) {
                 let below = in_level(open, level + 1, first, last)
                     .filter_map(|at| children.binary_search(&at.row).ok().map(|position| (position as u32, at.row)))
                     .collect();
-                self.add(tree, open, level + 1, Some(row), children.len() as u32, below);
+                self.add(tree, open, gaps, Some(RowRef { level, row }), children.len() as u32, below);
             }
         }
-        self.push(level, parent, from, count - from);
+        for gap in lacking {
+            from = self.push_gap(parent, from, Gap { before: gap.before.min(count), ..gap });
+        }
+        self.push(parent, from, count - from);
     }
 
-    fn push(&mut self, level: usize, parent: Option<u32>, from: u32, count: u32) {
+    fn push(&mut self, parent: Option<RowRef>, from: u32, count: u32) {
         if count > 0 {
-            self.runs.push(Run { start: self.rows, level, parent, from, count });
+            self.runs.push(Run { start: self.rows, parent, from, count, gap: None });
             self.rows += u64::from(count);
         }
+    }
+
+    /// Appends what stands before a gap, and the gap; gives where it goes on.
+    fn push_gap(&mut self, parent: Option<RowRef>, from: u32, gap: Gap) -> u32 {
+        let before = gap.before.max(from);
+        self.push(parent, from, before - from);
+        self.runs.push(Run { start: self.rows, parent, from: before, count: 1, gap: Some(gap) });
+        self.rows += 1;
+        before
     }
 
     /// Number of rows, the root among them.
@@ -93,22 +124,34 @@ impl Outline {
 
     /// The node in `row`; the root for a row that is not there.
     pub fn node(&self, tree: &Skeleton, row: u64) -> Node {
-        let root = Node { depth: 0, at: None };
+        let root = Node { depth: 0, at: None, gap: None };
         if row == 0 {
             return root;
         }
         if let Some(kept) = &self.filtered {
-            return kept.get(row as usize - 1).map_or(root, |&at| Node { depth: at.level as u16 + 1, at: Some(at) });
+            return kept.get(row as usize - 1).map_or(root, |&at| Node { depth: at.level as u16 + 1, at: Some(at), gap: None });
         }
         let Some(run) = self.runs.partition_point(|run| run.start <= row).checked_sub(1).map(|index| self.runs[index]) else {
             return root;
         };
+        let level = run.parent.map_or(0, |parent| parent.level + 1);
+        if run.gap.is_some() {
+            return Node { depth: level as u16 + 1, at: run.parent, gap: run.gap };
+        }
         let position = run.from + (row - run.start) as u32;
         let row = match run.parent {
             None => Some(position),
-            Some(parent) => tree.levels.get(run.level - 1).and_then(|level| level.children(parent).get(position as usize).copied()),
+            Some(parent) => {
+                tree.levels.get(parent.level).and_then(|level| level.children(parent.row).get(position as usize).copied())
+            }
         };
-        row.map_or(root, |row| Node { depth: run.level as u16 + 1, at: Some(RowRef { level: run.level, row }) })
+        row.map_or(root, |row| Node { depth: level as u16 + 1, at: Some(RowRef { level, row }), gap: None })
+    }
+
+    /// The row of the slot for a position of the pattern in a root, if it shows.
+    pub fn find_gap(&self, root: u32, position: u32) -> Option<u64> {
+        let here = |gap: &Gap| (gap.root, gap.position) == (root, position);
+        self.runs.iter().find(|run| run.gap.as_ref().is_some_and(here)).map(|run| run.start)
     }
 
     /// The row in which a sample shows, if it does.
@@ -125,13 +168,12 @@ impl Outline {
             0 => (None, at.row),
             level => {
                 let parent = *tree.levels.get(level)?.parents.get(at.row as usize)?;
-                (Some(parent), tree.levels[level - 1].children(parent).binary_search(&at.row).ok()? as u32)
+                let position = tree.levels[level - 1].children(parent).binary_search(&at.row).ok()? as u32;
+                (Some(RowRef { level: level - 1, row: parent }), position)
             }
         };
-        let run = self
-            .runs
-            .iter()
-            .find(|run| run.level == at.level && run.parent == parent && (run.from..run.from + run.count).contains(&position))?;
+        let holds = |run: &&Run| run.gap.is_none() && run.parent == parent && (run.from..run.from + run.count).contains(&position);
+        let run = self.runs.iter().find(holds)?;
         Some(run.start + u64::from(position - run.from))
     }
 }
@@ -267,11 +309,12 @@ mod tests {
     #[test]
     fn unfolded_folders_show_their_children_in_place() {
         let tree = tree();
-        assert_eq!(ids(&Outline::new(&tree, false, &BTreeSet::new()), &tree), ["root"]);
-        assert_eq!(ids(&Outline::new(&tree, true, &BTreeSet::new()), &tree), ["root", " a", " b", " c"]);
+        let none = |_| Vec::new();
+        assert_eq!(ids(&Outline::new(&tree, false, &BTreeSet::new(), &none), &tree), ["root"]);
+        assert_eq!(ids(&Outline::new(&tree, true, &BTreeSet::new(), &none), &tree), ["root", " a", " b", " c"]);
         // The second scene is row 1; its s2 is row 3 of level 1.
         let open = BTreeSet::from([at(0, 1), at(1, 3)]);
-        let outline = Outline::new(&tree, true, &open);
+        let outline = Outline::new(&tree, true, &open, &none);
         assert_eq!(ids(&outline, &tree), ["root", " a", " b", "  dem", "  s2", "   t0", "   t1", " c"]);
         for row in 1..outline.rows() {
             let node = outline.node(&tree, row).at.expect("is a sample");
@@ -279,8 +322,40 @@ mod tests {
         }
         assert_eq!(outline.find(&tree, at(1, 0)), None, "a child of a folded scene does not show");
         // An open folder inside a folded one shows nothing.
-        assert_eq!(Outline::new(&tree, true, &BTreeSet::from([at(1, 3)])).rows(), 4);
+        assert_eq!(Outline::new(&tree, true, &BTreeSet::from([at(1, 3)]), &none).rows(), 4);
         assert_eq!(ancestors(&tree, at(2, 3)), [at(0, 1), at(1, 3)]);
+    }
+
+    #[test]
+    fn what_is_missing_has_a_row_where_it_belongs() {
+        let tree = tree();
+        let open = BTreeSet::from([at(0, 1), at(1, 3)]);
+        let gap = |position, before| Gap { root: 1, position, before };
+        let gaps = |folder: RowRef| match folder {
+            RowRef { level: 0, .. } => vec![gap(0, 0), gap(1, 1), gap(7, 2)],
+            _ => vec![gap(4, 1), gap(5, 1)],
+        };
+        let outline = Outline::new(&tree, true, &open, &gaps);
+        let rows: Vec<String> = (0..outline.rows())
+            .map(|row| {
+                let node = outline.node(&tree, row);
+                match (node.gap, node.at) {
+                    (Some(gap), _) => format!("{}?{}", " ".repeat(node.depth.into()), gap.position),
+                    (None, Some(at)) => format!("{}{}", " ".repeat(node.depth.into()), tree.levels[at.level].id(at.row)),
+                    (None, None) => "root".into(),
+                }
+            })
+            .collect();
+        assert_eq!(rows, ["root", " a", " b", "  ?0", "  dem", "  ?1", "  s2", "   t0", "   ?4", "   ?5", "   t1", "  ?7", " c"]);
+        for row in 1..outline.rows() {
+            let node = outline.node(&tree, row);
+            let found = match node.gap {
+                Some(gap) => outline.find_gap(gap.root, gap.position),
+                None => outline.find(&tree, node.at.expect("is a sample")),
+            };
+            assert_eq!(found, Some(row));
+        }
+        assert_eq!(outline.find_gap(0, 0), None);
     }
 
     #[test]

@@ -22,8 +22,14 @@ pub enum Wish {
     AddFiles,
     /// A folder to put into the draft.
     AddFolder,
+    /// Files to put into the tray.
+    AddUnplaced,
+    /// A folder whose files go into the tray.
+    AddUnplacedFolder,
     /// Where to copy a sample to.
     SaveSample,
+    /// Where to save the draft.
+    SaveProject,
     /// Where to save the rows of a query.
     SaveRows,
     /// The folder to write the dataset into.
@@ -97,7 +103,15 @@ fn ask(wish: Wish, name: &str) -> Option<Vec<PathBuf>> {
         Wish::OpenFolder => dialog.set_title("Open a folder").pick_folder().map(|path| vec![path]),
         Wish::AddFiles => dialog.set_title("Add files").pick_files(),
         Wish::AddFolder => dialog.set_title("Add a folder").pick_folders(),
+        Wish::AddUnplaced => dialog.set_title("Add unplaced files").pick_files(),
+        Wish::AddUnplacedFolder => dialog.set_title("Add the files of a folder, unplaced").pick_folders(),
         Wish::SaveSample => dialog.set_title("Save sample").set_file_name(name).save_file().map(|path| vec![path]),
+        Wish::SaveProject => dialog
+            .set_title("Save the draft")
+            .add_filter("Draft of Taco Studio", &["tacostudio"])
+            .set_file_name(name)
+            .save_file()
+            .map(|path| vec![path]),
         Wish::SaveRows => dialog
             .set_title("Save rows")
             .add_filter("CSV", &["csv"])

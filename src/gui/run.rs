@@ -2,9 +2,10 @@
 //! is left by starting the program again with the next one; the one that worked is remembered.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::drive::Verdict;
 use super::instance;
 use super::theme::Theme;
 use super::view_state::ViewState;
@@ -12,7 +13,8 @@ use super::widgets::logo_image;
 use super::{APP_ID, App};
 use crate::error::{Error, Result};
 use crate::folders;
-use crate::studio::crash;
+use crate::jobs::Jobs;
+use crate::studio::{Studio, crash, read_script};
 
 /// Names the renderers that failed, from one start to the next.
 const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
@@ -118,6 +120,41 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     restart(renderer, tried, &reason)
 }
 
+/// Runs a script in a window and closes it; gives the number of lines that did what they should.
+///
+/// Errors: the first line that does not do what it should; [`crate::error::Kind::Unsupported`] when nothing can draw.
+pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>, options: WindowOptions) -> Result<usize> {
+    check_display()?;
+    let lines = read_script(file)?;
+    let name = file.display().to_string();
+    let verdict: Arc<Mutex<Option<Verdict>>> = Arc::default();
+    let place = verdict.clone();
+    let renderer = options.renderer.unwrap_or(Renderer::Software);
+    let x11 = prefers_x11();
+    let outcome = eframe::run_native(
+        "Taco Studio",
+        native(&ViewState::default(), renderer, x11),
+        Box::new(move |creation| {
+            // Nothing is remembered of it.
+            let ctx = &creation.egui_ctx;
+            let waker = ctx.clone();
+            let jobs = Jobs::new(move || waker.request_repaint());
+            let mut app = App::for_test(ctx, Studio::new(jobs));
+            let options = WindowOptions { safe_mode: true, ..options };
+            app.started_with(renderer, &options, drops_arrive(x11));
+            if let Some(folder) = autosave {
+                app.keep_drafts_in(folder);
+            }
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(app.drive(ctx, &name, lines, pictures));
+            Ok(Box::new(app))
+        }),
+    );
+    outcome.map_err(|error| nothing_draws().because(error.to_string()))?;
+    let verdict = verdict.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let found = verdict.and_then(|verdict| verdict.lock().unwrap_or_else(PoisonError::into_inner).take());
+    found.unwrap_or_else(|| Err(Error::usage("the window was closed before the script was over")))
+}
+
 fn open(
     paths: Vec<PathBuf>,
     options: &WindowOptions,
@@ -126,6 +163,24 @@ fn open(
     report: Option<PathBuf>,
 ) -> eframe::Result {
     let x11 = prefers_x11();
+    let native = native(&state, renderer, x11);
+    let options = options.clone();
+    eframe::run_native(
+        "Taco Studio",
+        native,
+        Box::new(move |creation| {
+            let mut app = App::new(&creation.egui_ctx, state);
+            app.started_with(renderer, &options, drops_arrive(x11));
+            if let Some(report) = &report {
+                app.crashed(report);
+            }
+            app.open_paths(paths);
+            Ok(Box::new(app))
+        }),
+    )
+}
+
+fn native(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOptions {
     let icon = logo_image(128);
     let rgba = icon.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
     let size = state.window.map_or([1440.0, 900.0], |[width, height]| [width.clamp(640.0, 8000.0), height.clamp(480.0, 8000.0)]);
@@ -154,20 +209,9 @@ fn open(
             winit::platform::x11::EventLoopBuilderExtX11::with_x11(builder);
         }));
     }
-    let options = options.clone();
-    eframe::run_native(
-        "Taco Studio",
-        native,
-        Box::new(move |creation| {
-            let mut app = App::new(&creation.egui_ctx, state);
-            app.started_with(renderer, &options, drops_arrive(x11));
-            if let Some(report) = &report {
-                app.crashed(report);
-            }
-            app.open_paths(paths);
-            Ok(Box::new(app))
-        }),
-    )
+    #[cfg(not(target_os = "linux"))]
+    let _ = x11;
+    native
 }
 
 /// File drops do not arrive under Wayland with this version of the toolkit; where X11 is there as well, the window uses that.

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use super::marks::Marks;
 use super::outline;
 use super::panels::{
-    BytesState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PreviewState, ProblemsState,
-    QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TreePanelState,
+    BytesState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PatternState, PreviewState,
+    ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TrayState,
+    TreePanelState,
 };
 use super::slot::Slot;
 use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
 use crate::model::Sample;
-use crate::studio::{Document, RowRef, Studio};
+use crate::studio::{Document, Recoverable, RowRef, Studio};
 
 /// Names a state of the document: which one, and which revision of it.
 pub type Key = (u64, u64);
@@ -51,6 +52,10 @@ pub struct Session {
     pub drops_blocked: bool,
     /// Hierarchy.
     pub tree: TreePanelState,
+    /// Unplaced files.
+    pub tray: TrayState,
+    /// Pattern by example.
+    pub pattern: PatternState,
     /// Table.
     pub table: TablePanelState,
     /// Collection.
@@ -69,6 +74,14 @@ pub struct Session {
     pub map: MapState,
     /// Gallery.
     pub gallery: GalleryState,
+    /// Where drafts are kept while they are changed.
+    pub autosave: Option<PathBuf>,
+    /// When the draft was changed last, in seconds since 1970.
+    pub edited_s: Option<u64>,
+    /// Drafts that were never saved, looked for once for each showing of the welcome screen.
+    pub recoverable: Slot<u64, Vec<Recoverable>>,
+    /// Grows when one of them is forgotten.
+    pub forgotten: u64,
     /// Where small pictures are kept; none in tests.
     pub cache_dir: Option<PathBuf>,
     /// Statistics.
@@ -96,6 +109,7 @@ impl Session {
             serial: self.serial + 1,
             drops_blocked: self.drops_blocked,
             cache_dir: self.cache_dir.take(),
+            autosave: self.autosave.take(),
             watch: std::mem::take(&mut self.watch),
             jobs: std::mem::take(&mut self.jobs),
             extensions: self.extensions.for_next_document(),
@@ -112,6 +126,8 @@ impl Session {
         self.sample.poll();
         self.structure.poll();
         self.extensions.poll();
+        self.tray.poll();
+        self.recoverable.poll();
         self.map.poll();
         self.gallery.poll();
         self.columns.poll();
@@ -153,7 +169,9 @@ impl Session {
         self.totals.is_busy()
             || self.marking.is_busy()
             || self.recent_there.is_busy()
+            || self.recoverable.is_busy()
             || self.tree.is_busy()
+            || self.tray.is_busy()
             || self.preview.is_busy()
             || self.sample.is_busy()
             || self.query.is_busy()

@@ -23,6 +23,9 @@ use crate::error::{Error, IoContext, Result};
 /// Seconds that a step waits when it does not say how long.
 pub const WAIT_SECONDS: f64 = 60.0;
 
+/// Stands in typed text for the folder of the script.
+const HERE: &str = "{here}";
+
 /// One line of a script.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
@@ -72,7 +75,7 @@ pub enum Step {
         /// Takes out what is there first.
         #[serde(default)]
         clear: bool,
-        /// What to type.
+        /// What to type; `{here}` is the folder of the script.
         text: String,
     },
     /// Presses a key.
@@ -181,6 +184,10 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
         match line {
             ScriptLine::Command(line) => super::replay::resolve(&mut line.command, base),
             ScriptLine::Step(Step::Drop { paths }) => paths.iter_mut().for_each(|path| *path = base.join(&*path)),
+            ScriptLine::Step(Step::Type { text, .. }) if text.contains(HERE) => {
+                let here = std::path::absolute(base).io_at("look at the folder of the script", base)?;
+                *text = text.replace(HERE, &here.display().to_string());
+            }
             ScriptLine::Step(_) => {}
         }
     }

@@ -3,13 +3,16 @@
 mod build;
 mod explore;
 mod frames;
+mod keyboard;
 mod leave;
 mod names;
 mod preview;
+mod saving;
 mod screens;
 mod settings;
 mod stranger;
 mod structure;
 mod support;
 mod tour;
+mod tray;
 mod views;

@@ -18,6 +18,8 @@ pub struct Confirm {
     pub button: String,
     /// What to do then.
     pub then: Option<Ask>,
+    /// The better way, with its verb.
+    pub instead: Option<(String, Ask)>,
 }
 
 impl Confirm {
@@ -30,10 +32,17 @@ impl Confirm {
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.label(RichText::new(&self.what).text_style(text_style("small12")).color(t.tx2));
         });
+        let mut better = false;
         let (stay, act) = foot_ui(ui, |ui| {
+            if let Some((verb, _)) = &self.instead {
+                better = ui.add(Button::primary(verb.as_str()).large()).clicked();
+            }
             let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
             (ui.add(Button::ghost("Keep").large()).clicked(), act)
         });
+        if better && let Some((_, ask)) = self.instead.take() {
+            return Next::Do(ask);
+        }
         match (act, stay || close) {
             (true, _) => self.then.take().map_or(Next::Close, Next::Do),
             (_, true) => Next::Close,

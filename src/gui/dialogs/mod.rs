@@ -77,10 +77,11 @@ impl Dialog {
     /// Asks before unsaved changes are lost.
     pub fn discard(then: Ask) -> Self {
         Dialog::Confirm(Confirm {
-            title: "The draft has changes that are not written".into(),
+            title: "The draft has changes that are not saved".into(),
             what: "Closing it loses the order, ids and metadata that you gave. Files on disk stay.".into(),
             button: "Discard changes".into(),
-            then: Some(Ask::Anyway(Box::new(then))),
+            then: Some(Ask::Anyway(Box::new(then.clone()))),
+            instead: Some(("Save first".into(), Ask::SaveFirst(Box::new(then)))),
         })
     }
 
@@ -94,6 +95,19 @@ impl Dialog {
             ),
             button: "Remove folder".into(),
             then: Some(then),
+            instead: None,
+        })
+    }
+
+    /// Asks before several samples are taken out.
+    pub fn remove_many(count: u64, then: Ask) -> Self {
+        let count = widgets::paint::grouped(count);
+        Dialog::Confirm(Confirm {
+            title: format!("Remove {count} samples"),
+            what: "Removes them and what they hold from the dataset. Files on disk stay, and undo brings them back.".into(),
+            button: format!("Remove {count}"),
+            then: Some(then),
+            instead: None,
         })
     }
 

@@ -112,6 +112,8 @@ impl OpenPath {
         let (title, verb) = match self.wish {
             Wish::Open | Wish::OpenFolder => ("Open path or address", "Open"),
             Wish::AddFiles | Wish::AddFolder => ("Add path", "Add"),
+            Wish::AddUnplaced | Wish::AddUnplacedFolder => ("Add unplaced files", "Add"),
+            Wish::SaveProject => ("Save draft as", "Save"),
             Wish::SaveSample => ("Save sample as", "Save"),
             Wish::SaveRows => ("Save rows as", "Save"),
             Wish::Target => ("Write into", "Use folder"),
@@ -121,7 +123,7 @@ impl OpenPath {
         let paths = intake::paths_of(&self.text, false);
         let opens = matches!(self.wish, Wish::Open | Wish::OpenFolder);
         let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
-        let saves = matches!(self.wish, Wish::SaveSample | Wish::SaveRows);
+        let saves = matches!(self.wish, Wish::SaveSample | Wish::SaveRows | Wish::SaveProject);
         let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
         let missing = paths.iter().find(|path| !there(path));
         let note = match missing {

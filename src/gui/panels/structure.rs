@@ -12,12 +12,12 @@ use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::dock::Pane;
 use crate::gui::icons;
-use crate::gui::outline::ancestors;
+use crate::gui::outline::{Gap, ancestors};
 use crate::gui::session::{Key, revision};
 use crate::gui::slot::Slot;
 use crate::gui::theme;
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, paint};
-use crate::model::Dataset;
+use crate::model::{Dataset, NodePath};
 use crate::studio::{Command, Document, RowRef};
 
 /// Width of the strip of the whole dataset.
@@ -183,6 +183,35 @@ pub fn lacking(document: &Document, lens: &Lens, at: RowRef) -> Option<(usize, u
     (missing > 0).then_some((all - missing, all))
 }
 
+/// The slots of a FOLDER of a draft: where it lacks what the pattern has, in order.
+pub fn gaps(document: &Document, lens: &Lens, at: RowRef) -> Vec<Gap> {
+    let Some((draft, structure)) = document.draft().zip(document.structure()) else { return Vec::new() };
+    let root = root_of(document, at);
+    if !structure.worst(root as usize).is_fault() {
+        return Vec::new();
+    }
+    let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
+    drop(structure);
+    let node = document.node(at);
+    let parent = places.iter().position(|place| place.found == node).map(|position| position as u32);
+    if at.level > 0 && parent.is_none() {
+        return Vec::new();
+    }
+    let mut gaps = Vec::new();
+    let mut before = 0;
+    for (position, (node, place)) in (0..).zip(lens.pattern.iter().zip(&places)) {
+        if node.parent != parent.filter(|_| at.level > 0) || place.unreachable {
+            continue;
+        }
+        match place.found.as_ref().and_then(NodePath::parent) {
+            Some((_, there)) => before = before.max(there + 1),
+            None if place.state == PositionState::Missing => gaps.push(Gap { root, position, before }),
+            None => {}
+        }
+    }
+    gaps
+}
+
 /// Brings what is drawn up to the draft. Called by every panel that shows marks of the structure.
 pub fn refresh(cx: &mut Cx<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
@@ -337,7 +366,7 @@ fn pattern_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, choice: &Patter
 }
 
 /// Selects a cell: the sample that stands there, or the root where there is none.
-pub(super) fn select(cx: &mut Cx<'_>, document: &Document, root: u32, position: Option<u32>) {
+pub fn select(cx: &mut Cx<'_>, document: &Document, root: u32, position: Option<u32>) {
     let sample = position.and_then(|position| {
         let structure = document.structure()?;
         let (places, _) = draft::places(document.draft()?.dataset(), &structure, root as usize);

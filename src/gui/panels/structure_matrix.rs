@@ -1,11 +1,15 @@
 //! Roots below each other, positions of the pattern side by side, with the pattern's tree as the head. Only what is in sight is
 //! drawn; every state has a colour and a mark of its own.
 
+use std::sync::Arc;
+
 use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::structure::{Lens, cell_rect, root_of, select, step};
+use super::structure_foot;
 use crate::draft::{self, Place, PositionState};
 use crate::gui::cx::Cx;
+use crate::gui::drag::{self, Dragged, Target};
 use crate::gui::icons;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, VirtualRows, paint};
@@ -14,18 +18,18 @@ use crate::studio::{Document, RowRef};
 
 /// Width of the ids at the left.
 const IDS: f32 = 108.0;
-const CELL: f32 = 58.0;
+pub(super) const CELL: f32 = 58.0;
 const GAP: f32 = 6.0;
 /// Between groups of positions.
 const GROUP: f32 = 8.0;
 const LEVEL: f32 = 58.0;
-const FOOT: f32 = 28.0;
+pub(super) const FOOT: f32 = 28.0;
 const LEGEND: f32 = 28.0;
 
 /// Where the columns are.
-struct Columns {
+pub(super) struct Columns {
     /// Left edge of each position, from the left edge of the first.
-    left: Vec<f32>,
+    pub left: Vec<f32>,
     /// One behind the last position below each.
     end: Vec<usize>,
     width: f32,
@@ -83,7 +87,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     let clip = Rect::from_min_max(pos2(area.left() + IDS - 2.0, area.top()), area.max).intersect(ui.clip_rect());
     head_ui(ui, cx, document, lens, &columns, head, level_height, shift, clip);
     rows_ui(ui, cx, document, lens, &columns, body, shift, clip);
-    foot_ui(ui, t, lens, &columns, foot, shift, clip);
+    structure_foot::ui(ui, t, lens, &columns, foot, shift, clip);
     sideways_bar(ui, cx, Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max), &columns);
 }
 
@@ -335,19 +339,26 @@ fn rows_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens, colum
     let state = &cx.session.structure;
     let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt("matrix-rows"));
     let list = VirtualRows::new("Roots", rows).cursor(cursor).role(Role::Table);
-    let mut picked = None;
+    let (mut picked, mut dropped) = (None, None);
+    let carried = drag::carried(ui.ctx());
+    let carried = carried.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
         let root = state.root_of(row);
-        let drawn = MatrixRow { document, lens, columns, dataset: &dataset, shift, clip, root, cell };
+        let drawn = MatrixRow { document, lens, columns, dataset: &dataset, shift, clip, root, cell, carried };
         let chosen = Some(root) == selected;
-        if let Some(position) = drawn.ui(ui, rect, response, chosen) {
-            picked = Some((root, Some(position)));
+        match drawn.ui(ui, rect, response, chosen) {
+            Some(Touched::Clicked(position)) => picked = Some((root, Some(position))),
+            Some(Touched::Dropped(what, target)) => dropped = Some((what, target)),
+            None => {}
         }
         if response.clicked() {
             let x = response.interact_pointer_pos().map(|pointer| pointer.x - shift);
             picked = Some((root, x.and_then(|x| columns.at(x))));
         }
     });
+    if let Some((what, target)) = dropped {
+        drag::let_go(cx, document, &what, &target);
+    }
     let state = &mut cx.session.structure;
     state.scroll = scroll;
     state.rows_seen = out.visible.end - out.visible.start;
@@ -380,11 +391,18 @@ struct MatrixRow<'a> {
     clip: Rect,
     root: u32,
     cell: Option<(u32, u32)>,
+    carried: Option<&'a Dragged>,
+}
+
+/// What happened to a cell.
+enum Touched {
+    Clicked(u32),
+    Dropped(Arc<Dragged>, Target),
 }
 
 impl MatrixRow<'_> {
-    /// Draws one root; gives the position whose cell was clicked.
-    fn ui(&self, ui: &mut Ui, rect: Rect, response: &Response, chosen: bool) -> Option<u32> {
+    /// Draws one root; gives what happened to one of its cells.
+    fn ui(&self, ui: &mut Ui, rect: Rect, response: &Response, chosen: bool) -> Option<Touched> {
         let t = theme::tokens(ui);
         let id = self.document.id(RowRef { level: 0, row: self.root }).unwrap_or_default();
         let (worst, extra, places) = match self.document.structure() {
@@ -417,7 +435,7 @@ impl MatrixRow<'_> {
         paint::text_left(&painter, label, id, font::mono(12.0), if own_fault { t.err } else { t.tx });
         let painter = painter.with_clip_rect(self.clip.intersect(ui.clip_rect()));
         let first = self.columns.left.partition_point(|left| left + CELL + self.shift < self.clip.left());
-        let mut clicked = None;
+        let mut touched = None;
         for index in first..self.columns.left.len() {
             let left = self.columns.left[index] + self.shift;
             if left > self.clip.right() {
@@ -427,27 +445,25 @@ impl MatrixRow<'_> {
             let folder = self.lens.pattern[index].kind == SampleKind::Folder;
             match places.get(index) {
                 Some(place) if place.state > PositionState::Present => {
-                    if self.marked_ui(ui, &painter, cell, index as u32, place, id) {
-                        clicked = Some(index as u32);
-                    }
+                    touched = self.marked_ui(ui, &painter, cell, index as u32, place, id).or(touched);
                 }
                 // A root that is a FILE holds nothing.
-                None if worst.is_fault() => hatch(&painter, t, cell),
+                None if worst.is_fault() => structure_foot::hatch(&painter, t, cell),
                 _ => drop(painter.rect_filled(cell, 3, if folder { t.bg4 } else { t.bg3 })),
             }
             if self.cell == Some((self.root, index as u32)) {
                 painter.rect_stroke(cell.expand(1.0), 4, Stroke::new(2.0, t.accfill), StrokeKind::Outside);
             }
         }
-        clicked
+        touched
     }
 
-    /// A cell that is not as the pattern says. True when it was clicked.
-    fn marked_ui(&self, ui: &mut Ui, painter: &Painter, cell: Rect, position: u32, place: &Place, root: &str) -> bool {
+    /// A cell that is not as the pattern says, with what happened to it.
+    fn marked_ui(&self, ui: &mut Ui, painter: &Painter, cell: Rect, position: u32, place: &Place, root: &str) -> Option<Touched> {
         let t = theme::tokens(ui);
         if place.unreachable {
-            hatch(painter, t, cell);
-            return false;
+            structure_foot::hatch(painter, t, cell);
+            return None;
         }
         let path = self.lens.path(position).join(" / ");
         let word = state_word(place);
@@ -456,9 +472,34 @@ impl MatrixRow<'_> {
         response.widget_info(|| WidgetInfo::labeled(Role::Cell, true, format!("{root} / {path}: {word}")));
         place_ui(painter, t, cell, place);
         paint::focus_ring(ui, &response, 3);
-        let clicked = response.clicked();
+        let clicked = response.clicked().then_some(Touched::Clicked(position));
+        if let Some(carried) = self.carried
+            && matches!(place.state, PositionState::Missing | PositionState::Padded)
+        {
+            return self.slot_ui(ui, painter, &response, position, carried);
+        }
         response.on_hover_text(format!("{root} / {path}: {word}"));
         clicked
+    }
+
+    /// A cell that could take what is being dragged.
+    fn slot_ui(&self, ui: &Ui, painter: &Painter, response: &Response, position: u32, carried: &Dragged) -> Option<Touched> {
+        let t = theme::tokens(ui);
+        let target = Target::Slot(self.root, position);
+        let refused = drag::refusal(self.document, carried, &target).is_some();
+        let over = response.contains_pointer();
+        let color = if refused && over { t.err } else { t.accfill };
+        if over || !refused {
+            let width = if over { 2.0 } else { 1.0 };
+            painter.rect_stroke(response.rect.expand(1.0), 4, Stroke::new(width, color), StrokeKind::Inside);
+        }
+        if over {
+            if let Some(what) = drag::released(response) {
+                return Some(Touched::Dropped(what, target));
+            }
+            drag::hover_ui(ui, self.document, carried, &target);
+        }
+        None
     }
 }
 
@@ -504,68 +545,6 @@ fn place_ui(painter: &Painter, t: &Tokens, cell: Rect, place: &Place) {
         inner.min.x += 14.0;
     }
     paint::text_center(painter, inner, text, font::mono(11.0), color);
-}
-
-/// What can't be reached.
-fn hatch(painter: &Painter, t: &Tokens, cell: Rect) {
-    let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
-    let mut x = cell.left() - cell.height();
-    while x < cell.right() {
-        painter.line_segment([pos2(x, cell.bottom()), pos2(x + cell.height(), cell.top())], Stroke::new(1.0, t.bg4));
-        x += 6.0;
-    }
-}
-
-fn foot_ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect, shift: f32, clip: Rect) {
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 0, t.bg1);
-    let (sums, legend) = rect.split_top_bottom_at_y(rect.top() + FOOT);
-    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    painter.hline(rect.x_range(), legend.top() + 0.5, Stroke::new(1.0, t.line));
-    paint::text_left(&painter, sums.with_min_x(rect.left() + 10.0), "Off pattern", font::regular(12.0), t.tx2);
-    let inner = painter.with_clip_rect(clip.intersect(sums));
-    for (index, counts) in lens.counts.iter().enumerate() {
-        let cell = cell_rect(sums, columns.left[index] + shift, CELL);
-        if !cell.intersects(clip) {
-            continue;
-        }
-        let (faults, padded) = (counts.faults(), counts.of(PositionState::Padded));
-        let (text, color) = match (faults, padded) {
-            (0, 0) => ("0".to_owned(), t.tx3),
-            (0, padded) => (format!("{} pad", paint::grouped(padded)), t.tx2),
-            (faults, 0) => (paint::grouped(faults), t.err),
-            (faults, padded) => (format!("{} · {} pad", paint::grouped(faults), paint::grouped(padded)), t.err),
-        };
-        paint::text_center(&inner, cell, &text, font::mono(11.0), color);
-    }
-    legend_ui(ui, t, legend);
-}
-
-fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
-    let painter = ui.painter_at(rect);
-    let mut x = rect.left() + 10.0;
-    for (index, word) in
-        ["FOLDER", "FILE", "padded", "missing or wrong type", "wrong id or order", "not reachable"].into_iter().enumerate()
-    {
-        let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));
-        let framed = |fill, line| {
-            painter.rect(cell, 3, fill, Stroke::new(1.0, line), StrokeKind::Inside);
-        };
-        match index {
-            0 => drop(painter.rect_filled(cell, 3, t.bg4)),
-            1 => drop(painter.rect_filled(cell, 3, t.bg3)),
-            2 => paint::dashed_rect(&painter, cell, t.tx3),
-            3 => framed(t.errbg, t.err),
-            4 => framed(t.warnbg, t.warnline),
-            _ => hatch(&painter, t, cell),
-        }
-        x = paint::text_left(&painter, rect.with_min_x(x + 24.0), word, font::regular(11.5), t.tx2) + 14.0;
-        if x > rect.right() - 150.0 {
-            break;
-        }
-    }
-    let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));
-    paint::text_right(&painter, text, "F8 next problem", font::regular(11.5), t.tx3);
 }
 
 #[cfg(test)]

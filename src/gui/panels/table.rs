@@ -6,13 +6,15 @@ use arrow::datatypes::DataType;
 use egui::{Align, Frame, Layout, Margin, RichText, Ui};
 
 use super::structure::Lens;
+use super::tree_drop;
 use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
+use crate::gui::drag;
 use crate::gui::filters;
 use crate::gui::icons;
 use crate::gui::marks::Marks;
-use crate::gui::outline::ancestors;
+use crate::gui::outline::{Node, ancestors};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
@@ -129,10 +131,18 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         }
     });
     let picked = out.selected.map(|row| source.at(row));
+    let dropped = out.under.and_then(|(row, response)| {
+        let what = drag::carried(ui.ctx()).filter(|_| document.draft().is_some())?;
+        let node = Node { depth: 0, at: Some(source.at(row)), gap: None };
+        tree_drop::row_ui(ui, document, node, response.rect, &response, Some(&what))
+    });
     cx.session.table.table = table;
     cx.asks.extend(asks);
     if picked.is_some() {
         cx.ask(Ask::Select(picked));
+    }
+    if let Some((what, target)) = dropped {
+        drag::let_go(cx, document, &what, &target);
     }
     if out.activated.is_some() {
         cx.ask(Ask::Do(Action::ShowPreview));

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use super::structure::Lens;
+use super::{structure, tray, tree_drop};
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
+use crate::gui::drag;
 use crate::gui::icons;
 use crate::gui::intake;
-use crate::gui::outline::{self, Outline, ancestors};
+use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::session::{Key, revision};
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
@@ -30,6 +32,9 @@ pub enum Show {
     Padded,
 }
 
+/// A range of more rows is not selected.
+const MARKED_MAX: u64 = 100_000;
+
 /// What a filtered outline is of: document, typed filter, choice, marks, the filter of all views, and the folding where it counts.
 type Wanted = (Key, String, Show, usize, usize, u64);
 
@@ -38,11 +43,16 @@ pub struct TreePanelState {
     scroll: RowScroll,
     root_open: bool,
     open: BTreeSet<RowRef>,
+    /// Selected beside the one that every panel shows.
+    marked: BTreeSet<RowRef>,
+    marked_for: Key,
+    /// Where a range of marks begins.
+    anchor: Option<u64>,
     /// Typed filter.
     pub filter: String,
     show: Show,
     outline: Arc<Outline>,
-    made_for: Option<(Key, u64)>,
+    made_for: Option<(Key, u64, usize)>,
     changes: u64,
     filtered: Slot<Wanted, Arc<Outline>>,
     reveal: Option<RowRef>,
@@ -54,6 +64,9 @@ impl Default for TreePanelState {
             scroll: RowScroll::default(),
             root_open: true,
             open: BTreeSet::new(),
+            marked: BTreeSet::new(),
+            marked_for: Key::default(),
+            anchor: None,
             filter: String::new(),
             show: Show::All,
             outline: Arc::default(),
@@ -84,6 +97,17 @@ impl TreePanelState {
         self.reveal = Some(at);
     }
 
+    /// Selects one sample only.
+    pub fn clear_marks(&mut self) {
+        self.marked.clear();
+        self.anchor = None;
+    }
+
+    /// All selected samples: the one that every panel shows, and those that were added to it here.
+    pub fn chosen(&self, selected: Option<RowRef>) -> BTreeSet<RowRef> {
+        self.marked.iter().copied().chain(selected).collect()
+    }
+
     fn toggle(&mut self, at: Option<RowRef>) {
         match at {
             None => self.root_open = !self.root_open,
@@ -112,15 +136,16 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         return;
     };
     Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| filter_ui(ui, cx));
-    let source = if document.opened().is_some() { 96.0 } else { 0.0 };
     let area = ui.available_rect_before_wrap();
-    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - source);
+    let foot = if document.opened().is_some() { 96.0 } else { tray::height(cx, document, area.height()) };
+    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - foot);
+    structure::refresh(cx);
     refresh(cx, document);
-    super::structure::refresh(cx);
     ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| tree_ui(ui, cx, document));
-    if source > 0.0 {
-        ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| source_ui(ui, cx, document));
-    }
+    ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| match document.opened() {
+        Some(_) => source_ui(ui, cx, document),
+        None => tray::ui(ui, cx, document),
+    });
 }
 
 fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
@@ -153,11 +178,18 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let marks = cx.session.marks.clone();
     let kept = cx.studio.kept().cloned();
+    let lens = cx.session.structure.lens.clone();
     let state = &mut cx.session.tree;
+    if state.marked_for != key {
+        // Rows have other numbers now.
+        state.clear_marks();
+        state.marked_for = key;
+    }
     if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
-        let wanted = Some((key, state.changes));
+        let wanted = Some((key, state.changes, Arc::as_ptr(&lens) as usize));
         if state.made_for != wanted {
-            state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open));
+            let gaps = |at| structure::gaps(document, &lens, at);
+            state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open, &gaps));
             state.made_for = wanted;
         }
         return;
@@ -209,7 +241,11 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let selected = cx.session.selected;
     let cursor = match selected {
         None => Some(0),
-        Some(at) => outline.find(tree, at),
+        Some(at) => {
+            let cell = cx.session.structure.cell;
+            let slot = cell.and_then(|(root, position)| outline.find_gap(root, position));
+            slot.or_else(|| outline.find(tree, at))
+        }
     };
     let marks = cx.session.marks.clone();
     let (open, root_open) = (&cx.session.tree.open, cx.session.tree.root_open);
@@ -218,19 +254,46 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let mut asks = Vec::new();
     let draft = document.draft().is_some();
     let lens = cx.session.structure.lens.clone();
+    let marked = &cx.session.tree.marked;
+    let carried = drag::carried(ui.ctx()).filter(|_| draft);
     let row_of = |row: u64| {
         let node = outline.node(tree, row);
-        match node.at {
-            None => root_row(document, &marks, filtered || root_open),
-            Some(at) => sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at)),
+        match (node.gap, node.at) {
+            (Some(gap), _) => gap_row(&lens, node.depth, gap, carried.is_some()),
+            (None, None) => root_row(document, &marks, filtered || root_open),
+            (None, Some(at)) => {
+                let row = sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at));
+                TreeRow { chosen: marked.contains(&at), ..row }
+            }
         }
     };
-    let menu = |ui: &mut Ui, row: u64| menu_ui(ui, document, outline.node(tree, row).at, draft, &mut asks);
+    let (mut begun, mut dropped) = (None, None);
+    let touch = |ui: &mut Ui, row: u64, rect: egui::Rect, response: &egui::Response| {
+        let node = outline.node(tree, row);
+        if node.gap.is_none() {
+            response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut asks));
+        }
+        if !draft {
+            return;
+        }
+        if response.drag_started() && node.gap.is_none() {
+            begun = node.at;
+        }
+        if let Some(found) = tree_drop::row_ui(ui, document, node, rect, response, carried.as_deref()) {
+            dropped = Some(found);
+        }
+    };
     // Sizes stand in the level tables.
     let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
-    let out = widgets::tree(ui, "Samples", &mut scroll, outline.rows(), cursor, row_of, menu);
+    let out = widgets::tree(ui, "Samples", &mut scroll, outline.rows(), cursor, row_of, touch);
     cx.session.tree.scroll = scroll;
     cx.asks.extend(asks);
+    if let Some(at) = begun {
+        tree_drop::begin(ui.ctx(), cx, document, at);
+    }
+    if let Some((what, target)) = dropped {
+        drag::let_go(cx, document, &what, &target);
+    }
     for level in 0..=deepest.min(tree.levels.len().saturating_sub(1)) {
         cx.want_level(level);
     }
@@ -238,7 +301,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         cx.session.tree.toggle(outline.node(tree, row).at);
     }
     if let Some(row) = out.selected {
-        cx.ask(Ask::Select(outline.node(tree, row).at));
+        select(ui, cx, document, &outline, cursor, row);
     }
     if out.to_parent
         && let Some(at) = selected
@@ -248,11 +311,62 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     if let Some(row) = out.activated {
         let node = outline.node(tree, row);
         match node.at.and_then(|at| document.kind(at)) {
+            _ if node.gap.is_some() => cx.ask(Ask::Do(Action::Place)),
             Some(SampleKind::File) => cx.ask(Ask::Do(Action::ShowPreview)),
             _ if !filtered => cx.session.tree.toggle(node.at),
             _ => {}
         }
     }
+}
+
+/// Selects a row; with Ctrl or Shift held it is added to what is selected.
+fn select(ui: &Ui, cx: &mut Cx<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
+    let tree = document.tree();
+    let node = outline.node(tree, row);
+    if let Some(gap) = node.gap {
+        cx.session.tree.clear_marks();
+        return structure::select(cx, document, gap.root, Some(gap.position));
+    }
+    // A slot of another row is no longer meant.
+    if let Some((root, position)) = cx.session.structure.cell
+        && outline.find_gap(root, position).is_some()
+    {
+        cx.session.structure.cell = None;
+    }
+    let (several, range) = ui.input(|input| (input.modifiers.command, input.modifiers.shift));
+    let selected = cx.session.selected;
+    let state = &mut cx.session.tree;
+    match (range, several, node.at) {
+        (true, _, Some(_)) => {
+            let anchor = *state.anchor.get_or_insert(cursor.unwrap_or(row));
+            let (from, to) = (anchor.min(row), anchor.max(row).min(anchor.min(row) + MARKED_MAX));
+            state.marked =
+                (from..=to).map(|row| outline.node(tree, row)).filter(|node| node.gap.is_none()).filter_map(|n| n.at).collect();
+        }
+        (false, true, Some(at)) => {
+            state.marked.extend(selected);
+            if !state.marked.insert(at) && state.marked.len() > 1 {
+                state.marked.remove(&at);
+                let next = state.marked.iter().next_back().copied();
+                return cx.ask(Ask::Select(next));
+            }
+            state.anchor = Some(row);
+        }
+        _ => {
+            state.clear_marks();
+            state.anchor = Some(row);
+        }
+    }
+    cx.ask(Ask::Select(node.at));
+}
+
+/// A place where a sample is missing.
+fn gap_row(lens: &Lens, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
+    let node = lens.pattern.get(gap.position as usize);
+    let position = node.map_or(0, |node| node.position);
+    let filling = if wanted { format!("drop to fill slot {position}") } else { "missing".to_owned() };
+    let text = node.map(|node| node.id.to_string()).unwrap_or_default();
+    TreeRow { depth, icon: icons::FILE, text, slot: Some(filling), wanted, ..TreeRow::default() }
 }
 
 fn root_row(document: &Document, marks: &crate::gui::marks::Marks, open: bool) -> TreeRow {
@@ -345,12 +459,18 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, as
         asks.push(Ask::Do(Action::AddFolder));
     });
     if at.is_some() {
-        for action in [Action::Rename, Action::MoveUp, Action::MoveDown, Action::Remove] {
+        for action in
+            [Action::Rename, Action::MoveUp, Action::MoveDown, Action::Nest, Action::Unnest, Action::Group, Action::Dissolve]
+        {
             entry(ui, action.info().icon, action.info().text, &mut |asks| {
                 asks.push(Ask::Select(at));
                 asks.push(Ask::Do(action));
             });
         }
+        entry(ui, Action::Remove.info().icon, Action::Remove.info().text, &mut |asks| {
+            asks.push(Ask::Select(at));
+            asks.push(Ask::Do(Action::Remove));
+        });
     }
 }
 

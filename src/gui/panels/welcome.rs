@@ -74,7 +74,7 @@ fn title_ui(ui: &mut Ui, t: &Tokens) {
     });
 }
 
-fn heading(ui: &mut Ui, text: &str) {
+pub(super) fn heading(ui: &mut Ui, text: &str) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
@@ -147,6 +147,7 @@ fn entry_ui(ui: &mut Ui, icon: &str, title: &str, what: &str, keys: &str, strong
 
 fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
+    super::unsaved::ui(ui, cx);
     heading(ui, "Recent");
     let recent = &cx.remembered.recent;
     if recent.is_empty() {
@@ -240,7 +241,7 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, 
 }
 
 /// `Today 14:32`, `Yesterday`, `18 Nov`.
-fn day_text(opened_s: u64) -> String {
+pub(super) fn day_text(opened_s: u64) -> String {
     let local = |seconds: u64| chrono::DateTime::from_timestamp(seconds as i64, 0).map(|time| time.with_timezone(&chrono::Local));
     let (Some(then), Some(now)) = (local(opened_s), local(now_s())) else { return String::new() };
     match (now.date_naive() - then.date_naive()).num_days() {

@@ -139,10 +139,18 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         row(1, Some(true), icons::STACK, "roi_0007", "4", Mark::Error),
         row(2, None, icons::IMAGE, "t00", "4.1 MB", Mark::Ok),
         TreeRow { weak: true, ..row(2, None, icons::CIRCLE_DASHED, "__TACOPAD__2", "0 B", Mark::Padded) },
-        TreeRow { slot: Some("drop to fill slot 2".into()), ..row(2, None, icons::IMAGE, "t02", "", Mark::None) },
+        TreeRow { slot: Some("drop to fill slot 2".into()), wanted: true, ..row(2, None, icons::IMAGE, "t02", "", Mark::None) },
     ];
     ui.allocate_ui(vec2(300.0, 150.0), |ui| {
-        tree(ui, "Hierarchy", &mut RowScroll::default(), rows.len() as u64, Some(2), |row| rows[row as usize].clone(), |_, _| {});
+        tree(
+            ui,
+            "Hierarchy",
+            &mut RowScroll::default(),
+            rows.len() as u64,
+            Some(2),
+            |row| rows[row as usize].clone(),
+            |_, _, _, _| {},
+        );
     });
     section_header(ui, "STAC", |ui| {
         link(ui, "View JSON");

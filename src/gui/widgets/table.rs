@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use egui::{Painter, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{DragAndDrop, Painter, Pos2, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint;
 use super::virtual_rows::{RowScroll, VirtualRows};
@@ -139,6 +139,8 @@ pub struct TableOutput {
     pub activated: Option<u64>,
     /// The head of this column was clicked.
     pub header_clicked: Option<usize>,
+    /// The row that something is being dragged over.
+    pub under: Option<(u64, Response)>,
 }
 
 /// A table. `Table::new("Level 0", &source).selected(row).show(ui, &mut state, |_, _| {})`.
@@ -203,6 +205,9 @@ impl<'a> Table<'a> {
             ui.ctx().accesskit_node_builder(response.id, |node| node.set_selected(selected));
             self.row_ui(ui, t, rect, row, &layout, selected, response.hovered());
             response.context_menu(|ui| menu(ui, row));
+            if DragAndDrop::has_any_payload(ui.ctx()) && response.contains_pointer() {
+                output.under = Some((row, response.clone()));
+            }
         });
         output.selected = out.moved_to.or(out.clicked);
         output.activated = out.double_clicked.or(self.selected.filter(|_| out.entered));

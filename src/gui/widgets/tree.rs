@@ -1,6 +1,6 @@
 //! A tree as flat virtual rows: indent guides, glyph, id, count or size, status mark. The source decides what is unfolded.
 
-use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint;
 use super::table::Mark;
@@ -33,6 +33,10 @@ pub struct TreeRow {
     pub mark: Mark,
     /// A child that is missing: what would fill it. Drawn as a dashed slot.
     pub slot: Option<String>,
+    /// The slot waits for what is being dragged.
+    pub wanted: bool,
+    /// One of several that are selected.
+    pub chosen: bool,
 }
 
 /// What happened to the tree in this frame.
@@ -48,7 +52,7 @@ pub struct TreeOutput {
     pub activated: Option<u64>,
 }
 
-/// Draws the rows; `row` gives one by its number, `menu` fills its context menu.
+/// Draws the rows; `row` gives one by its number, `touch` adds what else a row reacts to: its menu, drag and drop.
 pub fn tree(
     ui: &mut Ui,
     name: &str,
@@ -56,11 +60,11 @@ pub fn tree(
     rows: u64,
     cursor: Option<u64>,
     mut row: impl FnMut(u64) -> TreeRow,
-    mut menu: impl FnMut(&mut Ui, u64),
+    mut touch: impl FnMut(&mut Ui, u64, Rect, &Response),
 ) -> TreeOutput {
     let mut output = TreeOutput::default();
     let mut at_cursor = None;
-    let list = VirtualRows::new(name, rows).cursor(cursor).role(Role::Tree);
+    let list = VirtualRows::new(name, rows).cursor(cursor).role(Role::Tree).sense(Sense::CLICK | Sense::DRAG);
     let out = list.show(ui, scroll, |ui, number, rect, response| {
         let item = row(number);
         let selected = cursor == Some(number);
@@ -68,9 +72,10 @@ pub fn tree(
             at_cursor = item.open.map(|open| (number, open));
         }
         let enabled = ui.is_enabled();
-        response.widget_info(|| WidgetInfo::selected(Role::TreeItem, enabled, selected, &item.text));
+        let said = item.slot.as_ref().map_or_else(|| item.text.clone(), |filling| format!("{} {filling}", item.text));
+        response.widget_info(|| WidgetInfo::selected(Role::TreeItem, enabled, selected || item.chosen, &said));
         ui.ctx().accesskit_node_builder(response.id, |node| {
-            node.set_selected(selected);
+            node.set_selected(selected || item.chosen);
             node.set_level(usize::from(item.depth) + 1);
             if let Some(open) = item.open {
                 node.set_expanded(open);
@@ -82,7 +87,7 @@ pub fn tree(
         {
             output.toggled = Some(number);
         }
-        response.context_menu(|ui| menu(ui, number));
+        touch(ui, number, rect, response);
     });
     output.selected = out.moved_to.or(out.clicked.filter(|_| output.toggled.is_none()));
     output.activated = out.double_clicked.or(cursor.filter(|_| out.entered));
@@ -99,7 +104,7 @@ pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovere
     let t = theme::tokens(ui);
     let painter = ui.painter();
     if item.slot.is_none() {
-        paint::row_background(painter, t, rect, selected, hovered);
+        paint::row_background(painter, t, rect, selected || item.chosen, hovered);
     }
     for level in 0..item.depth {
         painter.vline((rect.left() + 14.0 + INDENT * f32::from(level)).round() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
@@ -107,7 +112,7 @@ pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovere
     let mut x = rect.left() + 8.0 + INDENT * f32::from(item.depth);
     let middle = rect.center().y;
     if let Some(filling) = &item.slot {
-        slot_ui(painter, t, rect, x, &item.text, filling);
+        slot_ui(painter, t, rect, x, item, filling, selected);
         return None;
     }
     let caret = item.open.map(|open| {
@@ -132,14 +137,19 @@ pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovere
     caret
 }
 
-fn slot_ui(painter: &egui::Painter, t: &Tokens, rect: Rect, x: f32, id: &str, filling: &str) {
+fn slot_ui(painter: &egui::Painter, t: &Tokens, rect: Rect, x: f32, item: &TreeRow, filling: &str, selected: bool) {
     let frame = Rect::from_min_max(pos2(rect.left() + 1.0, rect.top()), pos2(rect.right() - 1.0, rect.bottom()));
-    painter.rect_filled(frame, 3, t.accbg);
-    paint::dashed_rect(painter, frame, t.accfill);
-    paint::icon(painter, pos2(x + 24.0, rect.center().y), icons::ARROW_ELBOW_DOWN_RIGHT, 14.0, t.acc);
+    let (fill, line, color) = match item.wanted {
+        true => (t.accbg, t.accfill, t.acc),
+        false => (if selected { t.sel } else { t.errbg }, t.errline, t.err),
+    };
+    painter.rect_filled(frame, 3, fill);
+    paint::dashed_rect(painter, frame, line);
+    let icon = if item.wanted { icons::ARROW_ELBOW_DOWN_RIGHT } else { icons::X };
+    paint::icon(painter, pos2(x + 24.0, rect.center().y), icon, 14.0, color);
     let mut text = Rect::from_min_max(pos2(x + 38.0, rect.top()), rect.max);
-    text.min.x = paint::text_left(painter, text, id, font::mono_semibold(12.0), t.acc) + 5.0;
-    paint::text_left(painter, text, filling, font::regular(12.0), t.acc);
+    text.min.x = paint::text_left(painter, text, &item.text, font::mono_semibold(12.0), color) + 5.0;
+    paint::text_left(painter, text, filling, font::regular(12.0), color);
 }
 
 #[cfg(test)]
@@ -176,7 +186,7 @@ mod tests {
                         text: if row == 0 { "root".into() } else { format!("roi_{row}") },
                         ..TreeRow::default()
                     },
-                    |_, _| {},
+                    |_, _, _, _| {},
                 );
                 state.cursor = out.selected.or(state.cursor);
                 state.open ^= out.toggled.is_some();

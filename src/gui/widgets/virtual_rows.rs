@@ -3,12 +3,14 @@
 
 use std::ops::Range;
 
-use egui::{EventFilter, Id, Key, Modifiers, Rect, Response, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{DragAndDrop, EventFilter, Id, Key, Modifiers, Rect, Response, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::gui::theme;
 
 const BAR: f32 = 6.0;
 const HANDLE_MIN: f64 = 28.0;
+/// How near to the edge something that is dragged scrolls.
+const EDGE: f32 = 20.0;
 
 /// Where a list of rows stands. Survives between frames; may be saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -154,6 +156,7 @@ impl<'a> VirtualRows<'a> {
                 scroll.scroll_by(-delta, height);
             }
         }
+        drag_scroll(ui, view, scroll, height);
         scroll.apply_reveal(rows, height, view.height());
         scroll.clamp(rows, height, view.height());
         self.bar(ui, id, view, scroll);
@@ -274,6 +277,20 @@ impl<'a> VirtualRows<'a> {
         let t = theme::tokens(ui);
         let color = if response.hovered() || response.dragged() { t.ctl } else { t.bg4 };
         ui.painter().rect_filled(handle, 3, color);
+    }
+}
+
+/// Something that is dragged to the upper or lower edge scrolls the rows.
+fn drag_scroll(ui: &Ui, view: Rect, scroll: &mut RowScroll, height: f32) {
+    if !DragAndDrop::has_any_payload(ui.ctx()) || !ui.rect_contains_pointer(view) {
+        return;
+    }
+    let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
+    let (above, below) = (view.top() + EDGE - pointer.y, pointer.y - (view.bottom() - EDGE));
+    let points = below.max(0.0) - above.max(0.0);
+    if points != 0.0 && view.height() > 4.0 * EDGE {
+        scroll.scroll_by(points / 3.0, height);
+        ui.ctx().request_repaint();
     }
 }
 

@@ -1,0 +1,295 @@
+//! What is dragged inside the window, unplaced files and samples, and what a drop does. Every drop is one step that undo takes
+//! back; the same can be done from the keyboard.
+
+use std::sync::Arc;
+
+use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, RichText, Ui, vec2};
+
+use super::cx::{Ask, Cx};
+use super::icons;
+use super::theme::{self, font, text_style};
+use super::widgets::{self, paint};
+use crate::draft::{Edit, Example, Slot, Unplaced, place_between};
+use crate::model::{NodePath, SampleKind, SamplePath};
+use crate::studio::{Command, Document};
+
+/// What hangs on the pointer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dragged {
+    /// Files of the tray.
+    Files(Vec<Unplaced>),
+    /// Samples of the draft; none lies below another.
+    Samples(Vec<NodePath>),
+}
+
+/// Where something can be let go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// A position of the pattern at which nothing stands, or padding: root and position.
+    Slot(u32, u32),
+    /// Between the samples of a FOLDER, before position `.1`.
+    Gap(NodePath, u32),
+    /// At the end of a FOLDER.
+    Into(NodePath),
+}
+
+/// What is being dragged, if something is.
+pub fn carried(ctx: &Context) -> Option<Arc<Dragged>> {
+    DragAndDrop::payload::<Dragged>(ctx)
+}
+
+/// Begins to drag.
+pub fn begin(ctx: &Context, what: Dragged) {
+    DragAndDrop::set_payload(ctx, what);
+}
+
+/// What is let go over this widget in this frame.
+pub fn released(response: &Response) -> Option<Arc<Dragged>> {
+    response.dnd_release_payload::<Dragged>()
+}
+
+/// Which edge of a row the pointer is at: before, into or behind it. Only FOLDERs can be gone into.
+pub fn zone(rect: Rect, y: f32, folder: bool) -> Zone {
+    let part = ((y - rect.top()) / rect.height().max(1.0)).clamp(0.0, 1.0);
+    match (folder, part) {
+        (true, part) if (0.28..=0.72).contains(&part) => Zone::Into,
+        (_, part) if part < 0.5 => Zone::Before,
+        _ => Zone::Behind,
+    }
+}
+
+/// A part of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// The upper edge.
+    Before,
+    /// The middle of a FOLDER.
+    Into,
+    /// The lower edge.
+    Behind,
+}
+
+/// Why what is dragged can't be let go there.
+pub fn refusal(document: &Document, dragged: &Dragged, target: &Target) -> Option<&'static str> {
+    match (dragged, target) {
+        (Dragged::Files(files), Target::Slot(..)) if files.len() > 1 => Some("One file fits into a slot"),
+        (Dragged::Files(_), Target::Slot(_, position)) => {
+            let structure = document.structure()?;
+            let folder = structure.pattern().get(*position as usize)?.kind == SampleKind::Folder;
+            folder.then_some("The pattern wants a FOLDER here")
+        }
+        (Dragged::Files(_), _) => None,
+        (Dragged::Samples(_), Target::Slot(..)) => Some("Only unplaced files fit into a slot"),
+        (Dragged::Samples(samples), Target::Gap(into, _) | Target::Into(into)) => {
+            samples.iter().any(|sample| into.0.starts_with(&sample.0)).then_some("A FOLDER can't be moved into itself")
+        }
+    }
+}
+
+/// What a drop means: the command, and where the first thing stands afterwards.
+pub fn command(document: &Document, dragged: &Dragged, target: &Target) -> Option<(Command, Option<NodePath>)> {
+    let draft = document.draft()?;
+    let end = |into: &NodePath| draft.dataset().tortilla(into).map(|tortilla| tortilla.samples.len() as u32);
+    match (dragged, target) {
+        (Dragged::Files(files), Target::Slot(root, position)) => {
+            let [file] = files.as_slice() else { return None };
+            let slot = Slot::Position { root: *root, position: *position };
+            Some((Command::PlaceUnplaced { file: file.path.clone(), slot }, None))
+        }
+        (Dragged::Files(files), Target::Gap(into, _) | Target::Into(into)) => {
+            let at = if let Target::Gap(_, at) = target { *at } else { end(into)? };
+            let wanted: std::collections::HashSet<&std::path::Path> = files.iter().map(|file| file.path.as_path()).collect();
+            let places = (0..).zip(draft.tray().iter()).filter(|(_, file)| wanted.contains(file.path.as_path()));
+            let places: Vec<u32> = places.map(|(place, _)| place).collect();
+            let edit = place_between(draft.tray(), &places, into.clone(), at)?;
+            Some((Command::Edit { edit }, Some(into.child(at))))
+        }
+        (Dragged::Samples(samples), Target::Gap(into, _) | Target::Into(into)) => {
+            let leaving = |before: u32| {
+                let parents = samples.iter().filter_map(NodePath::parent);
+                parents.filter(|(parent, position)| parent == into && *position < before).count() as u32
+            };
+            let at = if let Target::Gap(_, at) = target { *at } else { end(into)? };
+            let to = at - leaving(at).min(at);
+            let stays = samples.iter().zip(to..).all(|(sample, at)| *sample == into.child(at));
+            if stays {
+                return None;
+            }
+            let edit = Edit::MoveMany { samples: samples.clone(), to: into.clone(), at: to };
+            Some((Command::Edit { edit }, Some(after_move(into, samples).child(to))))
+        }
+        (Dragged::Samples(_), Target::Slot(..)) => None,
+    }
+}
+
+/// The address of a FOLDER once these samples have left their places.
+pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
+    let shift = |depth: usize, position: u32| {
+        let before = leaving.iter().filter(|path| {
+            path.0.len() == depth + 1 && path.0[..depth] == folder.0[..depth] && path.0.last().is_some_and(|last| *last < position)
+        });
+        position - (before.count() as u32).min(position)
+    };
+    NodePath(folder.0.iter().enumerate().map(|(depth, &position)| shift(depth, position)).collect())
+}
+
+/// Fulfils a drop: runs what it means, remembers a placed file as an example for the pattern, and selects what was moved.
+pub fn let_go(cx: &mut Cx<'_>, document: &Document, dragged: &Dragged, target: &Target) {
+    if refusal(document, dragged, target).is_some() {
+        return;
+    }
+    let Some((command, stands)) = command(document, dragged, target) else { return };
+    if let Dragged::Files(files) = dragged
+        && let [file] = files.as_slice()
+        && let Some(example) = example(document, file, target)
+    {
+        cx.session.pattern.add(example);
+    }
+    cx.session.tree.clear_marks();
+    cx.run(command);
+    if let Some(node) = stands {
+        cx.ask(Ask::SelectNode(node));
+    }
+}
+
+/// The place of a file as an example for the pattern in names.
+fn example(document: &Document, file: &Unplaced, target: &Target) -> Option<Example> {
+    let dataset = document.draft()?.dataset();
+    let ids = place_ids(document, file, target)?;
+    let (root, position) = ids.0.split_first()?;
+    let folder = dataset.root.samples.iter().find(|sample| sample.id == *root).is_some_and(|sample| sample.children().is_some());
+    (folder && !position.is_empty()).then(|| Example { file: file.path.clone(), root: root.clone(), position: position.to_vec() })
+}
+
+/// The ids from the root that a file would have.
+pub fn place_ids(document: &Document, file: &Unplaced, target: &Target) -> Option<SamplePath> {
+    let dataset = document.draft()?.dataset();
+    match target {
+        Target::Slot(root, position) => {
+            let mut ids = vec![dataset.root.samples.get(*root as usize)?.id.clone()];
+            let structure = document.structure()?;
+            let mut below = Vec::new();
+            let mut next = Some(*position);
+            while let Some(node) = next.and_then(|next| structure.pattern().get(next as usize)) {
+                below.push(node.id.clone());
+                next = node.parent;
+            }
+            ids.extend(below.into_iter().rev());
+            Some(SamplePath(ids))
+        }
+        Target::Gap(into, _) | Target::Into(into) => {
+            let mut ids = dataset.ids(into)?;
+            ids.0.push(file_name(file).into());
+            Some(ids)
+        }
+    }
+}
+
+/// The name of a file.
+pub fn file_name(file: &Unplaced) -> String {
+    file.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Addresses without those that lie below another of them.
+pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
+    nodes.sort();
+    nodes.dedup();
+    let mut kept: Vec<NodePath> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        if kept.last().is_none_or(|above| !node.0.starts_with(&above.0)) {
+            kept.push(node);
+        }
+    }
+    kept
+}
+
+/// Shows at the pointer what a drop would do.
+pub fn hover_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target) {
+    let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
+    let t = theme::tokens(ui);
+    let refusal = refusal(document, dragged, target);
+    let (icon, name, places) = match dragged {
+        Dragged::Files(files) => match files.as_slice() {
+            [file] => (icons::IMAGE, file_name(file), place_ids(document, file, target).map(|ids| ids.to_string())),
+            files => (icons::IMAGE, format!("{} files", paint::grouped(files.len() as u64)), into_text(document, target)),
+        },
+        Dragged::Samples(samples) => {
+            let id = |node: &NodePath| document.draft()?.dataset().sample(node).map(|sample| sample.id.to_string());
+            let name = match samples.as_slice() {
+                [one] => id(one).unwrap_or_default(),
+                samples => format!("{} samples", paint::grouped(samples.len() as u64)),
+            };
+            (icons::STACK, name, into_text(document, target))
+        }
+    };
+    let verb = if matches!(dragged, Dragged::Files(_)) { "Place as" } else { "Move into" };
+    let verb = if matches!(dragged, Dragged::Files(files) if files.len() > 1) { "Place into" } else { verb };
+    let area = Area::new(Id::unique("dragged")).order(Order::Tooltip).interactable(false).fixed_pos(pointer + vec2(16.0, 18.0));
+    area.show(ui.ctx(), |ui| {
+        let frame = Frame::NONE.fill(t.bg2).stroke(egui::Stroke::new(1.0, t.line2)).corner_radius(6);
+        frame.inner_margin(Margin::symmetric(10, 8)).show(ui, |ui| {
+            ui.set_max_width(330.0);
+            ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(icon).font(font::icon(15.0)).color(t.acc));
+                ui.label(RichText::new(name).font(font::mono_semibold(12.0)).color(t.tx));
+            });
+            match refusal {
+                Some(why) => drop(ui.label(RichText::new(why).text_style(text_style("small12")).color(t.err))),
+                None => drop(ui.horizontal(|ui| {
+                    ui.label(RichText::new(verb).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(RichText::new(places.unwrap_or_default()).font(font::mono(12.0)).color(t.tx));
+                })),
+            }
+            ui.horizontal(|ui| {
+                if refusal.is_none() && matches!(target, Target::Slot(..)) {
+                    ui.label(RichText::new("Fixes 1 problem").text_style(text_style("small12")).color(t.tx2));
+                }
+                widgets::key_cap(ui, "Esc");
+                ui.label(RichText::new("cancel").text_style(text_style("small12")).color(t.tx2));
+            });
+        });
+    });
+}
+
+fn into_text(document: &Document, target: &Target) -> Option<String> {
+    let (Target::Gap(into, _) | Target::Into(into)) = target else { return None };
+    let ids = document.draft()?.dataset().ids(into)?;
+    Some(if ids.0.is_empty() { "root".to_owned() } else { ids.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use egui::pos2;
+
+    #[test]
+    fn a_row_has_edges_and_a_folder_a_middle() {
+        let rect = Rect::from_min_size(pos2(0.0, 100.0), vec2(10.0, 24.0));
+        for (y, folder, expected) in [
+            (101.0, true, Zone::Before),
+            (112.0, true, Zone::Into),
+            (123.0, true, Zone::Behind),
+            (110.0, false, Zone::Before),
+            (113.0, false, Zone::Behind),
+        ] {
+            assert_eq!(zone(rect, y, folder), expected, "{y} {folder}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_found_again_when_samples_have_left() {
+        let path = |positions: &[u32]| NodePath(positions.to_vec());
+        let leaving = [path(&[0]), path(&[2, 1]), path(&[5]), path(&[3, 0])];
+        assert_eq!(after_move(&path(&[3, 2]), &leaving), path(&[2, 1]));
+        assert_eq!(after_move(&path(&[2, 4, 9]), &leaving), path(&[1, 3, 9]));
+        assert_eq!(after_move(&path(&[]), &leaving), path(&[]));
+    }
+
+    #[test]
+    fn what_lies_in_a_chosen_folder_goes_with_it() {
+        let path = |positions: &[u32]| NodePath(positions.to_vec());
+        let nodes = vec![path(&[3]), path(&[1, 2]), path(&[1]), path(&[1, 0, 5]), path(&[10]), path(&[3])];
+        assert_eq!(topmost(nodes), [path(&[1]), path(&[3]), path(&[10])]);
+    }
+}

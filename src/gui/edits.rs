@@ -1,0 +1,166 @@
+//! Edits that menus and shortcuts ask for: what is selected in the hierarchy and in the tray is moved, grouped, placed, taken out.
+
+use super::App;
+use super::action::Action;
+use super::cx::Ask;
+use super::dialogs::Dialog;
+use super::drag::{self, Dragged, Target};
+use super::widgets::Toast;
+use crate::draft::{Edit, PositionState};
+use crate::model::{NodePath, SampleKind};
+use crate::studio::{Command, Document};
+
+/// The id of a FOLDER that is made of selected samples, until it gets another one.
+const GROUPED: &str = "group";
+
+impl App {
+    /// The addresses of all selected samples, without those below another.
+    fn chosen(&self) -> Vec<NodePath> {
+        let Some(document) = self.studio.document() else { return Vec::new() };
+        let chosen = self.session.tree.chosen(self.session.selected);
+        drag::topmost(chosen.into_iter().filter_map(|at| document.node(at)).collect())
+    }
+
+    /// True for a draft that has FOLDERs at level 0.
+    pub(super) fn has_folders(&self) -> bool {
+        let draft = self.studio.document().and_then(Document::draft);
+        draft.is_some_and(|draft| draft.dataset().root.samples.iter().take(100).any(|sample| sample.children().is_some()))
+    }
+
+    /// Runs an edit and selects what stands at `then` afterwards.
+    fn edit_and_select(&mut self, edit: Edit, then: Option<NodePath>) {
+        self.session.tree.clear_marks();
+        self.asks.push(Ask::Run(Command::Edit { edit }));
+        self.asks.extend(then.map(Ask::SelectNode));
+    }
+
+    pub(super) fn remove(&mut self) {
+        if self.session.tray.focused {
+            self.asks.extend(self.session.tray.removal().map(Ask::Run));
+            return;
+        }
+        let chosen = self.chosen();
+        let Some(document) = self.studio.document() else { return };
+        let [node] = chosen.as_slice() else {
+            if !chosen.is_empty() {
+                let count = chosen.len() as u64;
+                let remove = Ask::Run(Command::Edit { edit: Edit::RemoveMany { samples: chosen } });
+                self.dialogs.open(Dialog::remove_many(count, remove));
+            }
+            return;
+        };
+        let (Some((parent, position)), Some(at)) = (node.parent(), document.row_of(node)) else { return };
+        let children = document.tree().levels[at.level].children(at.row).len();
+        let remove = Ask::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
+        // A file goes at once and undo brings it back; a folder with contents asks.
+        if children > 0 {
+            let path = document.path(at).map(|path| path.to_string()).unwrap_or_default();
+            self.dialogs.open(Dialog::remove(&path, children as u64, remove));
+        } else {
+            self.asks.push(remove);
+        }
+    }
+
+    pub(super) fn shift(&mut self, by: i64) {
+        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return };
+        let Some(node) = document.node(at) else { return };
+        let Some((parent, position)) = node.parent() else { return };
+        let Some(to) = position.checked_add_signed(by as i32) else { return };
+        let moved = parent.child(to);
+        self.edit_and_select(Edit::Move { sample: node, to: parent, at: to }, Some(moved));
+    }
+
+    /// Into the FOLDER above the first of them.
+    pub(super) fn nest(&mut self) {
+        let samples = self.chosen();
+        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        let above = samples.first().and_then(NodePath::parent).and_then(|(parent, position)| {
+            let folder = parent.child(position.checked_sub(1)?);
+            let children = draft.dataset().tortilla(&folder)?.samples.len() as u32;
+            Some((folder, children))
+        });
+        if let Some((folder, children)) = above {
+            let stands = folder.child(children);
+            self.edit_and_select(Edit::MoveMany { samples, to: folder, at: children }, Some(stands));
+        }
+    }
+
+    /// Out of their FOLDER, behind it.
+    pub(super) fn unnest(&mut self) {
+        let samples = self.chosen();
+        let outer = samples.first().and_then(NodePath::parent).and_then(|(folder, _)| folder.parent());
+        if let Some((to, folder)) = outer {
+            // Of samples of several FOLDERs each goes out of the first one's.
+            let leaving = samples.iter().filter_map(NodePath::parent).filter(|(parent, at)| *parent == to && *at <= folder);
+            let at = (folder + 1).saturating_sub(leaving.count() as u32);
+            let stands = drag::after_move(&to, &samples).child(at);
+            self.edit_and_select(Edit::MoveMany { samples, to, at }, Some(stands));
+        }
+    }
+
+    /// A FOLDER of them, where the first one stands.
+    pub(super) fn group(&mut self) {
+        let samples = self.chosen();
+        let Some((parent, first)) = samples.first().and_then(NodePath::parent) else { return };
+        let siblings = samples.iter().filter_map(NodePath::parent).filter(|(other, _)| *other == parent);
+        let positions: Vec<u32> = siblings.map(|(_, position)| position).collect();
+        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        let taken = |id: &str| {
+            let found = draft.dataset().tortilla(&parent);
+            found.is_some_and(|tortilla| tortilla.samples.iter().any(|sample| &*sample.id == id))
+        };
+        let mut id = GROUPED.to_owned();
+        let mut number = 2;
+        while taken(&id) {
+            id = format!("{GROUPED}_{number}");
+            number += 1;
+        }
+        let stands = parent.child(first);
+        self.edit_and_select(Edit::Group { parent, positions, id: id.into() }, Some(stands));
+        self.asks.push(Ask::Do(Action::Rename));
+    }
+
+    /// What the selected FOLDER holds takes its place.
+    pub(super) fn dissolve(&mut self) {
+        if let Some(folder) = self.chosen().into_iter().next() {
+            self.edit_and_select(Edit::Unnest { folder: folder.clone() }, Some(folder));
+        }
+    }
+
+    /// The best way out of the selected problem.
+    pub(super) fn fix_problem(&mut self) {
+        let report = self.studio.report().clone();
+        let Some(finding) = self.session.problems.selected.and_then(|index| report.findings.get(index)) else { return };
+        match self.studio.fixes(finding).into_iter().next() {
+            Some(fix) => self.edit_and_select(fix.edit, None),
+            None => self.toast = Some(Toast::new(false, "There is no way out of this problem by a button")),
+        }
+    }
+
+    /// The selected files of the tray into the selected slot, or else into the selected FOLDER.
+    pub(super) fn place(&mut self) {
+        let files = self.session.tray.chosen();
+        let slot = self.session.structure.cell.filter(|&(root, position)| {
+            let structure = self.studio.document().and_then(Document::structure);
+            let state = structure.and_then(|structure| structure.states(root as usize).get(position as usize).copied());
+            matches!(state, Some(PositionState::Missing | PositionState::Padded))
+        });
+        let target = match slot {
+            Some((root, position)) => Target::Slot(root, position),
+            None => self.behind_selection(),
+        };
+        self.with_document(|cx, document| drag::let_go(cx, document, &Dragged::Files(files), &target));
+    }
+
+    /// Behind the selected FILE, or at the end of the selected FOLDER.
+    fn behind_selection(&self) -> Target {
+        let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
+            return Target::Into(NodePath::root());
+        };
+        match (document.node(at), document.kind(at)) {
+            (Some(node), Some(SampleKind::Folder)) => Target::Into(node),
+            (Some(node), _) => node.parent().map_or(Target::Into(NodePath::root()), |(into, at)| Target::Gap(into, at + 1)),
+            _ => Target::Into(NodePath::root()),
+        }
+    }
+}

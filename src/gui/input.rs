@@ -1,0 +1,59 @@
+//! What comes from outside the panels: shortcuts, drops, pasted paths, the window's close button.
+
+use std::path::PathBuf;
+
+use egui::{Context, Event as Input};
+
+use super::App;
+use super::action::Action;
+use super::cx::Ask;
+use super::intake;
+
+impl App {
+    /// Shortcuts, drops, pasted paths, and the window's close button.
+    pub(super) fn take_input(&mut self, ctx: &Context) {
+        let typing = ctx.memory(|memory| memory.focused().is_some()) && ctx.egui_wants_keyboard_input() && text_has_focus(ctx);
+        if !self.dialogs.is_open() && !self.palette.is_open() {
+            // The longer shortcuts first: Ctrl Shift Z also holds Ctrl Z.
+            let mut actions: Vec<Action> = Action::ALL.to_vec();
+            actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
+            for action in actions {
+                let Some(keys) = action.info().keys else { continue };
+                if typing && action.yields_to_text() {
+                    continue;
+                }
+                if ctx.input_mut(|input| input.consume_shortcut(&keys)) {
+                    self.asks.push(Ask::Do(action));
+                }
+            }
+        }
+        let (dropped, pasted, closing) = ctx.input(|input| {
+            let dropped: Vec<PathBuf> = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect();
+            let pasted: Vec<String> = input
+                .events
+                .iter()
+                .filter_map(|event| if let Input::Paste(text) = event { Some(text.clone()) } else { None })
+                .collect();
+            (dropped, pasted, input.viewport().close_requested())
+        });
+        if !dropped.is_empty() {
+            self.asks.push(Ask::Take(dropped));
+        }
+        if !typing && !self.dialogs.is_open() {
+            let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| intake::paths_of(text, true)).collect();
+            if !paths.is_empty() {
+                self.asks.push(Ask::Take(paths));
+            }
+        }
+        if closing && !self.quitting && self.has_changes() {
+            ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+            self.ask_to_discard(Ask::Do(Action::Quit));
+        }
+    }
+}
+
+/// True when the focused widget is a text field.
+fn text_has_focus(ctx: &Context) -> bool {
+    let Some(id) = ctx.memory(|memory| memory.focused()) else { return false };
+    egui::text_edit::TextEditState::load(ctx, id).is_some()
+}

@@ -1,0 +1,177 @@
+//! The real application without a display: frames are laid out one after the other, and painted only when a script takes a
+//! picture. For scripts in checks and on machines without a screen.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use eframe::App as _;
+use eframe::egui_wgpu::{self, RenderState, ScreenDescriptor, WgpuSetup, wgpu};
+use egui::{Color32, ColorImage, Context, FullOutput, Pos2, RawInput, Rect, TexturesDelta, Vec2, ViewportCommand, vec2};
+
+use super::App;
+use crate::error::{Error, Result};
+use crate::jobs::Jobs;
+use crate::studio::{Studio, read_script};
+
+/// Size of the window that nobody sees.
+const SIZE: Vec2 = vec2(1440.0, 900.0);
+/// Between two frames, so that the jobs get the processor.
+const PAUSE: Duration = Duration::from_millis(3);
+/// A picture that takes longer will not come.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs a script in the application without a display; gives the number of lines that did what they should. Pictures are painted
+/// by a software adapter where there is one. `autosave` keeps the draft there.
+///
+/// Errors: the first line that does not do what it should.
+pub fn replay_headless(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>) -> Result<usize> {
+    let lines = read_script(file)?;
+    let ctx = Context::default();
+    let mut app = App::for_test(&ctx, Studio::new(Jobs::quiet()));
+    if let Some(folder) = autosave {
+        app.keep_drafts_in(folder);
+    }
+    let verdict = app.drive(&ctx, &file.display().to_string(), lines, pictures);
+    let mut frame = eframe::Frame::_new_kittest();
+    let mut painter: Option<Painter> = None;
+    let mut textures = TexturesDelta::default();
+    let (mut size, began) = (SIZE, Instant::now());
+    loop {
+        if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return outcome;
+        }
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, size)),
+            time: Some(began.elapsed().as_secs_f64()),
+            max_texture_side: Some(8192),
+            focused: true,
+            ..RawInput::default()
+        };
+        let mut output = ctx.run_ui(input, |ui| {
+            let ctx = ui.ctx().clone();
+            app.logic(&ctx, &mut frame);
+            app.ui(ui, &mut frame);
+        });
+        textures.append(std::mem::take(&mut output.textures_delta));
+        let commands: Vec<ViewportCommand> =
+            output.viewport_output.values_mut().flat_map(|viewport| std::mem::take(&mut viewport.commands)).collect();
+        for command in commands {
+            match command {
+                ViewportCommand::InnerSize(wanted) => size = wanted.clamp(vec2(320.0, 240.0), vec2(8000.0, 8000.0)),
+                ViewportCommand::Screenshot(callback) => {
+                    let painter = match &mut painter {
+                        Some(painter) => painter,
+                        none => none.insert(Painter::new()?),
+                    };
+                    callback.complete(Arc::new(painter.paint(&ctx, &output, std::mem::take(&mut textures))?));
+                }
+                _ => {}
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Paints a frame into memory.
+struct Painter {
+    state: RenderState,
+}
+
+impl Painter {
+    fn new() -> Result<Self> {
+        let mut setup = egui_wgpu::WgpuSetupCreateNew::without_display_handle();
+        // The same pixels everywhere: the processor's, where it can.
+        setup.native_adapter_selector = Some(Arc::new(|adapters, _| {
+            let software = |adapter: &&wgpu::Adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu;
+            let found = adapters.iter().find(software).or(adapters.first());
+            found.cloned().ok_or_else(|| "there is no adapter".to_owned())
+        }));
+        let setup = WgpuSetup::CreateNew(setup);
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.map_err(|error| Error::internal("nothing can wait for the painter").because(error))?;
+        let made = runtime.block_on(async move {
+            let instance = setup.new_instance().await;
+            let config = egui_wgpu::WgpuConfiguration { wgpu_setup: setup, ..Default::default() };
+            RenderState::create(&config, &instance, None, egui_wgpu::RendererOptions::PREDICTABLE).await
+        });
+        let state = made.map_err(|error| {
+            Error::unsupported("nothing on this machine paints pictures without a display")
+                .because(error.to_string())
+                .hint("install the Mesa drivers: mesa-vulkan-drivers on Debian and Ubuntu")
+        })?;
+        Ok(Self { state })
+    }
+
+    fn paint(&mut self, ctx: &Context, output: &FullOutput, mut textures: TexturesDelta) -> Result<ColorImage> {
+        let (device, queue) = (&self.state.device, &self.state.queue);
+        let mut renderer = self.state.renderer.write();
+        for (id, images) in textures.set.drain() {
+            images.iter().for_each(|image| renderer.update_texture(device, queue, id, image));
+        }
+        let scale = ctx.pixels_per_point();
+        let size = ctx.content_rect().size() * scale;
+        let (width, height) = (size.x.round() as u32, size.y.round() as u32);
+        let screen = ScreenDescriptor { pixels_per_point: scale, size_in_pixels: [width, height] };
+        let shapes = ctx.tessellate(output.shapes.clone(), scale);
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
+        let buffers = renderer.update_buffers(device, queue, &mut encoder, &shapes, &screen);
+        let extent = wgpu::Extent3d { width, height, depth_or_array_layers: 1 };
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("picture"),
+            size: extent,
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: self.state.target_format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        {
+            let attachment = wgpu::RenderPassColorAttachment {
+                view: &view,
+                resolve_target: None,
+                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::BLACK), store: wgpu::StoreOp::Store },
+                depth_slice: None,
+            };
+            let descriptor =
+                wgpu::RenderPassDescriptor { label: Some("picture"), color_attachments: &[Some(attachment)], ..Default::default() };
+            let mut pass = encoder.begin_render_pass(&descriptor).forget_lifetime();
+            renderer.render(&mut pass, &shapes, &screen);
+        }
+        // Rows in a buffer begin at round addresses.
+        let row = (4 * width).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("picture"),
+            size: u64::from(row) * u64::from(height),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(row), rows_per_image: None };
+        let target = wgpu::TexelCopyBufferInfo { buffer: &buffer, layout };
+        encoder.copy_texture_to_buffer(texture.as_image_copy(), target, extent);
+        queue.submit(buffers.into_iter().chain([encoder.finish()]));
+        for id in textures.free.drain() {
+            renderer.free_texture(&id);
+        }
+        let (sender, receiver) = mpsc::channel();
+        buffer.slice(..).map_async(wgpu::MapMode::Read, move |outcome| drop(sender.send(outcome)));
+        let lost = |why: String| Error::unsupported("the picture could not be painted").because(why);
+        device
+            .poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) })
+            .map_err(|error| lost(error.to_string()))?;
+        let mapped = receiver.recv_timeout(PATIENCE).map_err(|error| lost(error.to_string()))?;
+        mapped.map_err(|error| lost(error.to_string()))?;
+        let bytes = buffer.slice(..).get_mapped_range().map_err(|error| lost(format!("{error:?}")))?;
+        let swapped = matches!(self.state.target_format, wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Bgra8UnormSrgb);
+        let mut pixels = Vec::with_capacity(width as usize * height as usize);
+        for line in bytes.chunks_exact(row as usize) {
+            pixels.extend(line.as_chunks::<4>().0.iter().take(width as usize).map(|&[a, b, c, _]| match swapped {
+                true => Color32::from_rgb(c, b, a),
+                false => Color32::from_rgb(a, b, c),
+            }));
+        }
+        Ok(ColorImage::new([width as usize, height as usize], pixels))
+    }
+}

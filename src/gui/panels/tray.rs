@@ -1,0 +1,337 @@
+//! Unplaced files, at the foot of the hierarchy: a list that any number of files fit into, with a filter. Files are dragged from
+//! here to where they belong, placed by command, or shown to the pattern as examples.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use egui::{Align, Frame, Layout, Margin, Rect, Response, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use crate::draft::{Example, Unplaced};
+use crate::gui::action::Action;
+use crate::gui::commands::blocked;
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::dock::Pane;
+use crate::gui::drag::{self, Dragged};
+use crate::gui::icons;
+use crate::gui::outline::matches;
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, RowScroll, TextField, Tone, VirtualRows, paint};
+use crate::studio::{Command, Document};
+
+const HEAD: f32 = 30.0;
+const ROW: f32 = 24.0;
+/// With fewer files than this nobody looks for one by typing.
+const FILTER_FROM: usize = 8;
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct TrayState {
+    scroll: RowScroll,
+    filter: String,
+    /// The tray that the rest is about.
+    tray: Arc<[Unplaced]>,
+    /// Selected files, by place in the tray.
+    chosen: BTreeSet<u32>,
+    /// The row of the keyboard, and where a range begins.
+    cursor: Option<u64>,
+    anchor: Option<u64>,
+    /// The list had the keyboard in the last frame.
+    pub focused: bool,
+    shown: Slot<(usize, String), Arc<Vec<u32>>>,
+}
+
+impl TrayState {
+    /// True while a filter runs.
+    pub fn is_busy(&self) -> bool {
+        self.shown.is_busy()
+    }
+
+    /// Takes over what was filtered.
+    pub fn poll(&mut self) {
+        self.shown.poll();
+    }
+
+    /// The selected files, in the order of the tray.
+    pub fn chosen(&self) -> Vec<Unplaced> {
+        self.chosen.iter().filter_map(|&place| self.tray.get(place as usize)).cloned().collect()
+    }
+
+    /// Takes the selected files out of the tray.
+    pub fn removal(&self) -> Option<Command> {
+        let files: Vec<_> = self.chosen().into_iter().map(|file| file.path).collect();
+        (!files.is_empty()).then_some(Command::RemoveFromTray { files })
+    }
+
+    /// Follows the draft: what was selected and is still there stays selected.
+    fn follow(&mut self, tray: &Arc<[Unplaced]>) {
+        if Arc::ptr_eq(&self.tray, tray) {
+            return;
+        }
+        if !self.chosen.is_empty() {
+            let paths: std::collections::HashSet<_> = self.chosen().into_iter().map(|file| file.path).collect();
+            let kept = (0..).zip(tray.iter()).filter(|(_, file)| paths.contains(&file.path));
+            self.chosen = kept.map(|(place, _)| place).collect();
+        }
+        (self.cursor, self.anchor) = (None, None);
+        self.tray = tray.clone();
+    }
+
+    /// Place in the tray of a row that shows.
+    fn place(&self, row: u64) -> Option<u32> {
+        match self.kept() {
+            Some(kept) => kept.get(row as usize).copied(),
+            None => u32::try_from(row).ok().filter(|&place| (place as usize) < self.tray.len()),
+        }
+    }
+
+    /// What a typed filter leaves; `None` without one.
+    fn kept(&self) -> Option<&Arc<Vec<u32>>> {
+        if self.filter.trim().is_empty() { None } else { self.shown.last() }
+    }
+
+    fn rows(&self) -> u64 {
+        self.kept().map_or(self.tray.len(), |kept| kept.len()) as u64
+    }
+
+    fn select(&mut self, row: u64, several: bool, range: bool) {
+        let Some(place) = self.place(row) else { return };
+        if range {
+            let anchor = *self.anchor.get_or_insert(self.cursor.unwrap_or(row));
+            let rows = anchor.min(row)..=anchor.max(row);
+            self.chosen = rows.filter_map(|row| self.place(row)).collect();
+        } else {
+            if !several {
+                self.chosen.clear();
+            }
+            if !self.chosen.insert(place) {
+                self.chosen.remove(&place);
+            }
+            self.anchor = Some(row);
+        }
+        self.cursor = Some(row);
+    }
+}
+
+/// How high the panel wants to be, below a tree of a draft.
+pub fn height(cx: &mut Cx<'_>, document: &Document, room: f32) -> f32 {
+    let Some(draft) = document.draft() else { return 0.0 };
+    cx.session.tray.follow(draft.tray());
+    let files = draft.tray().len();
+    let filter = if files >= FILTER_FROM { 34.0 } else { 0.0 };
+    let rows = (files.max(1) as f32 * ROW).min(if files == 0 { 0.0 } else { f32::MAX });
+    (HEAD + filter + rows + 4.0).min((room * 0.42).max(HEAD))
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+    let Some(draft) = document.draft() else { return };
+    let t = theme::tokens(ui);
+    let area = ui.max_rect();
+    ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
+    let (head, rest) = area.split_top_bottom_at_y(area.top() + HEAD);
+    ui.scope_builder(UiBuilder::new().max_rect(head.shrink2(vec2(8.0, 0.0))), |ui| head_ui(ui, cx, draft.tray().len()));
+    if draft.tray().is_empty() {
+        return;
+    }
+    let mut list = rest;
+    if draft.tray().len() >= FILTER_FROM {
+        list.min.y += 34.0;
+        let field = Rect::from_min_max(rest.min, pos2(rest.right(), list.top()));
+        ui.scope_builder(UiBuilder::new().max_rect(field), |ui| {
+            Frame::NONE.inner_margin(Margin { left: 8, right: 8, top: 2, bottom: 4 }).show(ui, |ui| {
+                TextField::new("Filter unplaced files", &mut cx.session.tray.filter)
+                    .hide_label()
+                    .quiet()
+                    .icon(icons::FUNNEL)
+                    .hint("Filter names, e.g. *_T18LTM_*")
+                    .show(ui);
+            });
+        });
+    }
+    filter(cx);
+    ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| list_ui(ui, cx));
+}
+
+fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
+    let t = theme::tokens(ui);
+    ui.horizontal_centered(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.label(RichText::new(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
+        ui.label(RichText::new("Unplaced files").font(font::semibold(12.0)).color(t.tx));
+        widgets::count(ui, files as u64, Tone::Neutral);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            let add = Button::icon_only(icons::PLUS, "Add unplaced files").tooltip(Action::AddUnplaced.info().tooltip);
+            if ui.add(add).clicked() {
+                cx.ask(Ask::Do(Action::AddUnplaced));
+            }
+            let reason = blocked(Action::MatchPattern, cx);
+            let button = Button::ghost("Match by pattern").icon(icons::MAGIC_WAND).blocked(reason);
+            if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {
+                cx.ask(Ask::Do(Action::MatchPattern));
+            }
+        });
+    });
+}
+
+fn filter(cx: &mut Cx<'_>) {
+    let state = &mut cx.session.tray;
+    state.shown.poll();
+    let wanted = state.filter.trim().to_owned();
+    if wanted.is_empty() {
+        return;
+    }
+    let tray = state.tray.clone();
+    let key = (Arc::as_ptr(&tray) as *const () as usize, wanted.clone());
+    state.shown.want(cx.jobs, key, "Filter unplaced files", move |ctx| {
+        let mut kept = Vec::new();
+        for (place, file) in (0..).zip(tray.iter()) {
+            if place % 4096 == 0 {
+                ctx.check()?;
+            }
+            if matches(&wanted, &drag::file_name(file)) {
+                kept.push(place);
+            }
+        }
+        Ok(Arc::new(kept))
+    });
+}
+
+fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+    let t = theme::tokens(ui);
+    let state = &cx.session.tray;
+    let rows = state.rows();
+    if rows == 0 {
+        let rect = ui.max_rect().shrink2(vec2(12.0, 4.0));
+        paint::text_left(ui.painter(), rect.with_max_y(rect.top() + ROW), "No name fits the filter", font::regular(12.0), t.tx2);
+        return;
+    }
+    let mut scroll = state.scroll;
+    let carried = drag::carried(ui.ctx());
+    let going = |file: &Unplaced| matches!(carried.as_deref(), Some(Dragged::Files(files)) if files.contains(file));
+    let (mut begun, mut asks) = (None, Vec::new());
+    let list = VirtualRows::new("Unplaced files", rows).cursor(state.cursor).sense(Sense::CLICK | Sense::DRAG).role(Role::List);
+    let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
+        let Some((place, file)) = state.place(row).and_then(|place| Some((place, state.tray.get(place as usize)?))) else { return };
+        let chosen = state.chosen.contains(&place);
+        row_ui(ui, rect, response, file, chosen, state.cursor == Some(row), carried.is_some() && going(file));
+        if response.drag_started() {
+            begun = Some((row, chosen));
+        }
+        response.context_menu(|ui| menu_ui(ui, &mut asks, row));
+    });
+    let (several, range) = ui.input(|input| (input.modifiers.command, input.modifiers.shift));
+    let focused = out.response.has_focus();
+    let state = &mut cx.session.tray;
+    state.scroll = scroll;
+    state.focused = focused;
+    if let Some(row) = out.clicked {
+        state.select(row, several, range);
+    } else if let Some(row) = out.moved_to {
+        state.select(row, false, range);
+    }
+    if let Some((row, chosen)) = begun {
+        if !chosen {
+            state.select(row, false, false);
+        }
+        drag::begin(ui.ctx(), Dragged::Files(state.chosen()));
+    }
+    if focused && ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::A)) {
+        state.chosen = (0..rows).filter_map(|row| state.place(row)).collect();
+    }
+    if out.entered || out.double_clicked.is_some() {
+        cx.ask(Ask::Do(Action::Place));
+    }
+    for (row, entry) in asks {
+        if !cx.session.tray.place(row).is_some_and(|place| cx.session.tray.chosen.contains(&place)) {
+            cx.session.tray.select(row, false, false);
+        }
+        match entry {
+            Entry::Do(action) => cx.ask(Ask::Do(action)),
+            Entry::Copy => {
+                let paths: Vec<String> = cx.session.tray.chosen().iter().map(|file| file.path.display().to_string()).collect();
+                cx.ask(Ask::Copy(paths.join("\n")));
+            }
+            Entry::Example => {
+                for file in cx.session.tray.chosen().into_iter().take(2) {
+                    cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() });
+                }
+                cx.ask(Ask::Show(Pane::Pattern));
+            }
+            Entry::Remove => cx.asks.extend(cx.session.tray.removal().map(Ask::Run)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Entry {
+    Do(Action),
+    Copy,
+    Example,
+    Remove,
+}
+
+fn menu_ui(ui: &mut Ui, asks: &mut Vec<(u64, Entry)>, row: u64) {
+    let place = Action::Place.info();
+    let keys = Action::Place.keys_text();
+    for (icon, text, keys, entry) in [
+        (place.icon, place.text, keys.as_str(), Entry::Do(Action::Place)),
+        (icons::MAGIC_WAND, "Use as an example", "", Entry::Example),
+        (icons::COPY, "Copy path", "", Entry::Copy),
+        (icons::TRASH, "Take out of the tray", "Del", Entry::Remove),
+    ] {
+        if widgets::menu_entry(ui, icon, text, keys, None).clicked() {
+            asks.push((row, entry));
+            ui.close();
+        }
+    }
+}
+
+fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: bool, cursor: bool, going: bool) {
+    let t = theme::tokens(ui);
+    let name = drag::file_name(file);
+    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, chosen, &name));
+    let painter = ui.painter();
+    paint::row_background(painter, t, rect, chosen, response.hovered() || cursor);
+    // What hangs on the pointer is here no longer.
+    let (ink, weak) = if going { (t.txd, t.txd) } else { (t.tx, t.tx3) };
+    paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), super::tree::file_icon(&name), 14.0, weak);
+    let inner = Rect::from_min_max(pos2(rect.left() + 29.0, rect.top()), pos2(rect.right() - 10.0, rect.bottom()));
+    let end = paint::text_right(painter, inner, &paint::bytes(file.size), font::mono(11.0), weak) - 8.0;
+    paint::text_left(painter, inner.with_max_x(end), &name, font::mono(11.5), ink);
+    if !going {
+        response.clone().on_hover_text(file.path.display().to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tray(names: &[&str]) -> Arc<[Unplaced]> {
+        names.iter().map(|name| Unplaced { path: format!("/in/{name}").into(), size: 1 }).collect()
+    }
+
+    fn names(state: &TrayState) -> Vec<String> {
+        state.chosen().iter().map(drag::file_name).collect()
+    }
+
+    #[test]
+    fn files_are_selected_one_by_one_in_ranges_and_stay_so() {
+        let mut state = TrayState::default();
+        state.follow(&tray(&["a", "b", "c", "d"]));
+        state.select(1, false, false);
+        state.select(3, true, false);
+        assert_eq!(names(&state), ["b", "d"]);
+        state.select(1, true, false);
+        assert_eq!(names(&state), ["d"], "a second time takes it out");
+        state.select(2, false, false);
+        state.select(0, false, true);
+        assert_eq!(names(&state), ["a", "b", "c"]);
+        state.follow(&tray(&["x", "c", "b"]));
+        assert_eq!(names(&state), ["c", "b"], "what is still there stays selected");
+        state.select(9, false, false);
+        assert_eq!(names(&state), ["c", "b"], "there is no such row");
+    }
+}

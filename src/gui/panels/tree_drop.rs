@@ -1,0 +1,76 @@
+//! Drag and drop in the hierarchy: samples and unplaced files between rows, into FOLDERs and into slots, with the line or the
+//! frame that shows where.
+
+use std::sync::Arc;
+
+use egui::{Context, Rect, Response, Stroke, StrokeKind, Ui, pos2};
+
+use crate::gui::cx::Cx;
+use crate::gui::drag::{self, Dragged, Target, Zone};
+use crate::gui::outline::Node;
+use crate::gui::theme;
+use crate::model::{NodePath, SampleKind};
+use crate::studio::{Document, RowRef};
+
+/// Begins to drag a row: all selected samples when it is one of them.
+pub fn begin(ctx: &Context, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+    let chosen = cx.session.tree.chosen(cx.session.selected);
+    let rows = if chosen.contains(&at) { chosen.into_iter().collect() } else { vec![at] };
+    let nodes = rows.into_iter().filter_map(|at| document.node(at)).collect();
+    drag::begin(ctx, Dragged::Samples(drag::topmost(nodes)));
+}
+
+/// What a row says to what is being dragged over it; gives what was let go, and where.
+pub fn row_ui(
+    ui: &Ui,
+    document: &Document,
+    node: Node,
+    rect: Rect,
+    response: &Response,
+    carried: Option<&Dragged>,
+) -> Option<(Arc<Dragged>, Target)> {
+    let carried = carried?;
+    if !response.contains_pointer() {
+        return None;
+    }
+    let pointer = ui.ctx().pointer_latest_pos()?;
+    let (target, zone) = target(document, node, rect, pointer.y)?;
+    if let Some(dragged) = drag::released(response) {
+        return Some((dragged, target));
+    }
+    let t = theme::tokens(ui);
+    let bad = drag::refusal(document, carried, &target).is_some();
+    let color = if bad { t.err } else { t.accfill };
+    let painter = ui.painter();
+    let left = rect.left() + 8.0 + 16.0 * f32::from(node.depth);
+    let line = |y: f32| {
+        painter.hline(left..=rect.right() - 4.0, y, Stroke::new(2.0, color));
+        painter.circle_filled(pos2(left, y), 3.0, color);
+    };
+    match (node.gap, zone) {
+        // The slot is drawn as one already.
+        (Some(_), _) if bad => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(1.0, color), StrokeKind::Inside)),
+        (Some(_), _) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
+        (None, Zone::Before) => line(rect.top() + 1.0),
+        (None, Zone::Behind) => line(rect.bottom() - 1.0),
+        (None, Zone::Into) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
+    }
+    drag::hover_ui(ui, document, carried, &target);
+    None
+}
+
+fn target(document: &Document, node: Node, rect: Rect, y: f32) -> Option<(Target, Zone)> {
+    if let Some(gap) = node.gap {
+        return Some((Target::Slot(gap.root, gap.position), Zone::Into));
+    }
+    let Some(at) = node.at else { return Some((Target::Into(NodePath::root()), Zone::Into)) };
+    let folder = document.kind(at) == Some(SampleKind::Folder);
+    let own = document.node(at)?;
+    let zone = drag::zone(rect, y, folder);
+    let (parent, position) = own.parent()?;
+    Some(match zone {
+        Zone::Into => (Target::Into(own), zone),
+        Zone::Before => (Target::Gap(parent, position), zone),
+        Zone::Behind => (Target::Gap(parent, position + 1), zone),
+    })
+}

@@ -1,0 +1,116 @@
+//! Drafts that last: save, save as, what autosave kept of drafts that were never saved, and the one question before changes are
+//! lost.
+
+use std::path::{Path, PathBuf};
+
+use egui::Context;
+use serde_json::json;
+
+use super::App;
+use super::action::Action;
+use super::cx::Ask;
+use super::dialogs::Dialog;
+use super::intake;
+use super::picker::Wish;
+use super::view_state::{Recent, now_s};
+use super::widgets::Toast;
+use crate::model::SamplePath;
+use crate::studio::{Command, Document, RowRef};
+
+/// Ending of a draft's file.
+pub const ENDING: &str = "tacostudio";
+
+impl App {
+    /// Keeps drafts in this folder while they are changed, and offers what is found there.
+    pub fn keep_drafts_in(&mut self, folder: PathBuf) {
+        self.studio.set_autosave(Some(folder.clone()));
+        self.session.autosave = Some(folder);
+    }
+
+    /// Saves under the name that the draft has, or asks for one.
+    pub(super) fn save_draft(&mut self, ctx: &Context, ask: bool) {
+        let Some(Document::Draft(document)) = self.studio.document() else { return };
+        match &document.project {
+            Some(path) if !ask => {
+                let path = path.clone();
+                self.save_to(Some(path));
+            }
+            _ => self.pick(ctx, Wish::SaveProject),
+        }
+    }
+
+    /// Saves the draft there. A name without an ending gets one.
+    pub(super) fn save_to(&mut self, path: Option<PathBuf>) {
+        let Some(mut path) = path else { return };
+        if path.extension().is_none_or(|end| end != ENDING) {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(".");
+            name.push(ENDING);
+            path.set_file_name(name);
+        }
+        let view = self.view_of_draft();
+        self.asks.push(Ask::Run(Command::SaveProject { path: Some(path), view: Some(view) }));
+    }
+
+    /// What is found again when the draft is opened: level and selection.
+    fn view_of_draft(&self) -> serde_json::Value {
+        let ids = self.session.selected.and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
+        json!({ "level": self.session.level, "selected": ids })
+    }
+
+    /// Shows what was shown when the draft was saved.
+    pub(super) fn show_saved_view(&mut self) {
+        let Some(document @ Document::Draft(draft)) = self.studio.document() else { return };
+        let level = draft.view.get("level").and_then(serde_json::Value::as_u64).unwrap_or_default() as usize;
+        let ids = draft.view.get("selected").and_then(serde_json::Value::as_str).map(SamplePath::parse);
+        let found = ids.and_then(|ids| document.tree().find(&ids));
+        self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
+        if let Some((level, row)) = found {
+            self.asks.push(Ask::Select(Some(RowRef { level, row })));
+        }
+    }
+
+    /// The draft was saved: it is the newest of the recent ones, and whatever waited for it goes on.
+    pub(super) fn saved(&mut self, path: &Path) {
+        self.remember_draft(path);
+        self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(path))));
+        if let Some(then) = self.after_save.take() {
+            self.asks.push(Ask::Anyway(Box::new(then)));
+        }
+    }
+
+    /// Puts a draft's file on top of the recent list.
+    pub(super) fn remember_draft(&mut self, path: &Path) {
+        let Some(document) = self.studio.document() else { return };
+        let recent = Recent {
+            path: path.to_owned(),
+            title: document.title().into_owned(),
+            badge: "Draft".to_owned(),
+            roots: document.rows(0) as u64,
+            size_bytes: self.session.totals().bytes,
+            opened_s: now_s(),
+        };
+        self.view.remember(recent);
+        self.save();
+    }
+
+    /// Asks before changes are lost: save them first, lose them, or stay.
+    pub(super) fn ask_to_discard(&mut self, then: Ask) {
+        self.dialogs.open(Dialog::discard(then));
+    }
+
+    /// Saves, and then does what waited.
+    pub(super) fn save_first(&mut self, ctx: &Context, then: Ask) {
+        self.after_save = Some(then);
+        self.save_draft(ctx, false);
+    }
+
+    /// Tells what autosave could not do, once.
+    pub(super) fn tell_autosave(&mut self) {
+        if let Some(trouble) = self.studio.autosave_trouble() {
+            self.studio.log(true, format!("The draft could not be kept: {trouble}"));
+            self.toast =
+                Some(Toast::new(false, format!("Autosave failed: {trouble}. Save the draft with {}.", Action::Save.keys_text())));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Nothing is lost: drafts are saved and opened again, kept while they are changed, restored after a crash, and asked about once.
+
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable;
+use taco_studio::gui::action::Action;
+
+use super::support::{app, click, dataset, document, fill, sample, scenes, settle, take};
+
+#[test]
+fn a_draft_is_saved_and_opened_again_as_it_was() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(3).collect());
+    let id = dataset(&harness).root.samples[2].id.to_string();
+    harness.get_all_by_label(&id).next().expect("is listed").click();
+    settle(&mut harness);
+    let path = folder.path().join("work");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
+    settle(&mut harness);
+    // Without a file dialog the path is typed.
+    fill(&mut harness, "Path", &path.display().to_string());
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    let saved = folder.path().join("work.tacostudio");
+    assert!(saved.is_file(), "the ending is added");
+    assert!(!document(&harness).draft().expect("a draft").is_dirty());
+    harness.state_mut().act(Action::MoveUp);
+    settle(&mut harness);
+    assert!(document(&harness).draft().expect("a draft").is_dirty());
+    harness.state_mut().act(Action::Save);
+    settle(&mut harness);
+    let as_saved = dataset(&harness).clone();
+    // Saved, so nobody asks.
+    harness.state_mut().act(Action::Close);
+    settle(&mut harness);
+    assert!(harness.state().studio().document().is_none());
+    take(&mut harness, vec![saved]);
+    assert_eq!(*dataset(&harness), as_saved);
+    assert!(harness.query_by_label("work.tacostudio").is_some(), "the status bar names the file");
+    harness.state_mut().act(Action::Close);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("Open Untitled dataset").is_some(), "it is among the recent ones");
+}
+
+#[test]
+fn saving_is_offered_before_changes_are_lost() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(2).collect());
+    take(&mut harness, vec![sample()]);
+    assert!(document(&harness).draft().is_some(), "it asks first");
+    click(&mut harness, "Save first");
+    let path = folder.path().join("kept.tacostudio");
+    fill(&mut harness, "Path", &path.display().to_string());
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    assert!(path.is_file());
+    assert!(document(&harness).opened().is_some(), "what was wanted goes on once the draft is safe");
+}
+
+#[test]
+fn what_a_killed_window_held_is_offered_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let held = {
+        let mut harness = app(egui::Theme::Dark);
+        harness.state_mut().keep_drafts_in(folder.path().to_owned());
+        take(&mut harness, scenes().into_iter().take(2).collect());
+        harness.state_mut().select(Some(taco_studio::studio::RowRef { level: 0, row: 1 }));
+        settle(&mut harness);
+        harness.state_mut().act(Action::MoveUp);
+        settle(&mut harness);
+        let held = dataset(&harness).clone();
+        // Every change is on the disk when the next one comes; the last one takes a moment.
+        let journal = harness.state().studio().journal().expect("is kept");
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while std::fs::read_to_string(&journal).expect("reads").lines().count() < 3 {
+            assert!(std::time::Instant::now() < end, "the last change gets to the disk");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        // The lock goes with the process; the journal stays as a killed one leaves it.
+        for entry in std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("a file").path()) {
+            if entry.extension().is_none_or(|end| end != "lock") {
+                let copy = folder.path().join(format!("killed-{}", entry.file_name().expect("a name").to_string_lossy()));
+                std::fs::copy(&entry, copy).expect("copies");
+            }
+        }
+        held
+    };
+    let mut harness = app(egui::Theme::Dark);
+    harness.state_mut().keep_drafts_in(folder.path().to_owned());
+    settle(&mut harness);
+    assert!(harness.query_by_label("Not saved").is_some());
+    click(&mut harness, "Restore unsaved draft");
+    assert_eq!(*dataset(&harness), held);
+    assert!(harness.state().studio().document().is_some());
+    harness.state_mut().act(Action::Close);
+    settle(&mut harness);
+    click(&mut harness, "Discard changes");
+    assert!(harness.query_by_label("Not saved").is_none(), "thrown away is thrown away");
+}
+
+#[test]
+fn a_kept_draft_can_be_forgotten() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(
+        folder.path().join("draft-1.journal"),
+        "{\"tacostudio_journal\":1,\"project\":null,\"base\":null,\"folder\":\"/\"}\n",
+    )
+    .expect("writes");
+    let mut harness = app(egui::Theme::Dark);
+    harness.state_mut().keep_drafts_in(folder.path().to_owned());
+    settle(&mut harness);
+    click(&mut harness, "Forget unsaved draft");
+    assert!(harness.query_by_label("Not saved").is_none());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
