@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use egui::accesskit::Role;
-use egui::{ColorImage, Context, Event, Key, Modifiers, PointerButton, Pos2, ViewportCommand, pos2, vec2};
+use egui::{ColorImage, Context, Event, Key, Modifiers, PointerButton, Pos2, Rect, ViewportCommand, pos2, vec2};
 
 use super::App;
 use super::cx::Ask;
@@ -40,6 +40,8 @@ pub struct Driver {
     phase: Phase,
     since: Instant,
     frames: u32,
+    /// Where the control of the present line was in the last frame.
+    place: Option<Rect>,
     name: String,
     /// What came of the command of the present line, where it says what it expects.
     outcome: Option<Result<()>>,
@@ -78,6 +80,7 @@ impl Driver {
             phase: Phase::Begin,
             since: Instant::now(),
             frames: 0,
+            place: None,
             name: name.to_owned(),
             outcome: None,
             taken: Arc::default(),
@@ -138,6 +141,7 @@ impl Driver {
         self.phase = Phase::Begin;
         self.since = Instant::now();
         self.frames = 0;
+        self.place = None;
     }
 
     fn missing(&self, label: &str) -> Error {
@@ -363,6 +367,10 @@ impl App {
         if driver.phase == Phase::Begin {
             driver.inject(vec![seen.scroll_here()]);
             driver.phase = Phase::Scrolled;
+            driver.frames = 0;
+        }
+        // It may still be on its way.
+        if driver.place.replace(seen.rect) != Some(seen.rect) {
             driver.frames = 0;
         }
         driver.frames > 2 * SETTLE

@@ -39,6 +39,8 @@ pub fn replay_headless(file: &Path, pictures: Option<PathBuf>, autosave: Option<
     let (mut size, began) = (SIZE, Instant::now());
     loop {
         if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // What was never painted is not wanted.
+            textures.clear();
             return outcome;
         }
         let input = RawInput {
@@ -60,11 +62,13 @@ pub fn replay_headless(file: &Path, pictures: Option<PathBuf>, autosave: Option<
             match command {
                 ViewportCommand::InnerSize(wanted) => size = wanted.clamp(vec2(320.0, 240.0), vec2(8000.0, 8000.0)),
                 ViewportCommand::Screenshot(callback) => {
-                    let painter = match &mut painter {
-                        Some(painter) => painter,
-                        none => none.insert(Painter::new()?),
+                    let ready = match &mut painter {
+                        Some(painter) => Ok(painter),
+                        none => Painter::new().map(|made| none.insert(made)),
                     };
-                    callback.complete(Arc::new(painter.paint(&ctx, &output, std::mem::take(&mut textures))?));
+                    let image = ready.and_then(|painter| painter.paint(&ctx, &output, &mut textures));
+                    textures.clear();
+                    callback.complete(Arc::new(image?));
                 }
                 _ => {}
             }
@@ -103,7 +107,7 @@ impl Painter {
         Ok(Self { state })
     }
 
-    fn paint(&mut self, ctx: &Context, output: &FullOutput, mut textures: TexturesDelta) -> Result<ColorImage> {
+    fn paint(&mut self, ctx: &Context, output: &FullOutput, textures: &mut TexturesDelta) -> Result<ColorImage> {
         let (device, queue) = (&self.state.device, &self.state.queue);
         let mut renderer = self.state.renderer.write();
         for (id, images) in textures.set.drain() {

@@ -179,7 +179,7 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
     let text = std::fs::read_to_string(file).io_at("read the command file", file)?;
     let wrong = |error| Error::usage("the command file is not a list of commands").because(error).at_path(file);
     let mut lines: Vec<ScriptLine> = serde_json::from_str(&text).map_err(wrong)?;
-    let base = file.parent().unwrap_or(Path::new("."));
+    let base = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     for line in &mut lines {
         match line {
             ScriptLine::Command(line) => super::replay::resolve(&mut line.command, base),

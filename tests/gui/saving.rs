@@ -1,10 +1,29 @@
 //! Nothing is lost: drafts are saved and opened again, kept while they are changed, restored after a crash, and asked about once.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use egui::accesskit::Role;
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use taco_studio::gui::action::Action;
 
-use super::support::{app, click, dataset, document, fill, sample, scenes, settle, take};
+use super::support::{Window, app, click, dataset, document, fill, sample, scenes, settle, take};
+
+/// Without a file dialog on the desktop the window asks for the path; it takes a moment to find that out.
+fn type_path(harness: &mut Window, path: &Path) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while harness.query_by_role_and_label(Role::MultilineTextInput, "Path").is_none()
+        && harness.query_by_role_and_label(Role::TextInput, "Path").is_none()
+    {
+        assert!(Instant::now() < end, "the window asks for a path");
+        std::thread::sleep(Duration::from_millis(20));
+        settle(harness);
+    }
+    fill(harness, "Path", &path.display().to_string());
+    harness.key_press(Key::Enter);
+    settle(harness);
+}
 
 #[test]
 fn a_draft_is_saved_and_opened_again_as_it_was() {
@@ -16,11 +35,7 @@ fn a_draft_is_saved_and_opened_again_as_it_was() {
     settle(&mut harness);
     let path = folder.path().join("work");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
-    settle(&mut harness);
-    // Without a file dialog the path is typed.
-    fill(&mut harness, "Path", &path.display().to_string());
-    harness.key_press(Key::Enter);
-    settle(&mut harness);
+    type_path(&mut harness, &path);
     let saved = folder.path().join("work.tacostudio");
     assert!(saved.is_file(), "the ending is added");
     assert!(!document(&harness).draft().expect("a draft").is_dirty());
@@ -51,9 +66,7 @@ fn saving_is_offered_before_changes_are_lost() {
     assert!(document(&harness).draft().is_some(), "it asks first");
     click(&mut harness, "Save first");
     let path = folder.path().join("kept.tacostudio");
-    fill(&mut harness, "Path", &path.display().to_string());
-    harness.key_press(Key::Enter);
-    settle(&mut harness);
+    type_path(&mut harness, &path);
     assert!(path.is_file());
     assert!(document(&harness).opened().is_some(), "what was wanted goes on once the draft is safe");
 }

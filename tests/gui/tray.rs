@@ -193,11 +193,13 @@ fn two_examples_place_all_others() {
         fill(&mut harness, &format!("Root of example {}", number + 1), root);
         fill(&mut harness, &format!("Position of example {}", number + 1), position);
     }
-    assert!(harness.query_by_role_and_label(Role::ListItem, "S2_005_swir.tif: 005 / swir").is_some(), "shown before it is done");
     picture(&mut harness, "pattern-light");
+    assert!(harness.query_by_label_contains("18 files into 6 roots, 6 new").is_some(), "told before it is done");
+    let row = harness.query_by_role_and_label(Role::ListItem, "S2_001_swir.tif: 001 / swir");
+    assert!(row.is_some(), "each file with its place");
     click(&mut harness, "Place matched files");
     assert_eq!((dataset(&harness).root.samples.len(), tray(&harness)), (6, 1));
-    assert_eq!(ids(&harness, 0), ["red", "nir", "swir"]);
+    assert_eq!(ids(&harness, 0), ["nir", "red", "swir"]);
     harness.state_mut().act(Action::Undo);
     settle(&mut harness);
     assert_eq!((dataset(&harness).root.samples.len(), tray(&harness)), (0, 19), "one step");

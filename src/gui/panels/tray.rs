@@ -156,7 +156,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
     let t = theme::tokens(ui);
     ui.horizontal_centered(|ui| {
-        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.spacing_mut().item_spacing.x = 5.0;
         ui.label(RichText::new(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
         ui.label(RichText::new("Unplaced files").font(font::semibold(12.0)).color(t.tx));
         widgets::count(ui, files as u64, Tone::Neutral);
@@ -167,7 +167,8 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
                 cx.ask(Ask::Do(Action::AddUnplaced));
             }
             let reason = blocked(Action::MatchPattern, cx);
-            let button = Button::ghost("Match by pattern").icon(icons::MAGIC_WAND).blocked(reason);
+            let text = if ui.available_width() < 128.0 { "Match" } else { "Match by pattern" };
+            let button = Button::ghost(text).name("Match by pattern").icon(icons::MAGIC_WAND).blocked(reason);
             if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {
                 cx.ask(Ask::Do(Action::MatchPattern));
             }
