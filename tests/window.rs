@@ -340,3 +340,26 @@ fn a_folder_pasted_into_the_window_becomes_a_dataset() {
     assert_eq!(report["findings"], serde_json::json!([]), "{report}");
     expect_ok(workspace.python("check.py", ["reader".as_ref(), out.as_os_str(), scenes.as_os_str()]));
 }
+
+#[test]
+fn a_script_builds_the_same_in_a_real_window() {
+    let workspace = Workspace::new();
+    let script = crate::replays::faulty_scenes(&workspace);
+    let pictures = workspace.path("pictures");
+    let screen = Screen::new();
+    let mut command = screen.command(env!("CARGO_BIN_EXE_taco-studio"));
+    workspace
+        .house(command.args(["replay", "--window", "--screenshots"]).arg(&pictures).arg(&script))
+        .env("LIBGL_ALWAYS_SOFTWARE", "1")
+        .env("GALLIUM_DRIVER", "llvmpipe")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET");
+    let output = command.output().expect("the program starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("lines did what they should"), "{said}");
+    let taken = crate::support::entries(&pictures);
+    assert!(taken.len() >= 11 && taken.iter().all(|path| fs::metadata(path).is_ok_and(|meta| meta.len() > 20_000)), "{taken:?}");
+    let index = workspace.path("work/out/.tacocat");
+    expect_ok(workspace.python("check_index.py", [index.as_os_str()]));
+}

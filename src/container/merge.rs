@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Error, Result};
-use crate::model::{Collection, PitSchema, dtype_name};
+use crate::model::{Collection, PitSchema, dtype_name, is_padding};
 
 /// What is known of one part.
 #[derive(Clone, Debug)]
@@ -25,14 +25,20 @@ pub fn summed(parts: &[PartFacts]) -> Result<PitSchema> {
     let (first, rest) = parts.split_first().ok_or_else(|| Error::usage("no datasets are given"))?;
     let mut sum = first.pit.clone();
     for part in rest {
-        if let Some(difference) = difference(&first.pit, &part.pit) {
+        if let Some(difference) = difference(&sum, &part.pit) {
             return Err(Error::invalid(format!("{} and {} have different trees: {difference}", first.name, part.name))
                 .hint("only datasets whose samples have the same children can be joined"));
         }
         sum.root.n += part.pit.root.n;
         for (level, patterns) in &mut sum.hierarchy {
             let theirs = part.pit.hierarchy.get(level).map_or(&[][..], Vec::as_slice);
-            patterns.iter_mut().zip(theirs).for_each(|(pattern, theirs)| pattern.n += theirs.n);
+            for (pattern, theirs) in patterns.iter_mut().zip(theirs) {
+                pattern.n += theirs.n;
+                // A part whose roots are all padded at a position does not know its name; another one does.
+                for (id, known) in pattern.ids.iter_mut().zip(&theirs.ids).filter(|(id, _)| is_padding(id)) {
+                    id.clone_from(known);
+                }
+            }
         }
         for (at, widest) in part.pit.shape.iter().enumerate() {
             match sum.shape.get_mut(at) {
@@ -72,7 +78,8 @@ fn difference(one: &PitSchema, other: &PitSchema) -> Option<String> {
                     names(&b.ids)
                 ));
             }
-            if let Some(at) = (0..a.ids.len()).find(|&at| a.ids[at] != b.ids[at] || a.kinds.get(at) != b.kinds.get(at)) {
+            let same_id = |at: usize| a.ids[at] == b.ids[at] || is_padding(&a.ids[at]) || is_padding(&b.ids[at]);
+            if let Some(at) = (0..a.ids.len()).find(|&at| !same_id(at) || a.kinds.get(at) != b.kinds.get(at)) {
                 let child = |ids: &[String], kinds: &[crate::model::SampleKind]| {
                     format!("{} ({})", ids[at], kinds.get(at).map_or("no type", |kind| kind.as_str()))
                 };
@@ -252,6 +259,11 @@ mod tests {
         let part = |name: &str, ids| PartFacts { name: name.into(), id: "x".into(), extent: Json::Null, pit: pit(ids) };
         let sum = summed(&[part("a", ["x", "y"]), part("b", ["x", "y"])]).expect("one tree");
         assert_eq!((sum.root.n, sum.hierarchy["1"][0].n, sum.shape), (4, 8, vec![4, 2]));
+        let padded = [part("a", ["__TACOPAD__0", "y"]), part("b", ["x", "y"]), part("c", ["x", "__TACOPAD__1"])];
+        let sum = summed(&padded).expect("padding stands for any id");
+        assert_eq!(sum.hierarchy["1"][0].ids, ["x", "y"]);
+        let odd = [part("a", ["__TACOPAD__0", "y"]), part("b", ["x", "y"]), part("c", ["z", "y"])];
+        assert!(summed(&odd).is_err(), "a name that is known counts from there on");
         let error = summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])]).expect_err("differ").to_string();
         assert!(error.contains("a and b") && error.contains("y (FILE)") && error.contains("z (FILE)"), "{error}");
     }

@@ -159,8 +159,8 @@ impl Structure {
                 self.lay_out(shape, 1, None);
             }
         }
-        for index in 0..self.shapes.roots().len() {
-            let shape = self.shapes.roots()[index].shape;
+        let held: Vec<ShapeId> = self.shapes.held().map(|(shape, _)| shape).collect();
+        for shape in held {
             if self.rows.len() <= shape as usize {
                 self.rows.resize_with(shape as usize + 1, || None);
             }
@@ -361,11 +361,7 @@ impl Structure {
     }
 
     fn by_shape(&self) -> impl Iterator<Item = (ShapeId, u64)> {
-        let mut counts = vec![0; self.rows.len()];
-        for root in self.shapes.roots() {
-            counts[root.shape as usize] += 1;
-        }
-        (0..).zip(counts).filter(|(_, count)| *count > 0)
+        self.shapes.held().map(|(shape, count)| (shape, u64::from(count)))
     }
 }
 

@@ -224,6 +224,9 @@ pub struct RootShapes {
     root: Arc<Tortilla>,
     roots: Vec<RootShape>,
     shapes: Shapes,
+    /// Roots of each shape, and with each list of schemas, by number.
+    held: Vec<u32>,
+    held_fields: Vec<u32>,
 }
 
 impl RootShapes {
@@ -240,6 +243,29 @@ impl RootShapes {
     /// The root tortilla that the entries were computed from.
     pub fn tortilla(&self) -> &Arc<Tortilla> {
         &self.root
+    }
+
+    /// The shapes that roots have, with how many have each.
+    pub fn held(&self) -> impl Iterator<Item = (ShapeId, u32)> {
+        (0..).zip(self.held.iter().copied()).filter(|(_, count)| *count > 0)
+    }
+
+    /// The lists of schemas that roots have, for [`Shapes::fields`], with how many have each.
+    pub fn held_fields(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..).zip(self.held_fields.iter().copied()).filter(|(_, count)| *count > 0)
+    }
+
+    fn hold(&mut self, root: RootShape) {
+        let (shape, fields) = (root.shape as usize, root.fields as usize);
+        self.held.resize(self.held.len().max(shape + 1), 0);
+        self.held_fields.resize(self.held_fields.len().max(fields + 1), 0);
+        self.held[shape] += 1;
+        self.held_fields[fields] += 1;
+    }
+
+    fn release(&mut self, root: RootShape) {
+        self.held[root.shape as usize] -= 1;
+        self.held_fields[root.fields as usize] -= 1;
     }
 
     /// Brings the entries up to `root`. Only roots that are not the same by reference are looked at.
@@ -284,7 +310,9 @@ impl RootShapes {
             fresh.push(RootShape { shape, fields: self.shapes.fields_id(&fields) });
             touched.push(index);
         }
-        self.roots.splice(before.clone(), fresh);
+        fresh.iter().for_each(|&root| self.hold(root));
+        let gone: Vec<RootShape> = self.roots.splice(before.clone(), fresh).collect();
+        gone.into_iter().for_each(|root| self.release(root));
         RootChanges { before, after, touched, reshaped, afresh, rows_before, rows_removed }
     }
 
@@ -305,18 +333,10 @@ impl RootShapes {
 
     /// The most common shape, of equals the one with most samples, of those the first; with the root that has it first.
     pub fn most_common(&self) -> Option<(ShapeId, usize)> {
-        let mut counts = vec![(0u32, 0u32); self.shapes.nodes.len()];
-        for (index, root) in self.roots.iter().enumerate() {
-            let entry = &mut counts[root.shape as usize];
-            if entry.0 == 0 {
-                entry.1 = index as u32;
-            }
-            entry.0 += 1;
-        }
-        let best = counts.iter().enumerate().filter(|(_, entry)| entry.0 > 0);
-        let key =
-            |&(shape, entry): &(usize, &(u32, u32))| (entry.0, self.shapes.total(shape as ShapeId), std::cmp::Reverse(entry.1));
-        best.max_by_key(key).map(|(shape, entry)| (shape as ShapeId, entry.1 as usize))
+        let key = |shape: ShapeId, count: u32| (count, self.shapes.total(shape));
+        let best = self.held().map(|(shape, count)| key(shape, count)).max()?;
+        let first = self.roots.iter().position(|root| key(root.shape, self.held[root.shape as usize]) == best)?;
+        Some((self.roots[first].shape, first))
     }
 }
 
@@ -338,10 +358,13 @@ mod tests {
         assert_eq!((changes.touched, changes.after), (vec![20], 20..21));
         let (model, first) = shapes.most_common().expect("has roots");
         assert_eq!((first, shapes.shapes().conforms(model, shapes.roots()[20].shape)), (0, false));
+        assert_eq!(shapes.held().map(|(_, count)| count).collect::<Vec<_>>(), [49, 1]);
         samples.remove(20);
         let changes = shapes.update(&Tortilla::new(samples.clone()).into());
         assert_eq!((changes.before, changes.after, changes.touched.len()), (20..21, 20..20, 0));
         assert_eq!(shapes.roots().len(), 49);
+        assert_eq!(shapes.held().map(|(_, count)| count).collect::<Vec<_>>(), [49]);
+        assert_eq!(shapes.held_fields().map(|(_, count)| count).sum::<u32>(), 49);
     }
 
     #[test]

@@ -110,10 +110,10 @@ impl LiveCheck {
     /// The first root with FOLDERs at each level, and the schema of its first tortilla there: what the level is held against.
     fn reference_schemas(&self) -> Vec<(usize, u32)> {
         let mut levels: Vec<(usize, u32)> = Vec::new();
-        let mut last = None;
+        let mut seen = HashSet::new();
+        let kinds = self.shapes.held_fields().count();
         for (index, root) in self.shapes.roots().iter().enumerate() {
-            // Roots mostly have the schemas of the one before.
-            if last.replace(root.fields) == Some(root.fields) {
+            if !seen.insert(root.fields) {
                 continue;
             }
             for &(level, schema) in self.shapes.shapes().fields(root.fields) {
@@ -123,8 +123,8 @@ impl LiveCheck {
                     levels.push((index, schema));
                 }
             }
-            // Roots of the common shape reach the deepest level; nothing new comes after all levels a dataset may have.
-            if levels.len() >= MAX_LEVELS * 2 {
+            // Nothing new comes after all lists of schemas, or all levels that a dataset may have.
+            if seen.len() == kinds || levels.len() >= MAX_LEVELS * 2 {
                 break;
             }
         }
@@ -144,13 +144,14 @@ impl LiveCheck {
             }
         }
         let shapes = self.shapes.shapes();
-        let deepest = self.shapes.roots().iter().map(|root| shapes.counts(root.shape).len() + 1).max().unwrap_or(0);
+        let deepest = self.shapes.held().map(|(shape, _)| shapes.counts(shape).len() + 1).max().unwrap_or(0);
         if deepest > MAX_LEVELS {
             // The tree stops at twice the limit.
             let message = format!("The dataset is {} levels deep; {MAX_LEVELS} is the limit.", deepest.min(MAX_LEVELS * 2));
             report.add(Rule::PitDepth, Location::Dataset, message);
         }
-        let folders = self.shapes.roots().iter().filter(|root| shapes.is_folder(root.shape)).count();
+        let held = self.shapes.held().filter(|(shape, _)| shapes.is_folder(*shape));
+        let folders: usize = held.map(|(_, count)| count as usize).sum();
         if folders != 0 && folders != samples.len() {
             // The rule is told on the types of level 0 alone.
             let bare = samples.iter().map(|sample| match sample.children() {
@@ -173,6 +174,19 @@ impl LiveCheck {
         let folder = shapes.is_folder(against.model);
         field_names(dataset, &against.schemas).into_iter().for_each(|finding| report.push(finding));
         let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];
+        // Where no shape, no schema and no id is wrong, no root is.
+        let sound = self.bad_ids.iter().all(|bad| !bad)
+            && self.shapes.held().all(|(shape, _)| {
+                let conforms = || shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape);
+                remembered(&mut self.conforming, shape, conforms) && !shapes.is_faulty(shape)
+            })
+            && self
+                .shapes
+                .held_fields()
+                .all(|(fields, _)| remembered(&mut self.uniform, fields, || are_uniform(shapes.fields(fields), &against.schemas)));
+        if sound {
+            return Ok(());
+        }
         let (mut looked_at, mut left) = (0, 0usize);
         for (index, root) in self.shapes.roots().iter().enumerate() {
             if index % 4096 == 0 {
@@ -181,10 +195,7 @@ impl LiveCheck {
             let sample = &dataset.root.samples[index];
             let conforms = || shapes.is_folder(root.shape) != folder || shapes.conforms(against.model, root.shape);
             let conforms = remembered(&mut self.conforming, root.shape, conforms);
-            let same_fields = || {
-                let fields = shapes.fields(root.fields);
-                fields.iter().all(|&(level, schema)| against.schemas.get(level as usize - 1).is_some_and(|known| known.1 == schema))
-            };
+            let same_fields = || are_uniform(shapes.fields(root.fields), &against.schemas);
             let same_fields = remembered(&mut self.uniform, root.fields, same_fields);
             if !conforms || !same_fields || self.bad_ids[index] || shapes.is_faulty(root.shape) {
                 if looked_at == FINDINGS_KEPT {
@@ -208,6 +219,11 @@ impl LiveCheck {
         }
         Ok(())
     }
+}
+
+/// True when a root has the schemas of the levels.
+fn are_uniform(fields: &[(u8, u32)], levels: &[(usize, u32)]) -> bool {
+    fields.iter().all(|&(level, schema)| levels.get(level as usize - 1).is_some_and(|known| known.1 == schema))
 }
 
 fn bad_id(sample: &Sample) -> bool {
