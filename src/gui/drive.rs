@@ -449,9 +449,9 @@ fn key_of(text: &str) -> Result<(Key, Modifiers)> {
     let mut key = None;
     for word in text.split(['+', ' ']).filter(|word| !word.is_empty()) {
         match word {
-            "Ctrl" | "Cmd" => modifiers = modifiers | Modifiers::COMMAND | Modifiers::CTRL,
-            "Shift" => modifiers = modifiers | Modifiers::SHIFT,
-            "Alt" => modifiers = modifiers | Modifiers::ALT,
+            "Ctrl" | "Cmd" => modifiers |= Modifiers::COMMAND | Modifiers::CTRL,
+            "Shift" => modifiers |= Modifiers::SHIFT,
+            "Alt" => modifiers |= Modifiers::ALT,
             "Del" => key = Some(Key::Delete),
             "Esc" => key = Some(Key::Escape),
             word => key = Key::from_name(word),

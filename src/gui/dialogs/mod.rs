@@ -58,7 +58,7 @@ pub enum Dialog {
     /// A typed path.
     Path(OpenPath),
     /// A question before something is lost.
-    Confirm(Confirm),
+    Confirm(Box<Confirm>),
     /// What a fix of many roots changes.
     Plan(PlanDialog),
     /// Recent datasets.
@@ -76,19 +76,19 @@ pub enum Dialog {
 impl Dialog {
     /// Asks before unsaved changes are lost.
     pub fn discard(then: Ask) -> Self {
-        Dialog::Confirm(Confirm {
+        Dialog::Confirm(Box::new(Confirm {
             title: "The draft has changes that are not saved".into(),
             what: "Closing it loses the order, ids and metadata that you gave. Files on disk stay.".into(),
             button: "Discard changes".into(),
             then: Some(Ask::Anyway(Box::new(then.clone()))),
             instead: Some(("Save first".into(), Ask::SaveFirst(Box::new(then)))),
-        })
+        }))
     }
 
     /// Asks before a folder with contents is taken out.
     pub fn remove(path: &str, children: u64, then: Ask) -> Self {
         let count = widgets::paint::grouped(children);
-        Dialog::Confirm(Confirm {
+        Dialog::Confirm(Box::new(Confirm {
             title: format!("Remove {path}"),
             what: format!(
                 "Removes this FOLDER and its {count} children from the dataset. Files on disk stay, and undo brings it back."
@@ -96,19 +96,19 @@ impl Dialog {
             button: "Remove folder".into(),
             then: Some(then),
             instead: None,
-        })
+        }))
     }
 
     /// Asks before several samples are taken out.
     pub fn remove_many(count: u64, then: Ask) -> Self {
         let count = widgets::paint::grouped(count);
-        Dialog::Confirm(Confirm {
+        Dialog::Confirm(Box::new(Confirm {
             title: format!("Remove {count} samples"),
             what: "Removes them and what they hold from the dataset. Files on disk stay, and undo brings them back.".into(),
             button: format!("Remove {count}"),
             then: Some(then),
             instead: None,
-        })
+        }))
     }
 
     /// What this program is and what it found on this machine.
