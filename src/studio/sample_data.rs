@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::import::{import_folder, join_metadata};
 use super::verbs::checked_build;
 use crate::container::{BuildOptions, Format};
 use crate::error::{IoContext, Result};
+use crate::extensions::{self, Column, ExtensionCall, Target};
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, Tortilla};
+use crate::model::{Collection, Dataset, Tortilla, Value};
 use crate::raster::{NewRaster, Samples, write_geotiff};
 use crate::table::{ParquetOptions, read_sidecar};
 
@@ -60,6 +61,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     let (samples, _) = import_folder(&scenes, ctx)?;
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     join_metadata(&mut dataset, &read_sidecar(&table, ctx)?, ctx)?;
+    add_places(&mut dataset, ctx)?;
     let options = BuildOptions {
         target: target.clone(),
         format: Format::Zip,
@@ -69,6 +71,31 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     };
     checked_build(&dataset, &options, ctx)?;
     Ok(target)
+}
+
+/// Gives each scene the place of its rasters and the time of its date, by the extension STAC. The files get none, so that there is
+/// something left to compute.
+fn add_places(dataset: &mut Dataset, ctx: &JobContext) -> Result<()> {
+    let positions = vec!["before.tif".to_owned()];
+    let call =
+        ExtensionCall { extension: "stac".into(), options: Json::Null, target: Target { level: 1, positions }, schema_only: false };
+    let mut run = extensions::run(dataset, &[call], &extensions::builtin(), ctx)?;
+    let date = dataset.root.field("date");
+    let times = dataset.root.samples.iter().map(|scene| match date.map(|field| scene.value(field)) {
+        Some(Value::Int(days)) => Value::Int(days * 86_400_000_000),
+        _ => Value::Null,
+    });
+    let times: Vec<Value> = times.collect();
+    let made = run.columns.pop().unwrap_or_default();
+    let columns = made.into_iter().filter(|column| !["stac:time_end", "stac:time_middle"].contains(&column.field.name.as_str()));
+    let of_scenes = columns.map(|column| {
+        let one_each = column.values.into_iter().zip(column.touched).filter_map(|(value, touched)| touched.then_some(value));
+        let values = if column.field.name == "stac:time_start" { times.clone() } else { one_each.collect() };
+        Column { field: column.field, touched: vec![true; values.len()], values }
+    });
+    run.columns = vec![of_scenes.collect()];
+    dataset.root = run.apply(dataset, false)?;
+    Ok(())
 }
 
 fn collection() -> Collection {

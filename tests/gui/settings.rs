@@ -4,13 +4,7 @@ use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::gui::action::Action;
 
-use super::support::{Window, app, click, picture, settle};
-
-fn choose(window: &mut Window, combo: &str, option: &str) {
-    window.get_by_role_and_label(Role::ComboBox, combo).click();
-    window.run_steps(4);
-    click(window, option);
-}
+use super::support::{app, choose, click, picture, settle};
 
 #[test]
 fn what_is_set_holds_at_once() {

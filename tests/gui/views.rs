@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use egui::{Key, vec2};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
@@ -178,4 +178,20 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
     harness.state_mut().show_pane(Pane::Bytes);
     settle(&mut harness);
     assert!(harness.query_all_by_label_contains("every sample is a file").next().is_some(), "a FOLDER says why it has no map");
+}
+
+#[test]
+fn the_rows_of_the_extensions_stand_below_one_another() {
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, vec![sample()]);
+    window.state_mut().act(Action::EditCopy);
+    window.state_mut().show_pane(Pane::Extensions);
+    settle(&mut window);
+    let of_list = |node: &egui_kittest::Node<'_>| node.accesskit_node().label().is_some_and(|name| name.starts_with("Extension "));
+    let rows: Vec<egui::Rect> =
+        window.query_all_by_role(egui::accesskit::Role::ListItem).filter(of_list).map(|node| node.rect()).collect();
+    assert!(rows.len() > 5, "{rows:?}");
+    for pair in rows.windows(2) {
+        assert!(pair[0].bottom() <= pair[1].top() + 0.5, "{pair:?}");
+    }
 }

@@ -266,12 +266,11 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     paint::row_background(ui.painter(), t, rect, focused, response.hovered());
     let tick = Rect::from_center_size(pos2(rect.left() + 18.0, rect.center().y), vec2(16.0, 20.0));
     let mut on = state.choices.get(entry.name).is_some_and(|choice| choice.on);
-    let ticked = ui.scope_builder(UiBuilder::new().max_rect(tick).id_salt(("tick", entry.name)), |ui| {
-        let response = widgets::checkbox(ui, &mut on, "");
-        response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, format!("Run {}", entry.title)));
-        response.changed()
-    });
-    if ticked.inner {
+    // A child of its own: a scope would put the next row right below the tick, into this row.
+    let mut inside = ui.new_child(UiBuilder::new().max_rect(tick).id_salt(("tick", entry.name)));
+    let ticked = widgets::checkbox(&mut inside, &mut on, "");
+    ticked.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, format!("Run {}", entry.title)));
+    if ticked.changed() {
         let choice = state.choices.entry(entry.name.to_owned()).or_default();
         choice.on = on;
         state.focus = entry.name.to_owned();
