@@ -1,11 +1,13 @@
 //! Small good datasets with random damage: whatever the bytes, opening, checking and reading end soon, with an answer or an
 //! error; never with a panic, and never outside the dataset. `TACO_STUDIO_MUTANTS=N` tries more, `TACO_STUDIO_SEED` others.
 
+mod generations;
+
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use taco_studio::container::{Assembly, Physical, open, read_asset};
+use taco_studio::container::{Assembly, HEADER_SIZE, Physical, open, read_asset};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, SampleKind};
 use taco_studio::table::{ParquetSlice, TableHead};
@@ -134,6 +136,20 @@ fn use_it(path: &Path) {
                     let fits = offset.checked_add(*range).is_some_and(|end| end <= length);
                     assert!(beside && *range == size && fits, "{asset} is outside");
                 }
+                (AssetPath::Range { container, offset, size: range }, Physical::Tortilla(tortilla)) => {
+                    let file = tortilla.files().iter().find(|file| file.path() == &**container);
+                    let inside = file.is_some_and(|file| file.contains(*offset, *range));
+                    assert!(inside && *range == size && *offset >= HEADER_SIZE, "{asset} is outside");
+                }
+                (AssetPath::Range { container, offset, size: range }, Physical::Taco3(_)) => {
+                    let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+                    let fits = offset.checked_add(*range).is_some_and(|end| end <= length);
+                    assert!(&**container == path && fits && *range == size, "{asset} is outside");
+                }
+                (AssetPath::File(file), Physical::Taco3(_)) => {
+                    let plain = file.components().all(|part| part != std::path::Component::ParentDir);
+                    assert!(plain && file.starts_with(path.join("DATA")), "{asset} is outside");
+                }
                 _ => panic!("{asset} is of another container"),
             }
             let bytes = read_asset(&asset);
@@ -150,6 +166,7 @@ fn use_it(path: &Path) {
             }
         }
     }
+    generations::use_it(reader.as_ref(), &ctx);
     let _ = Assembly::of_reader(reader.as_ref(), &ctx);
     if let Ok(tables) = studio::tables_of(reader.as_ref(), &ctx) {
         for level in ["level0", "level1"] {

@@ -104,8 +104,13 @@ fn the_good_dataset_has_no_finding() {
 #[test]
 fn every_rule_has_a_case() {
     let cases = cases::all().iter().map(|case| case.rule).collect::<Vec<_>>();
-    let shown: BTreeSet<Rule> =
-        cases.into_iter().chain(index::rules()).chain(pixels::rules()).chain(crate::legacy::rules()).collect();
+    let shown: BTreeSet<Rule> = cases
+        .into_iter()
+        .chain(index::rules())
+        .chain(pixels::rules())
+        .chain(crate::legacy::rules())
+        .chain(crate::togs::rules())
+        .collect();
     let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule)).map(|rule| rule.code()).collect();
     assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");
 }

@@ -165,6 +165,8 @@ pub enum Verb {
     Validate(ValidateArguments),
     /// Lists the rules that datasets are checked against.
     Rules(RulesArguments),
+    /// Prints this reference of the commands, as Markdown.
+    Commands,
     /// Writes a dataset anew with the faults mended that need no judgement; every byte of data stays as it is.
     Repair(RepairArguments),
     /// Describes a dataset as STAC, GeoParquet, Croissant, DataCite or data card.
@@ -179,6 +181,13 @@ pub enum Verb {
     Taco2tortilla(super::edit::TacoToTortillaArguments),
     /// Moves a dataset of another generation (TORTILLA 0.5, TACO 0.2, TACO 3) to 2.0 and tells what became of each field.
     Migrate(super::migrate::MigrateArguments),
+    /// Counts the values of a dataset's rasters into a tortilla of histograms.
+    Histograms(super::histograms::HistogramArguments),
+    /// Tells percentiles of samples, a selection or a dataset from a tortilla of histograms alone.
+    Percentiles(super::histograms::PercentileArguments),
+    /// Writes rasters, or the rasters of a dataset, as TACO Optimized GeoTIFFs: every value as it is.
+    #[command(alias = "optimize")]
+    Optimise(super::optimise::OptimiseArguments),
     /// Shows a FOLDER's children or a FILE's GDAL path, or copies a FILE's bytes.
     Read {
         /// The dataset.

@@ -4,6 +4,7 @@
 mod arguments;
 mod bench;
 mod build;
+mod commands;
 mod compile;
 mod concat;
 mod convert;
@@ -14,10 +15,12 @@ mod edit;
 mod export;
 mod extend;
 mod fields;
+mod histograms;
 mod inspect;
 mod leakage;
 mod migrate;
 mod opening;
+mod optimise;
 mod output;
 mod query;
 mod read;
@@ -112,12 +115,16 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
+        Verb::Commands => Ok(commands::commands()),
         Verb::Compile(arguments) => compile::compile(arguments, terminal),
         Verb::Describe(arguments) => describe::describe(arguments, terminal),
         Verb::Edit(arguments) => edit::edit(arguments, terminal),
         Verb::Tortilla2taco(arguments) => edit::tortilla_to_taco(arguments, terminal),
         Verb::Taco2tortilla(arguments) => edit::taco_to_tortilla(arguments, terminal),
         Verb::Migrate(arguments) => migrate::migrate(arguments, terminal),
+        Verb::Histograms(arguments) => histograms::histograms(arguments, terminal),
+        Verb::Percentiles(arguments) => histograms::percentiles(arguments, terminal),
+        Verb::Optimise(arguments) => optimise::optimise(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
         Verb::Read { path, sample, out, open } => read::read(&path, &open.options(), sample.as_deref(), out.as_deref()),
         Verb::Convert(arguments) => convert::convert(arguments, terminal),

@@ -8,9 +8,11 @@ use serde_json::{Value as Json, json};
 
 use super::Terminal;
 use super::output::print;
+use crate::container::{self, OpenOptions};
 use crate::error::Result;
-use crate::jobs::Jobs;
-use crate::model::{Profile, Report};
+use crate::jobs::{JobContext, Jobs};
+use crate::model::{Profile, Report, Rule};
+use crate::studio::check_togs;
 use crate::validate;
 
 /// Arguments of `validate`.
@@ -24,6 +26,9 @@ pub struct ValidateArguments {
     /// Read every byte: CRC of every member, every value of every __meta__.
     #[arg(long)]
     pub deep: bool,
+    /// Say of every raster why it is no TACO Optimized GeoTIFF; then rasters and folders of them may be named as well.
+    #[arg(long)]
+    pub tog: bool,
     /// Where the text and the tools differ: what the official reader of today opens, or what the specification says.
     #[arg(long, value_name = "NAME", default_value = "tools")]
     pub profile: ProfileName,
@@ -66,7 +71,7 @@ pub enum ReportFormat {
 
 /// Checks every dataset; exit code 1 when one breaks a rule, 2 when one can't be checked.
 pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8> {
-    let ValidateArguments { paths, open, deep, profile, format, json } = arguments;
+    let ValidateArguments { paths, open, deep, tog, profile, format, json } = arguments;
     let format = if json { ReportFormat::Json } else { format };
     let profile = profile.profile();
     let open = open.options();
@@ -74,7 +79,7 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     let mut failed = None;
     for path in &paths {
         let (target, open) = (path.clone(), open.clone());
-        let mut job = Jobs::quiet().start("Check", move |ctx| validate::path_with(&target, &open, profile, deep, ctx));
+        let mut job = Jobs::quiet().start("Check", move |ctx| check(&target, &open, profile, deep, tog, ctx));
         let outcome = loop {
             match job.wait_for(Duration::from_millis(100)) {
                 Some(outcome) => break outcome,
@@ -101,6 +106,22 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     }
     let valid = reports.iter().all(|(_, report)| report.is_valid());
     Ok(failed.unwrap_or(if valid { 0 } else { 1 }))
+}
+
+fn check(path: &Path, open: &OpenOptions, profile: Profile, deep: bool, tog: bool, ctx: &JobContext) -> Result<Report> {
+    if !tog {
+        return validate::path_with(path, open, profile, deep, ctx);
+    }
+    let mut report = match container::detect(path) {
+        Ok(_) => validate::path_with(path, open, profile, deep, ctx)?,
+        Err(_) => Report::default(),
+    };
+    // A deep check of a streamable dataset has looked already.
+    report.findings.retain(|finding| finding.rule != Rule::TogForm);
+    if !report.has(Rule::Unreadable) {
+        report.findings.extend(check_togs(path, open, ctx)?.findings);
+    }
+    Ok(report)
 }
 
 fn print_json(reports: &[(&Path, Report)], asked: usize, failed: bool) {

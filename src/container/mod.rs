@@ -39,7 +39,7 @@ pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
 pub use open::{OpenOptions, open, open_with};
 pub use opening::Opening;
-pub use output::{PartialFile, free_bytes, write_document};
+pub use output::{PartialFile, PartialFolder, free_bytes, write_document};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use source::{ByteSource, LocalFile, asset_size, copy_asset, read_asset};

@@ -174,7 +174,8 @@ impl App {
             | Event::Footprints(_)
             | Event::Thumbnail(_)
             | Event::Bytes(_)
-            | Event::Pooled(_) => {}
+            | Event::Pooled(_)
+            | Event::Percentiles(_) => {}
             Event::PatternFound(report) => self.session.pattern.take(report),
             Event::ProjectSaved(path) => self.saved(&path),
             Event::DocumentChanged => self.document_changed(),
@@ -225,6 +226,8 @@ impl App {
             Event::Migrated(migrated) => self.migrated(*migrated),
             Event::Leakage(found) => self.session.statistics.leaks.take(found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(*array),
+            Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
+            Event::TogsChecked(_) => self.session.checked = true,
             Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.after_save = None;

@@ -313,6 +313,9 @@ rules! {
     TortillaChain "TOR-11" Error Both "TACO 0.2"
         "The footer of a streamable dataset is a chain of tables that ends with the chunks."
         "Write the file again with `compile --stream`.";
+    TogForm "TOG-1" Warning Both "TACO 0.2"
+        "A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog."
+        "Write the dataset again with `optimise --stream`.";
     Taco3Files "NEXT-1" Error Both "TACO 3"
         "The files of a TACO 3 dataset are those that its levels name, where the levels say."
         "Take the dataset from another copy.";

@@ -27,6 +27,7 @@ mod stretch;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod tog;
 mod write;
 
 pub use adjust::{Prepared, difference};
@@ -44,6 +45,7 @@ pub use reproject::to_lonlat_from;
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
 pub use tiles::{TileLayout, tile_layout};
+pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
 pub use write::{NewRaster, write_geotiff, write_raster};
 
 /// A band's number. GDAL counts from 1, and so does this type; there is no band 0.

@@ -2,6 +2,7 @@
 
 use gdal::Metadata;
 
+use super::pool::Lease;
 use super::{BandInfo, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -41,23 +42,16 @@ pub struct TileLayout {
 /// Reads the layout from the file's directory. An error for anything but a GeoTIFF.
 pub fn tile_layout(asset: &AssetPath, ctx: &JobContext) -> Result<TileLayout> {
     let lease = pool::lease(asset)?;
-    let info = &lease.info;
-    let first = info.bands.first().ok_or_else(|| Error::unsupported("this file has no bands").at(asset))?;
-    if info.driver != "GTiff" && info.driver != "COG" {
-        return Err(Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset));
-    }
-    let item = |key: &str| lease.dataset.metadata_item(key, "IMAGE_STRUCTURE").unwrap_or_default();
-    let interleave = item("INTERLEAVE");
-    let (tile_width, tile_height) = first.block;
-    let grid = (info.width.div_ceil(tile_width.max(1)), info.height.div_ceil(tile_height.max(1)));
+    let mut layout = layout_without_tiles(&lease, asset)?;
+    let (tile_width, tile_height) = layout.tile;
+    let grid = (layout.size.0.div_ceil(tile_width.max(1)), layout.size.1.div_ceil(tile_height.max(1)));
     // By pixel one tile holds all bands.
-    let planes = if interleave == "PIXEL" { 1 } else { info.band_count };
+    let planes = if layout.interleave == "PIXEL" { 1 } else { layout.bands };
     let count = grid.0.checked_mul(grid.1).and_then(|tiles| tiles.checked_mul(planes)).filter(|count| *count <= TILES_LIMIT);
     let count = count.ok_or_else(|| Error::unsupported(format!("more than {TILES_LIMIT} tiles")).at(asset))?;
-    let wrong = |error: gdal::errors::GdalError| Error::format("a band could not be read").because(error).at(asset);
     let mut tiles = Vec::with_capacity(count);
     for plane in 1..=planes {
-        let band = lease.dataset.rasterband(plane).map_err(wrong)?;
+        let band = lease.dataset.rasterband(plane).map_err(|error| unreadable(error, asset))?;
         let number = |key: String| band.metadata_item(&key, "TIFF").and_then(|text| text.parse().ok()).unwrap_or(0u64);
         for row in 0..grid.1 {
             ctx.check()?;
@@ -67,21 +61,37 @@ pub fn tile_layout(asset: &AssetPath, ctx: &JobContext) -> Result<TileLayout> {
         }
     }
     tiles.sort_unstable();
-    let band = lease.dataset.rasterband(1).map_err(wrong)?;
+    layout.tiles = tiles;
+    Ok(layout)
+}
+
+fn unreadable(error: gdal::errors::GdalError, asset: &AssetPath) -> Error {
+    Error::format("a band could not be read").because(error).at(asset)
+}
+
+/// The layout but for the places of the tiles, which are as many as there are tiles.
+pub(super) fn layout_without_tiles(lease: &Lease, asset: &AssetPath) -> Result<TileLayout> {
+    let info = &lease.info;
+    let first = info.bands.first().ok_or_else(|| Error::unsupported("this file has no bands").at(asset))?;
+    if info.driver != "GTiff" && info.driver != "COG" {
+        return Err(Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset));
+    }
+    let item = |key: &str| lease.dataset.metadata_item(key, "IMAGE_STRUCTURE").unwrap_or_default();
+    let band = lease.dataset.rasterband(1).map_err(|error| unreadable(error, asset))?;
     let (whole, sample_format) = kind(first);
     let bits = band.metadata_item("NBITS", "IMAGE_STRUCTURE").and_then(|bits| bits.parse().ok()).unwrap_or(whole);
     Ok(TileLayout {
         size: (info.width, info.height),
-        tile: (tile_width, tile_height),
+        tile: first.block,
         bands: info.band_count,
         bits,
         sample_format,
         predictor: item("PREDICTOR").parse().unwrap_or(1),
         compression: item("COMPRESSION"),
-        interleave,
+        interleave: item("INTERLEAVE"),
         layout: item("LAYOUT"),
         overviews: first.overviews.len(),
-        tiles,
+        tiles: Vec::new(),
     })
 }
 

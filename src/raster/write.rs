@@ -48,18 +48,27 @@ pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()>
         let summary = format!("every band needs {} × {} values, and there has to be one", raster.width, raster.height);
         return Err(Error::usage(summary).at_path(path));
     }
+    let turn = scientific::turn_for_driver(driver);
+    let outcome = whole_file(path, |file| {
+        let (written, said) = messages::listen(|| write_to(file, driver, raster));
+        written.map_err(|error| {
+            let summary = Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path);
+            messages::because(summary, &said, Some(&error))
+        })
+    });
+    drop(turn);
+    outcome
+}
+
+/// Lets `write` make the file in a folder of its own beside `path`, and gives it its name when it is on the disk. The folder takes
+/// whatever a driver writes beside its file.
+pub(super) fn whole_file(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(name) = path.file_name() else { return Err(Error::usage("the raster needs a file name").at_path(path)) };
-    // A folder of its own takes whatever a driver writes beside its file.
     let temporary = tempfile::Builder::new().prefix(".taco-studio-").tempdir_in(folder).io_at("write the raster", folder)?;
     let file = temporary.path().join(name);
-    let turn = scientific::turn_for_driver(driver);
-    let (written, said) = messages::listen(|| write_to(&file, driver, raster));
-    drop(turn);
-    written.map_err(|error| {
-        let summary = Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path);
-        messages::because(summary, &said, Some(&error))
-    })?;
+    write(&file)?;
+    std::fs::File::open(&file).and_then(|file| file.sync_all()).io_at("bring the raster to the disk", path)?;
     std::fs::rename(&file, path).io_at("write the raster", path)
 }
 

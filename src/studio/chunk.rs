@@ -145,8 +145,14 @@ pub fn chunks_of(reader: &dyn ContainerReader, level: usize, row: u32, ctx: &Job
 
 impl Studio {
     pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
+        let opened = self.document.as_ref().and_then(super::Document::opened).map(|open| open.reader.clone());
+        let opened = opened.filter(|reader| reader.info().path == request.input);
         Ok(self.start(&format!("Read {}", request.chunk), move |ctx| {
-            let reader = container::open(&request.input, ctx)?;
+            // What is open is not opened again: over a network that would be more requests than the chunk's one.
+            let reader = match opened {
+                Some(reader) => reader,
+                None => container::open(&request.input, ctx)?,
+            };
             let array = read_chunk(reader.as_ref(), &request.chunk, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::ChunkRead(Box::new(array)))) as Finish)
         }))

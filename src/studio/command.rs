@@ -325,6 +325,30 @@ pub enum Command {
         #[serde(flatten)]
         request: Box<super::MigrateRequest>,
     },
+    /// Writes rasters, a folder or a dataset with its rasters as TACO Optimized GeoTIFFs.
+    Optimise {
+        /// What, where to and how.
+        #[serde(flatten)]
+        request: Box<super::OptimiseRequest>,
+    },
+    /// Writes a tortilla with the histograms of a dataset's rasters.
+    Histograms {
+        /// Of what, where to and how.
+        #[serde(flatten)]
+        request: super::HistogramRequest,
+    },
+    /// Reads percentiles out of a tortilla of histograms.
+    Percentiles {
+        /// Which, of which samples.
+        #[serde(flatten)]
+        request: super::PercentileRequest,
+    },
+    /// Says of rasters why they are no TACO Optimized GeoTIFFs: [`Event::TogsChecked`].
+    CheckTogs {
+        /// A raster, a folder or a dataset; the opened dataset when absent, whose report then has the findings as well.
+        #[serde(default)]
+        path: Option<PathBuf>,
+    },
     /// Writes the dataset at `input` anew without the faults that need no judgement.
     Repair {
         /// What to read.
@@ -463,6 +487,12 @@ pub enum Event {
     Repaired(Box<Repaired>),
     /// A chunk's values.
     ChunkRead(Box<super::ChunkArray>),
+    /// Rasters were optimised.
+    Optimised(Arc<super::Optimised>),
+    /// Percentiles of histograms.
+    Percentiles(Arc<super::Percentiles>),
+    /// Why rasters are no TACO Optimized GeoTIFFs.
+    TogsChecked(Arc<crate::model::Report>),
     /// A dataset was moved to 2.0, or could be.
     Migrated(Box<super::Migrated>),
     /// A sample was copied to a file.

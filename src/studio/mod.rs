@@ -15,11 +15,14 @@ mod extend;
 mod filtered;
 mod fix;
 mod footprints;
+mod histograms;
 mod import;
 mod layout;
 mod leakage;
 mod legacy;
 mod migrate;
+mod optimise;
+mod percentiles;
 mod project;
 mod remote;
 mod repair;
@@ -44,6 +47,7 @@ pub use document::{Document, DraftDocument, OpenDataset, RowRef};
 pub use export::{ExportRequest, RowChoice, export};
 pub use filtered::{Kept, kept};
 pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
+pub use histograms::{HistogramRequest, Scale, histograms};
 pub use import::{import_folder, import_paths, join_metadata};
 pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
 pub use leakage::{leakage_of_container, leakage_of_draft};
@@ -52,6 +56,8 @@ pub use migrate::{
     Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
     migrate,
 };
+pub use optimise::{Kept, OptimiseRequest, Optimised, check_togs, optimise};
+pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};
 pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
@@ -210,6 +216,10 @@ impl Studio {
             Command::ReadChunk { request } => self.read_chunk(request),
             Command::Describe { request } => self.describe(*request),
             Command::Migrate { request } => self.migrate(*request),
+            Command::Histograms { request } => self.histograms(request),
+            Command::Percentiles { request } => self.percentiles(request),
+            Command::Optimise { request } => self.optimise(*request),
+            Command::CheckTogs { path } => self.check_togs(path),
             Command::Repair { input, open, options } => self.repair(input, *open, options),
             Command::Consolidate { options } => self.consolidate(options),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),

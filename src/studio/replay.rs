@@ -124,6 +124,17 @@ pub(super) fn resolve(command: &mut Command, base: &Path) {
             join(input);
             join(&mut options.target);
         }
+        Command::Optimise { request } => {
+            join(&mut request.input);
+            join(&mut request.output);
+        }
+        Command::Histograms { request } => {
+            join(&mut request.input);
+            join(&mut request.output);
+        }
+        Command::Percentiles { request } => join(&mut request.input),
+        Command::ReadChunk { request } => join(&mut request.input),
+        Command::CheckTogs { path } => path.iter_mut().for_each(join),
         Command::AddToTray { paths } | Command::RemoveFromTray { files: paths } => paths.iter_mut().for_each(join),
         Command::PlaceUnplaced { file, .. } => join(file),
         Command::FindPattern { examples } | Command::PlaceByPattern { examples, .. } => {

@@ -16,6 +16,7 @@ mod sources;
 mod statistics;
 mod taco3;
 mod tacocat;
+mod togs;
 mod tortilla;
 mod zip;
 
@@ -24,6 +25,7 @@ pub use live::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
 pub use sources::sources;
+pub use togs::{files_below, togs, togs_below};
 pub use tortilla::classes;
 
 use std::path::Path;
@@ -107,6 +109,10 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
         // Other generations have rules of their own, and only those.
         Physical::Tortilla(tortilla) => {
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
+            // Whoever reads chunk by chunk relies on their form; an older GDAL can't tell.
+            if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
+                absorb(togs(reader, &mut report, ctx), &mut report)?;
+            }
             return Ok(finished(report, profile));
         }
         Physical::Taco3(dataset) => {

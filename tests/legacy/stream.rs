@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::query;
-use crate::support::{Workspace, nested_scenes, sha256_of};
+use crate::support::{Server, Workspace, nested_scenes, sha256_of};
 
 fn made(workspace: &Workspace, name: &str) -> PathBuf {
     let collection = workspace.write("collection.json", json!({ "id": "scenes", "tasks": ["classification"] }).to_string());
@@ -88,4 +88,51 @@ fn chunks_decode_to_the_pixels_of_the_whole() {
     let missing = format!("{id}::9999");
     workspace.studio(["read".as_ref(), dataset.as_os_str(), missing.as_ref()]).expect_code(2);
     fs::remove_file(workspace.path("collection.json")).expect("the collection");
+}
+
+#[test]
+fn a_thousand_nested_samples_open_with_few_requests_and_a_chunk_is_one() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 1);
+    let first = workspace.path("scenes/scene_8");
+    for number in 0..999 {
+        let scene = workspace.path(&format!("scenes/tile_{number:04}"));
+        fs::create_dir(&scene).expect("a folder");
+        for name in ["before.tif", "after.tif", "label.tif"] {
+            fs::hard_link(first.join(name), scene.join(name)).expect("a link");
+        }
+    }
+    let dataset = made(&workspace, "scenes.tortilla");
+    let folder = workspace.path("served");
+    fs::create_dir(&folder).expect("a folder");
+    fs::rename(&dataset, folder.join("scenes.tortilla")).expect("moves");
+    let server = Server::of(&folder);
+    let url = server.url("scenes.tortilla");
+    // One level of nesting: header, samples, children, chunks.
+    let (nesting, mut counts) = (1, Vec::new());
+    let seen = workspace.studio(["inspect", &url, "--json"]).expect_code(0).json();
+    assert_eq!((&seen["levels"][0]["rows"], &seen["levels"][1]["rows"]), (&json!(1000), &json!(3000)), "{seen}");
+    let asked = server.asked();
+    assert!(asked.len() <= nesting + 3, "opening took {} requests: {asked:#?}", asked.len());
+    // From the middle of the file, where no other request has been.
+    let open = json!({ "command": "open", "path": url });
+    let chunk = |number: u64| json!({ "command": "read_chunk", "input": url, "chunk": format!("tile_0500/before.tif::{number}") });
+    for commands in [vec![open.clone()], vec![open.clone(), chunk(0)], vec![open, chunk(0), chunk(1)]] {
+        // Each with an empty cache.
+        let workspace = Workspace::new();
+        let file = workspace.write("commands.json", Json::from(commands).to_string());
+        server.forget();
+        workspace.studio(["replay".as_ref(), file.as_os_str()]).expect_code(0);
+        counts.push(server.asked().len());
+    }
+    assert!(counts[0] <= nesting + 3 && counts[1] == counts[0] + 1 && counts[2] <= counts[1] + 1, "{counts:?}");
+    // The values are those of the file.
+    let out = workspace.path("there.npy");
+    let remote = ["read".as_ref(), url.as_ref(), "tile_0500/before.tif::0".as_ref(), "--out".as_ref(), out.as_os_str()];
+    workspace.studio(remote).expect_code(0);
+    let local = folder.join("scenes.tortilla");
+    let here = workspace.path("here.npy");
+    let arguments = ["read".as_ref(), local.as_os_str(), "tile_0500/before.tif::0".as_ref(), "--out".as_ref(), here.as_os_str()];
+    workspace.studio(arguments).expect_code(0);
+    assert_eq!(sha256_of(&out), sha256_of(&here));
 }

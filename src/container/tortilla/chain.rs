@@ -25,6 +25,8 @@ pub const POINTER: &str = "pointer";
 pub const ROOT: &str = "tortilla:root";
 /// More objects than this are no chain of a dataset.
 const OBJECTS_MAX: usize = MAX_LEVELS * 2 + 1;
+/// Bands of a TIFF.
+const BANDS_MAX: u64 = 65_535;
 
 /// What a pointer says.
 pub fn parse_pointer(text: &str) -> Result<Option<(u64, u64)>> {
@@ -242,7 +244,12 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     let bits = number("chunk:bits")?;
     // A chunk is a piece of memory: what it claims is bounded before anything is made of it.
     let bytes = chunk[0].checked_mul(chunk[1]).and_then(|n| n.checked_mul(bands)).and_then(|n| n.checked_mul(bits / 8));
-    if bytes.is_none_or(|bytes| bytes == 0 || bytes > 1 << 30) || count[0] > bands || count[1] > chunk[1] || count[2] > chunk[0] {
+    if bytes.is_none_or(|bytes| bytes == 0 || bytes > 1 << 30)
+        || bands > BANDS_MAX
+        || count[0] > bands
+        || count[1] > chunk[1]
+        || count[2] > chunk[0]
+    {
         return Err(Error::format(format!("chunk {index} claims {} × {} × {bands} values", chunk[0], chunk[1])));
     }
     let layout = ChunkLayout {
@@ -314,6 +321,32 @@ mod tests {
         assert_eq!(parse_pointer("NULL").expect("reads"), None);
         for bad in ["", "OFFSETLENGTH(1)", "OFFSETLENGTH(-1, 2)", "OFFSETLENGTH(1, 2", "12, 34"] {
             assert!(parse_pointer(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn chunks_that_claim_too_much_are_errors() {
+        let claims = |bands: u64, chunk: [u64; 2], bits: u64| {
+            let layout = ChunkLayout {
+                little: true,
+                size: chunk,
+                bands,
+                chunk,
+                chunk_bands: bands,
+                bits,
+                sample_format: 1,
+                compression: 1,
+                predictor: 1,
+                places: vec![(0, 8)],
+            };
+            let samples = [SampleChunks { sample: (1, 2), id: "a".into(), base: 200, layout }];
+            let batch = chunk_table(&samples).expect("is a table");
+            find_chunk(&LevelTable::new(batch.schema(), vec![batch]), 1, 2, 0)
+        };
+        assert!(claims(3, [16, 16], 16).is_ok());
+        // Each value by itself is little; a header for so many bands would be gigabytes.
+        for (bands, chunk, bits) in [(1 << 29, [1, 1], 8), (65_536, [1, 1], 8), (1, [1 << 16, 1 << 16], 8), (1, [4, 4], 4)] {
+            assert!(claims(bands, chunk, bits).is_err(), "{bands} {chunk:?} {bits}");
         }
     }
 

@@ -1,0 +1,125 @@
+//! `histograms` and `percentiles`: precomputed histograms of a dataset, and what they tell.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Terminal;
+use super::create::summary;
+use super::opening::{OpenArguments, print_warnings};
+use super::output::print;
+use super::query::FilterArguments;
+use super::verbs::studio;
+use crate::error::{Error, Result};
+use crate::studio::{Command, Event, HistogramRequest, PercentileRequest, Percentiles, Scale};
+
+/// Arguments of `histograms`.
+#[derive(Debug, clap::Args)]
+pub struct HistogramArguments {
+    /// The dataset, of any generation.
+    pub input: PathBuf,
+    /// The .tortilla to make.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// Which values share the 100 bins.
+    #[arg(long, value_name = "NAME", default_value = "dataset")]
+    pub scale: ScaleName,
+    #[command(flatten)]
+    pub open: OpenArguments,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The scales, as arguments name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleName {
+    /// All values of the dataset, as the specification says.
+    Dataset,
+    /// Those of one band at one position of the tree.
+    Band,
+}
+
+/// Counts.
+pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<u8> {
+    let request = HistogramRequest {
+        input: arguments.input,
+        open: arguments.open.options(),
+        output: arguments.output,
+        scale: if arguments.scale == ScaleName::Band { Scale::Band } else { Scale::Dataset },
+        overwrite: arguments.overwrite,
+    };
+    let mut studio = studio();
+    match studio.run_to_end(Command::Histograms { request }, &mut |progress| terminal.progress(progress))? {
+        Event::Written(built) => {
+            terminal.clear();
+            print_warnings(&studio);
+            print(&summary(&built, arguments.json));
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("counting ended with {other:?}"))),
+    }
+}
+
+/// Arguments of `percentiles`.
+#[derive(Debug, clap::Args)]
+pub struct PercentileArguments {
+    /// The tortilla of histograms that `histograms` made.
+    pub input: PathBuf,
+    /// Percentages from 0 to 100.
+    #[arg(long, value_name = "P,…", value_delimiter = ',', default_values_t = [2.5, 98.5])]
+    pub percents: Vec<f64>,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+    /// A statement whose column id names the samples: SELECT id FROM data WHERE ….
+    #[arg(long, value_name = "STATEMENT")]
+    pub sql: Option<String>,
+    /// Only these samples of level 0.
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub ids: Option<Vec<String>>,
+    /// Tell of each sample of level 0 by itself.
+    #[arg(long)]
+    pub each: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Tells percentiles.
+pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Result<u8> {
+    let json = arguments.json;
+    let request = PercentileRequest {
+        input: arguments.input,
+        percents: arguments.percents,
+        filters: arguments.filter.filters(),
+        sql: arguments.sql,
+        ids: arguments.ids,
+        each: arguments.each,
+    };
+    let command = Command::Percentiles { request };
+    match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
+        Event::Percentiles(found) => {
+            terminal.clear();
+            print(&if json { serde_json::to_string(&*found).unwrap_or_default() } else { text(&found) });
+            Ok(0)
+        }
+        other => Err(Error::internal(format!("reading histograms ended with {other:?}"))),
+    }
+}
+
+fn text(found: &Percentiles) -> String {
+    let heads: Vec<String> = found.percents.iter().map(|percent| format!("p{percent}")).collect();
+    let mut lines = vec![format!("sample\tposition\tband\tvalues\t{}", heads.join("\t"))];
+    for position in &found.positions {
+        let sample = position.sample.as_deref().unwrap_or("all");
+        let name = if position.position.is_empty() { "-" } else { &position.position };
+        for band in &position.bands {
+            let values: Vec<String> = band.values.iter().map(f64::to_string).collect();
+            lines.push(format!("{sample}\t{name}\t{}\t{}\t{}", band.band, band.count, values.join("\t")));
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,98 @@
+//! `optimise`: rasters as TACO Optimized GeoTIFFs.
+
+use std::path::PathBuf;
+
+use super::Terminal;
+use super::arguments::OutputFormat;
+use super::opening::OpenArguments;
+use super::output::print;
+use super::verbs::studio;
+use super::writing::ParquetArguments;
+use crate::error::{Error, Result};
+use crate::raster::TogOptions;
+use crate::studio::{Command, Event, OptimiseRequest, Optimised};
+
+/// Reasons that are printed.
+const SHOWN: usize = 20;
+
+/// Arguments of `optimise`.
+#[derive(Debug, clap::Args)]
+pub struct OptimiseArguments {
+    /// A raster, a folder of rasters, or a dataset of any generation.
+    pub input: PathBuf,
+    /// The file or folder to make. Of a dataset the endings .tortilla and .taco give one of the first generation.
+    #[arg(long, short)]
+    pub output: PathBuf,
+    /// Columns and rows of a tile: a multiple of 16.
+    #[arg(long, value_name = "PIXELS", default_value_t = TogOptions::default().block_size)]
+    pub block_size: u32,
+    /// Effort of zstd, 1 to 22.
+    #[arg(long, value_name = "N", default_value_t = TogOptions::default().level)]
+    pub zstd_level: u8,
+    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
+    #[arg(long)]
+    pub stream: bool,
+    /// Write rasters anew that are optimized already.
+    #[arg(long)]
+    pub again: bool,
+    /// The container of a dataset of 2.0; that of the input when absent.
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub open: OpenArguments,
+    #[command(flatten)]
+    pub parquet: ParquetArguments,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Optimises; exit code 1 when a raster could not be written and was copied.
+pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8> {
+    let json = arguments.json;
+    let request = OptimiseRequest {
+        input: arguments.input,
+        output: arguments.output,
+        open: arguments.open.options(),
+        tog: TogOptions { block_size: arguments.block_size, level: arguments.zstd_level, parallel: false },
+        format: arguments.format.map(OutputFormat::format),
+        parquet: arguments.parquet.options(),
+        stream: arguments.stream,
+        again: arguments.again,
+        overwrite: arguments.overwrite,
+    };
+    let command = Command::Optimise { request: Box::new(request) };
+    let mut studio = studio();
+    match studio.run_to_end(command, &mut |progress| terminal.progress(progress))? {
+        Event::Optimised(done) => {
+            terminal.clear();
+            super::opening::print_warnings(&studio);
+            if json {
+                print(&serde_json::to_string(&*done).unwrap_or_default());
+            } else {
+                tell(&done);
+            }
+            Ok(u8::from(done.failures() > 0))
+        }
+        other => Err(Error::internal(format!("optimising ended with {other:?}"))),
+    }
+}
+
+fn tell(done: &Optimised) {
+    for kept in done.kept.iter().take(SHOWN) {
+        let how = if kept.failed { "failed" } else { "kept" };
+        eprintln!("{how}: {}: {}", kept.path, kept.reason);
+    }
+    if done.kept.len() > SHOWN {
+        eprintln!("and {} more", done.kept.len() - SHOWN);
+    }
+    let Optimised { path, written, already, others, bytes: (before, after), .. } = done;
+    let kept = done.kept.len();
+    print(&format!(
+        "{}: {written} rasters written ({before} bytes, now {after}), {already} as they were, {kept} kept, {others} other files",
+        path.display()
+    ));
+}

@@ -1,0 +1,370 @@
+//! TACO Optimized GeoTIFFs (TOG, also called TACOTIFF; TACO 0.2, "TACO Optimized GeoTIFF"): makes one of any raster, with every
+//! value as it is, and says why a file is none. Must never leave a half-written file under the wanted name.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::Path;
+
+use gdal::raster::RasterCreationOptions;
+use gdal::{Dataset, DriverManager, Metadata};
+
+use super::tiles::{TileLayout, layout_without_tiles};
+use super::write::whole_file;
+use super::{RasterInfo, environment, messages, pool};
+use crate::error::{Error, Kind, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+
+/// The first GDAL that interleaves bands tile by tile.
+const GDAL_NEEDED: (u32, u32) = (3, 11);
+/// Sides of tiles are multiples of this.
+pub const TOG_BLOCK_STEP: u32 = 16;
+
+/// What the specification leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TogOptions {
+    /// Columns and rows of a tile: a multiple of 16, up to 4096.
+    #[serde(default = "usual_block")]
+    pub block_size: u32,
+    /// Effort of zstd, 1 to 22. The specification says 13; every reader reads all of them.
+    #[serde(default = "usual_level")]
+    pub level: u8,
+    /// Use every processor for one file.
+    #[serde(default)]
+    pub parallel: bool,
+}
+
+fn usual_block() -> u32 {
+    512
+}
+
+fn usual_level() -> u8 {
+    13
+}
+
+impl Default for TogOptions {
+    fn default() -> Self {
+        Self { block_size: usual_block(), level: usual_level(), parallel: false }
+    }
+}
+
+impl TogOptions {
+    /// An error for what the specification, or zstd, does not allow.
+    pub fn check(&self) -> Result<()> {
+        let block = self.block_size;
+        if !(TOG_BLOCK_STEP..=4096).contains(&block) || !block.is_multiple_of(TOG_BLOCK_STEP) {
+            return Err(Error::usage(format!("a block size of {block} is not allowed")).hint("choose a multiple of 16 up to 4096"));
+        }
+        if !(1..=22).contains(&self.level) {
+            return Err(Error::usage(format!("zstd has no level {}", self.level)).hint("choose 1 to 22; the specification says 13"));
+        }
+        Ok(())
+    }
+}
+
+/// An error when this build of GDAL can't write TOGs, or tell them from other files.
+pub fn tog_support() -> Result<()> {
+    let environment = environment::environment();
+    supports(&environment.gdal_version, environment.has("COG") && environment.tiff_compressions.iter().any(|name| name == "ZSTD"))
+}
+
+fn supports(version: &str, drivers: bool) -> Result<()> {
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0u32));
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let hint = "use the build with GDAL inside, which is the default one";
+    if found < GDAL_NEEDED {
+        let (major, minor) = GDAL_NEEDED;
+        let message = format!("GDAL {version} can't interleave bands tile by tile, which needs {major}.{minor} or newer");
+        return Err(Error::unsupported(message).hint(hint));
+    }
+    if !drivers {
+        return Err(Error::unsupported("this GDAL has no COG driver with zstd").hint(hint));
+    }
+    Ok(())
+}
+
+/// Writes `asset` as a TOG. Size, type, values, masks, missing data, coordinates and colours stay as they are; overviews go. The
+/// file appears under its name when it is complete, and replaces what is there.
+///
+/// An error of kind [`Kind::Unsupported`] for what has no bands, or more than one image.
+pub fn write_tog(asset: &AssetPath, target: &Path, options: &TogOptions, ctx: &JobContext) -> Result<()> {
+    tog_support()?;
+    options.check()?;
+    let lease = pool::lease(asset)?;
+    let info = &lease.info;
+    if info.band_count == 0 {
+        return Err(Error::unsupported("this file has no bands").at(asset));
+    }
+    if info.shown_subdataset.is_some() || info.subdatasets.len() > 1 {
+        let count = info.subdatasets.len();
+        return Err(Error::unsupported(format!("this file holds {count} rasters; a GeoTIFF holds one")).at(asset));
+    }
+    let creation = creation_options(info, &lease.dataset, options);
+    whole_file(target, |file| {
+        let (written, said) = messages::listen(|| create_copy(&lease.dataset, "COG", file, &creation, ctx));
+        ctx.check()?;
+        written.map_err(|error| {
+            let summary = Error::new(Kind::Io, "GDAL could not write the raster as a TACO Optimized GeoTIFF").at(asset);
+            messages::because(summary, &said, Some(&error))
+        })
+    })
+}
+
+fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) -> RasterCreationOptions {
+    let mut pairs = vec![
+        ("COMPRESS".to_owned(), "ZSTD".to_owned()),
+        ("LEVEL".into(), options.level.to_string()),
+        ("INTERLEAVE".into(), "TILE".into()),
+        ("BLOCKSIZE".into(), options.block_size.to_string()),
+        ("BIGTIFF".into(), "YES".into()),
+        ("OVERVIEWS".into(), "NONE".into()),
+        ("GEOTIFF_VERSION".into(), "1.1".into()),
+        ("NUM_THREADS".into(), if options.parallel { "ALL_CPUS" } else { "1" }.into()),
+    ];
+    if has_predictor(&info.bands.first().map(|band| band.dtype.clone()).unwrap_or_default(), bits_of(dataset)) {
+        pairs.push(("PREDICTOR".into(), "YES".into()));
+    }
+    RasterCreationOptions::from_iter(pairs.into_iter().map(|(key, value)| format!("{key}={value}")))
+}
+
+/// TIFF has predictors for whole bytes of real numbers only.
+fn has_predictor(dtype: &str, bits: Option<u32>) -> bool {
+    !dtype.starts_with('C') && bits.is_none_or(|bits| matches!(bits, 8 | 16 | 32 | 64))
+}
+
+/// Bits of a value where they are fewer than those of the type.
+fn bits_of(dataset: &Dataset) -> Option<u32> {
+    dataset.rasterband(1).ok()?.metadata_item("NBITS", "IMAGE_STRUCTURE")?.parse().ok()
+}
+
+/// GDAL's own copy, which stops when the job does.
+fn create_copy(
+    source: &Dataset,
+    driver: &str,
+    path: &Path,
+    options: &RasterCreationOptions,
+    ctx: &JobContext,
+) -> gdal::errors::Result<()> {
+    let driver = DriverManager::get_driver_by_name(driver)?;
+    let name = CString::new(path.to_string_lossy().as_bytes())?;
+    let data = std::ptr::from_ref(ctx).cast_mut().cast::<c_void>();
+    // Safety: handles and strings live during the call; the context is only read, on whichever thread GDAL asks from.
+    let copy = unsafe {
+        gdal_sys::GDALCreateCopy(driver.c_driver(), name.as_ptr(), source.c_dataset(), 0, options.as_ptr(), Some(on_progress), data)
+    };
+    if copy.is_null() {
+        return Err(gdal::errors::GdalError::NullPointer { method_name: "GDALCreateCopy", msg: String::new() });
+    }
+    // Safety: not NULL, and owned by nobody else.
+    unsafe { Dataset::from_c_dataset(copy) }.close()
+}
+
+unsafe extern "C" fn on_progress(_done: f64, _message: *const c_char, data: *mut c_void) -> c_int {
+    // Safety: the context outlives the call that it was given to.
+    let ctx = unsafe { &*data.cast::<JobContext>() };
+    // A panic must not cross into C.
+    let goes_on = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ctx.check().is_ok()));
+    c_int::from(goes_on.unwrap_or(false))
+}
+
+/// Why a file is no TOG, a sentence for each miss; none for a TOG. An error for what GDAL can't open, or what has no bands.
+pub fn tog_faults(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<String>> {
+    tog_support()?;
+    ctx.check()?;
+    let lease = pool::lease(asset)?;
+    let info = &lease.info;
+    if info.band_count == 0 {
+        return Err(Error::unsupported("this file has no bands").at(asset));
+    }
+    if info.driver != "GTiff" && info.driver != "COG" {
+        return Ok(vec![format!("It is no GeoTIFF but {}.", info.driver)]);
+    }
+    let layout = layout_without_tiles(&lease, asset)?;
+    let mut faults = faults_of(&layout);
+    if first_bytes(&lease.dataset).is_some_and(|head| matches!(&head, b"II*\0" | b"MM\0*")) {
+        faults.push("It is a classic TIFF, which ends at 4 GiB, and no BigTIFF.".into());
+    }
+    let name = info.bands.first().map(|band| band.dtype.as_str()).unwrap_or_default();
+    if layout.predictor == 1 && has_predictor(name, bits_of(&lease.dataset)) {
+        faults.push("It has no predictor.".into());
+    }
+    Ok(faults)
+}
+
+fn faults_of(layout: &TileLayout) -> Vec<String> {
+    let mut faults = Vec::new();
+    let or_none = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
+    if layout.layout != "COG" {
+        faults.push("It was not written as a Cloud Optimized GeoTIFF.".into());
+    }
+    if layout.compression != "ZSTD" {
+        faults.push(format!("Its compression is {}, not ZSTD.", or_none(&layout.compression)));
+    }
+    if layout.interleave != "TILE" {
+        let found = or_none(&layout.interleave).to_lowercase();
+        faults.push(format!("Its bands are interleaved by {found}, not by tile."));
+    }
+    if layout.tile.0 % 16 != 0 || layout.tile.1 % 16 != 0 {
+        let (columns, rows) = layout.tile;
+        faults.push(format!("Its blocks have {columns} × {rows} pixels; both have to be multiples of 16."));
+    }
+    match layout.overviews {
+        0 => {}
+        1 => faults.push("It has an overview.".into()),
+        count => faults.push(format!("It has {count} overviews.")),
+    }
+    faults
+}
+
+/// The beginning of the file behind a dataset. GDAL does not tell classic TIFFs from big ones.
+fn first_bytes(dataset: &Dataset) -> Option<[u8; 4]> {
+    let name = CString::new(dataset.description().ok()?).ok()?;
+    let mut head = [0u8; 4];
+    // Safety: C strings, a buffer of the length said, and a handle that is closed once.
+    let read = unsafe {
+        let file = gdal_sys::VSIFOpenL(name.as_ptr(), c"rb".as_ptr());
+        if file.is_null() {
+            return None;
+        }
+        let read = gdal_sys::VSIFReadL(head.as_mut_ptr().cast(), 1, head.len(), file);
+        gdal_sys::VSIFCloseL(file);
+        read
+    };
+    (read == head.len()).then_some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::{NewRaster, ReadRequest, Resampling, Samples, Window, describe, read_window, write_raster};
+
+    fn ctx() -> JobContext {
+        JobContext::default()
+    }
+
+    fn write(folder: &Path, name: &str, driver: &str, raster: &NewRaster) -> AssetPath {
+        let path = folder.join(name);
+        write_raster(&path, driver, raster).expect("writes");
+        AssetPath::file(path)
+    }
+
+    fn pixels(asset: &AssetPath) -> (crate::raster::Pixels, crate::raster::RasterInfo) {
+        let info = describe(asset).expect("describes").as_ref().clone();
+        let request = ReadRequest {
+            window: Window::full(info.width, info.height),
+            out: (info.width, info.height),
+            bands: info.bands.iter().map(|band| band.index).collect(),
+            resampling: Resampling::Nearest,
+        };
+        (read_window(asset, &request, &ctx()).expect("reads"), info)
+    }
+
+    fn all_types() -> Vec<Samples> {
+        let at = |i: u32| i.wrapping_mul(2_654_435_761);
+        let numbers = || (0..70 * 50u32).map(at);
+        vec![
+            Samples::U8(numbers().map(|n| (n >> 24) as u8).collect()),
+            Samples::U16(numbers().map(|n| (n >> 16) as u16).collect()),
+            Samples::I16(numbers().map(|n| (n >> 16) as i16).collect()),
+            Samples::U32(numbers().collect()),
+            Samples::I32(numbers().map(|n| n as i32).collect()),
+            Samples::F32(numbers().map(|n| n as f32 / 7.0).collect()),
+            Samples::F64(numbers().map(|n| f64::from(n) / 7.0).collect()),
+        ]
+    }
+
+    #[test]
+    fn every_type_keeps_its_values_place_and_missing_data() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (number, samples) in all_types().into_iter().enumerate() {
+            for bands in [1, 3] {
+                let raster = NewRaster {
+                    width: 70,
+                    height: 50,
+                    bands: vec![samples.clone(); bands],
+                    epsg: Some(32631),
+                    geotransform: Some([500_000.0, 10.0, 0.0, 4_600_000.0, 0.0, -10.0]),
+                    nodata: Some(3.0),
+                    ..Default::default()
+                };
+                let source = write(folder.path(), &format!("{number}_{bands}.tif"), "GTiff", &raster);
+                let target = folder.path().join(format!("{number}_{bands}.tog.tif"));
+                let options = TogOptions { block_size: 32, ..TogOptions::default() };
+                write_tog(&source, &target, &options, &ctx()).expect("writes");
+                let made = AssetPath::file(&*target);
+                assert_eq!(tog_faults(&made, &ctx()).expect("looks"), Vec::<String>::new(), "type {number}, {bands} bands");
+                assert!(!tog_faults(&source, &ctx()).expect("looks").is_empty());
+                let ((old, before), (new, after)) = (pixels(&source), pixels(&made));
+                assert_eq!(old, new, "type {number}, {bands} bands");
+                let facts = |info: &crate::raster::RasterInfo| {
+                    (
+                        info.crs_code.clone(),
+                        info.geotransform,
+                        info.bands.iter().map(|b| (b.dtype.clone(), b.nodata)).collect::<Vec<_>>(),
+                    )
+                };
+                assert_eq!(facts(&before), facts(&after));
+                assert_eq!(after.bands.first().map(|band| band.block), Some((32, 32)));
+            }
+        }
+        crate::raster::close_idle();
+    }
+
+    #[test]
+    fn every_miss_has_its_reason() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let bands = vec![Samples::U16((0..600 * 600u32).map(|i| (i / 7) as u16).collect()); 2];
+        const TOG: [(&str, &str); 6] = [
+            ("COMPRESS", "ZSTD"),
+            ("INTERLEAVE", "TILE"),
+            ("OVERVIEWS", "NONE"),
+            ("BIGTIFF", "YES"),
+            ("BLOCKSIZE", "128"),
+            ("PREDICTOR", "YES"),
+        ];
+        for (key, value, says) in [
+            ("COMPRESS", "DEFLATE", "DEFLATE, not ZSTD"),
+            ("INTERLEAVE", "PIXEL", "by pixel, not by tile"),
+            ("OVERVIEWS", "AUTO", "overview"),
+            ("BIGTIFF", "NO", "classic TIFF"),
+            ("PREDICTOR", "NO", "no predictor"),
+        ] {
+            let options = TOG.iter().map(|&(other, usual)| (other, if other == key { value } else { usual })).collect();
+            let raster = NewRaster { width: 600, height: 600, bands: bands.clone(), options, ..Default::default() };
+            let asset = write(folder.path(), &format!("{key}.tif"), "COG", &raster);
+            let faults = tog_faults(&asset, &ctx()).expect("looks");
+            assert!(faults.len() == 1 && faults[0].contains(says), "{key}={value}: {faults:?}");
+        }
+        let strips = NewRaster { width: 600, height: 600, bands, ..Default::default() };
+        let faults = tog_faults(&write(folder.path(), "strips.tif", "GTiff", &strips), &ctx()).expect("looks").join(" ");
+        for says in ["Cloud Optimized", "none, not ZSTD", "multiples of 16", "classic", "predictor"] {
+            assert!(faults.contains(says), "{says}: {faults}");
+        }
+        let other = NewRaster { width: 4, height: 4, bands: vec![Samples::U8(vec![1; 16])], ..Default::default() };
+        let faults = tog_faults(&write(folder.path(), "a.png", "PNG", &other), &ctx()).expect("looks");
+        assert_eq!(faults, ["It is no GeoTIFF but PNG."]);
+        crate::raster::close_idle();
+    }
+
+    #[test]
+    fn other_versions_and_odd_options_are_refused_plainly() {
+        let refused = supports("3.10.3", true).expect_err("too old").report();
+        assert!(refused.contains("GDAL 3.10.3") && refused.contains("3.11 or newer") && refused.contains("build"), "{refused}");
+        assert!(supports("3.11.0", true).is_ok() && supports("3.12.1", true).is_ok() && supports("4.0.0dev", true).is_ok());
+        assert!(supports("3.12.1", false).is_err() && supports("", true).is_err());
+        for (block_size, level) in [(0, 13), (8, 13), (100, 13), (8192, 13), (512, 0), (512, 23)] {
+            assert!(TogOptions { block_size, level, parallel: false }.check().is_err(), "{block_size} {level}");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_copy_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let raster = NewRaster { width: 64, height: 64, bands: vec![Samples::U8(vec![1; 64 * 64])], ..Default::default() };
+        let source = write(folder.path(), "a.tif", "GTiff", &raster);
+        let ctx = ctx();
+        ctx.cancel();
+        let target = folder.path().join("b.tif");
+        let error = write_tog(&source, &target, &TogOptions::default(), &ctx).expect_err("stops");
+        assert!(error.is_cancelled() && std::fs::read_dir(folder.path()).expect("lists").count() == 1, "{error}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Rasters against what TACO 0.2 asks of a TACO Optimized GeoTIFF: with the reason for each miss. Only for who asks: nothing in 2.0
+//! wants its rasters so, but streamable datasets do. Must not change anything.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::container::ContainerReader;
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Location, Report, Rule, is_padding, is_remote};
+use crate::raster;
+
+/// Folders below folders that are looked into.
+const DEEPEST: usize = 32;
+
+/// Looks at every FILE of a dataset that is a raster.
+pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    raster::tog_support()?;
+    let tree = reader.levels().skeleton(ctx)?;
+    for (depth, level) in tree.levels.iter().enumerate() {
+        let rows: Vec<u32> =
+            (0..level.len() as u32).filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row))).collect();
+        ctx.stage("Looking for optimized rasters", Some(rows.len() as u64));
+        let found: Vec<(u32, Vec<String>)> = rows
+            .par_iter()
+            .map(|&row| {
+                // Bytes that can't be had are another rule's finding.
+                let faults = match reader.asset(depth, row) {
+                    Ok((asset, _)) => faults_of(&asset, ctx)?,
+                    Err(_) => Vec::new(),
+                };
+                ctx.step(1);
+                Ok((row, faults))
+            })
+            .collect::<Result<_>>()?;
+        for (row, faults) in found {
+            let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
+            faults.into_iter().for_each(|fault| report.add(Rule::TogForm, at(), fault));
+        }
+    }
+    Ok(())
+}
+
+/// Looks at a raster, or at all rasters below a folder. A file that is named and is no raster is an error.
+pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
+    raster::tog_support()?;
+    let mut report = Report::default();
+    if is_remote(path) || !path.is_dir() {
+        let faults = raster::tog_faults(&AssetPath::file(path), ctx)?;
+        faults.into_iter().for_each(|fault| report.add(Rule::TogForm, Location::Dataset, fault));
+        return Ok(report);
+    }
+    let files = files_below(path, ctx)?;
+    ctx.stage("Looking for optimized rasters", Some(files.len() as u64));
+    let found: Vec<Vec<String>> = files
+        .par_iter()
+        .map(|name| {
+            ctx.step(1);
+            faults_of(&AssetPath::file(path.join(name)), ctx)
+        })
+        .collect::<Result<_>>()?;
+    for (name, faults) in files.iter().zip(found) {
+        faults.into_iter().for_each(|fault| report.add(Rule::TogForm, Location::Member(name.clone()), fault));
+    }
+    report.fold();
+    Ok(report)
+}
+
+/// The misses of a raster; none for what is no raster.
+fn faults_of(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<String>> {
+    match raster::tog_faults(asset, ctx) {
+        Ok(faults) => Ok(faults),
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// Every file below a folder by its path with `/`, in order. Links to folders are not followed; names that begin with a dot are
+/// left out.
+pub fn files_below(folder: &Path, ctx: &JobContext) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(folder.to_owned(), String::new(), 0)];
+    while let Some((place, prefix, depth)) = waiting.pop() {
+        ctx.check()?;
+        for entry in std::fs::read_dir(&place).io_at("list the folder", &place)? {
+            let entry = entry.io_at("list the folder", &place)?;
+            let kind = entry.file_type().io_at("read", entry.path())?;
+            let Ok(name) = entry.file_name().into_string() else {
+                return Err(Error::unsupported("this name is no text").at_path(entry.path()).hint("rename the file"));
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = format!("{prefix}{name}");
+            if kind.is_dir() && depth < DEEPEST {
+                waiting.push((entry.path(), format!("{path}/"), depth + 1));
+            } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,61 @@
+//! Documents that are made from the code: the reference of the commands from the parser, that of the rules from their table. Both lie
+//! in `packaging`; `TACO_STUDIO_WRITE_REFERENCE=1` writes them anew.
+
+use std::path::Path;
+
+use crate::support::Workspace;
+
+const COMMANDS: &str = "# Commands\n\n\
+    Every command of `taco-studio` with its arguments, as `taco-studio commands` prints it. Results go to standard output, progress\n\
+    and messages to standard error; the exit code is 0 when all is well, 1 when there are findings, 2 when the call or its input was\n\
+    at fault.\n\n";
+const RULES: &str = "# Rules\n\n\
+    Every rule that datasets are checked against, as `taco-studio rules --markdown` prints it: how bad a finding is, the section of the\n\
+    specification, whose demand it is where the text and the official tools differ, and what to do. The table is in\n\
+    `src/model/rule.rs`.\n\n";
+
+fn made(head: &str, arguments: &[&str]) -> String {
+    let ran = Workspace::new().studio(arguments).expect_code(0);
+    format!("{head}{}\n", ran.stdout.trim_end())
+}
+
+#[track_caller]
+fn compare(name: &str, wanted: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging").join(name);
+    if std::env::var_os("TACO_STUDIO_WRITE_REFERENCE").is_some() {
+        std::fs::write(&path, wanted).expect("writes");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let first = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
+    assert!(
+        found == wanted,
+        "packaging/{name} is stale: run the tests with TACO_STUDIO_WRITE_REFERENCE=1. The first line that differs: {first:?}"
+    );
+}
+
+#[test]
+fn the_command_reference_is_that_of_the_parser() {
+    compare("COMMANDS.md", &made(COMMANDS, &["commands"]));
+}
+
+#[test]
+fn the_rule_reference_is_that_of_the_table() {
+    compare("RULES.md", &made(RULES, &["rules", "--markdown"]));
+}
+
+#[test]
+fn the_readme_leads_to_them_and_names_every_command() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
+    for name in ["packaging/COMMANDS.md", "packaging/RULES.md", "packaging/LICENCES.md"] {
+        assert!(readme.contains(&format!("({name})")), "{name}");
+    }
+    let commands = made("", &["commands"]);
+    let named: Vec<&str> =
+        commands.lines().filter_map(|line| line.strip_prefix("## ")).filter(|name| *name != "Everywhere").collect();
+    assert!(named.len() > 25, "{named:?}");
+    let missing: Vec<&&str> = named
+        .iter()
+        .filter(|name| !readme.contains(&format!("`taco-studio {name}")) && !readme.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "commands that the README does not name: {missing:?}");
+}
