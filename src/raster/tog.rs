@@ -203,7 +203,7 @@ fn faults_of(layout: &TileLayout) -> Vec<String> {
         let found = or_none(&layout.interleave).to_lowercase();
         faults.push(format!("Its bands are interleaved by {found}, not by tile."));
     }
-    if layout.tile.0 % 16 != 0 || layout.tile.1 % 16 != 0 {
+    if !layout.tile.0.is_multiple_of(16) || !layout.tile.1.is_multiple_of(16) {
         let (columns, rows) = layout.tile;
         faults.push(format!("Its blocks have {columns} × {rows} pixels; both have to be multiples of 16."));
     }

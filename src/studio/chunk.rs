@@ -249,6 +249,59 @@ pub fn save_chunk(array: &ChunkArray, target: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::TortillaOptions;
+    use crate::model::{Dataset, Sample, Tortilla};
+    use crate::raster::{NewRaster, TogOptions, Window};
+    use crate::studio::write_first_generation;
+
+    /// Every type with its own predictor, in tiles of one band.
+    #[test]
+    fn chunks_of_optimized_rasters_have_the_values_of_their_tile() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ctx = JobContext::default();
+        let at = |i: u32| i.wrapping_mul(2_654_435_761);
+        let numbers = || (0..40 * 40u32).map(at);
+        let kinds = [
+            Samples::U8(numbers().map(|n| (n >> 24) as u8).collect()),
+            Samples::U16(numbers().map(|n| (n >> 16) as u16).collect()),
+            Samples::I16(numbers().map(|n| (n >> 16) as i16).collect()),
+            Samples::I32(numbers().map(|n| n as i32).collect()),
+            Samples::F32(numbers().map(|n| n as f32 / 7.0).collect()),
+            Samples::F64(numbers().map(|n| f64::from(n) / 7.0).collect()),
+        ];
+        for (number, kind) in kinds.into_iter().enumerate() {
+            let (source, tog) = (folder.path().join(format!("{number}.tif")), folder.path().join(format!("tog{number}.tif")));
+            let raster = NewRaster { width: 40, height: 40, bands: vec![kind.clone(), kind], ..NewRaster::default() };
+            raster::write_geotiff(&source, &raster).expect("writes");
+            let options = TogOptions { block_size: 16, ..TogOptions::default() };
+            raster::write_tog(&AssetPath::file(source), &tog, &options, &ctx).expect("writes");
+            let size = std::fs::metadata(&tog).expect("is there").len();
+            let dataset = Dataset { root: Tortilla::new(vec![Sample::file("a", &tog, size)]).into(), ..Dataset::default() };
+            let target = folder.path().join(format!("{number}.tortilla"));
+            let options =
+                TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: true, overwrite: false };
+            write_first_generation(&dataset, &options, &ctx).expect("writes");
+            let reader = container::open(&target, &ctx).expect("opens");
+            // Three by three tiles of each of two bands.
+            for index in 0..18 {
+                let chunk = read_chunk(reader.as_ref(), &format!("a::{index}"), &ctx).expect("decodes");
+                let [band, row, column] = chunk.start.map(|n| n as usize);
+                let [bands, rows, columns] = chunk.shape;
+                let request = ReadRequest {
+                    window: Window { x: column, y: row, width: columns, height: rows },
+                    out: (columns, rows),
+                    bands: vec![BandIndex::from_position(band)],
+                    resampling: Resampling::Nearest,
+                };
+                let wanted = raster::read_window(&AssetPath::file(&*tog), &request, &ctx).expect("reads");
+                let mut bytes = Vec::new();
+                let width = chunk.bytes.len() / (bands * rows * columns);
+                put_values(&wanted.bands[0].samples, width, &mut bytes);
+                assert!(bands == 1 && chunk.bytes == bytes, "type {number}, chunk {index}: {:?} {:?}", chunk.start, chunk.shape);
+            }
+        }
+        raster::close_idle();
+    }
 
     #[test]
     fn bands_are_numbers_of_every_type() {

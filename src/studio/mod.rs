@@ -56,7 +56,7 @@ pub use migrate::{
     Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
     migrate,
 };
-pub use optimise::{Kept, OptimiseRequest, Optimised, check_togs, optimise};
+pub use optimise::{KeptFile, OptimiseRequest, Optimised, check_togs, optimise};
 pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};

@@ -66,7 +66,7 @@ pub struct OptimiseRequest {
 
 /// A file that was copied as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct KeptFile {
     /// The sample's path, or that of the file below the folder.
     pub path: String,
     /// Why.
@@ -85,7 +85,7 @@ pub struct Optimised {
     /// Rasters that were TOGs before, byte for byte.
     pub already: u64,
     /// Rasters and other files that were copied, with the reason; files that are no rasters are counted in `others` only.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptFile>,
     /// Files that are no rasters, byte for byte.
     pub others: u64,
     /// Bytes of the rasters that were written: before and after.
@@ -107,7 +107,7 @@ impl Optimised {
             }
             Done::Already => self.already += 1,
             Done::Other => self.others += 1,
-            Done::Kept { reason, failed } => self.kept.push(Kept { path: path(), reason: reason.clone(), failed: *failed }),
+            Done::Kept { reason, failed } => self.kept.push(KeptFile { path: path(), reason: reason.clone(), failed: *failed }),
         }
     }
 }

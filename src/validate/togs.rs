@@ -87,7 +87,7 @@ pub fn files_below(folder: &Path, ctx: &JobContext) -> Result<Vec<String>> {
             let entry = entry.io_at("list the folder", &place)?;
             let kind = entry.file_type().io_at("read", entry.path())?;
             let Ok(name) = entry.file_name().into_string() else {
-                return Err(Error::unsupported("this name is no text").at_path(entry.path()).hint("rename the file"));
+                return Err(Error::unsupported("this name is no text").at_path(&entry.path()).hint("rename the file"));
             };
             if name.starts_with('.') {
                 continue;
