@@ -142,3 +142,21 @@ fn a_catalogue_has_the_facts_of_the_dataset() {
     let inside = bbox[0] < -77.852 && bbox[2] > -77.852 && bbox[1] < 24.6 && bbox[3] > 24.6 && bbox[2] - bbox[0] < 1.0;
     assert!(inside, "{bbox:?}");
 }
+
+#[test]
+fn items_with_and_without_an_end_are_valid_together() {
+    let workspace = Workspace::new();
+    let dataset = datasets().into_iter().find(|path| path.ends_with("44_v1_parts/parts.0000.part.tortilla")).expect("a golden set");
+    let copy = workspace.path("one.tortilla");
+    fs::copy(&dataset, &copy).expect("copies");
+    let ends =
+        workspace.write("ends.csv", "id,stac:time_end\nbahamas_rgb,\nflorida_nir,1000086460.0\nmichigan_tmax,1000172860.0\n");
+    workspace.studio(["edit".as_ref(), copy.as_os_str(), "--metadata".as_ref(), ends.as_os_str()]).expect_code(0);
+    let (items, folder) = (workspace.path("items.parquet"), workspace.path("stac"));
+    describe(&workspace, &copy, "stac-geoparquet", &items).expect_code(0);
+    workspace.catalogue_python("catalogues.py", ["stac-geoparquet".as_ref(), items.as_os_str()]).expect_code(0);
+    describe(&workspace, &copy, "stac", &folder).expect_code(0);
+    workspace.catalogue_python("catalogues.py", ["stac".as_ref(), folder.as_os_str()]).expect_code(0);
+    let rows = workspace.studio(["inspect".as_ref(), copy.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+    assert_eq!(rows["levels"][0]["rows"], 3, "{rows}");
+}

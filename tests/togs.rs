@@ -106,13 +106,13 @@ fn one_raster_is_written_or_refused() {
     assert!(faults.len() >= 4 && faults.iter().all(|(at, _)| at == "dataset"), "{faults:?}");
     // Nothing is overwritten, and what is no raster is no output.
     let before = sha256_of(&target);
-    let ran = optimise(&workspace, &source, &target, &["--zstd-level", "1"]).expect_code(2);
+    let ran = optimise(&workspace, &source, &target, &["--effort", "1"]).expect_code(2);
     assert!(ran.stderr.contains("exists") && sha256_of(&target) == before, "{ran}");
     optimise(&workspace, &source, &source, &["--overwrite"]).expect_code(2);
     let text = workspace.write("notes.txt", "no raster");
     optimise(&workspace, &text, &workspace.path("notes.tif"), &[]).expect_code(2);
     assert!(!workspace.path("notes.tif").exists());
-    for wrong in [["--block-size", "100"], ["--zstd-level", "40"]] {
+    for wrong in [["--block-size", "100"], ["--effort", "40"]] {
         let ran = optimise(&workspace, &source, &workspace.path("wrong.tif"), &wrong).expect_code(2);
         assert!(ran.stderr.contains("choose"), "{ran}");
     }

@@ -28,7 +28,7 @@ pub struct OptimiseArguments {
     pub block_size: u32,
     /// Effort of zstd, 1 to 22.
     #[arg(long, value_name = "N", default_value_t = TogOptions::default().level)]
-    pub zstd_level: u8,
+    pub effort: u8,
     /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks.
     #[arg(long)]
     pub stream: bool,
@@ -57,7 +57,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         input: arguments.input,
         output: arguments.output,
         open: arguments.open.options(),
-        tog: TogOptions { block_size: arguments.block_size, level: arguments.zstd_level, parallel: false },
+        tog: TogOptions { block_size: arguments.block_size, level: arguments.effort, parallel: false },
         format: arguments.format.map(OutputFormat::format),
         parquet: arguments.parquet.options(),
         stream: arguments.stream,

@@ -72,7 +72,6 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
             .collect()
     };
     let places: Vec<Place> = rows.iter().map(|&row| roots[row as usize].clone()).collect();
-    let count = items.len();
     let text = |of: &dyn Fn(&Json) -> Option<String>| Arc::new(items.iter().map(of).collect::<StringArray>()) as ArrayRef;
     let mut fields: Vec<Field> = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
@@ -88,20 +87,19 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
     put("collection", text(&own("collection")));
     put("links", links(&items));
     put("assets", assets(&items));
-    let time = |key: &str| {
+    let time = |keys: &[&str]| {
         let micros = |item: &Json| {
-            let text = item["properties"][key].as_str()?;
+            let text = keys.iter().find_map(|key| item["properties"][*key].as_str())?;
             Some(chrono::DateTime::parse_from_rfc3339(text).ok()?.timestamp_micros())
         };
         let array: TimestampMicrosecondArray = items.iter().map(micros).collect();
         Arc::new(array.with_timezone("UTC")) as ArrayRef
     };
-    put("datetime", time("datetime"));
-    for key in ["start_datetime", "end_datetime"] {
-        let times = time(key);
-        if times.null_count() < count {
-            put(key, times);
-        }
+    put("datetime", time(&["datetime"]));
+    let interval = ["start_datetime", "end_datetime"];
+    if interval.iter().any(|key| items.iter().any(|item| item["properties"][*key].is_string())) {
+        // A column is one of all Items, and null is no time there: what has one time only begins and ends then.
+        interval.iter().for_each(|key| put(key, time(&[key, "datetime"])));
     }
     // Every other property with the type that it has in the level: text, numbers and lists go as they are.
     let names: BTreeSet<&String> =

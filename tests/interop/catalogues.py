@@ -11,6 +11,7 @@
 import io
 import json
 import logging
+import os
 import pathlib
 import sys
 import warnings
@@ -154,7 +155,9 @@ def main():
         print(problem)
     if not problems:
         print(f"ok: {seen}")
-    sys.exit(1 if problems else 0)
+    sys.stdout.flush()
+    # Without the end of the libraries' threads, which now and then takes the interpreter down with it.
+    os._exit(1 if problems else 0)
 
 
 main()
