@@ -8,7 +8,7 @@ use super::Terminal;
 use super::create::summary;
 use super::opening::{OpenArguments, print_warnings};
 use super::output::print;
-use super::query::FilterArguments;
+use super::query::RowArguments;
 use super::verbs::studio;
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event, HistogramRequest, PercentileRequest, Percentiles, Scale};
@@ -73,13 +73,7 @@ pub struct PercentileArguments {
     #[arg(long, value_name = "P,…", value_delimiter = ',', default_values_t = [2.5, 98.5])]
     pub percents: Vec<f64>,
     #[command(flatten)]
-    pub filter: FilterArguments,
-    /// A statement whose column id names the samples: SELECT id FROM data WHERE ….
-    #[arg(long, value_name = "STATEMENT")]
-    pub sql: Option<String>,
-    /// Only these samples of level 0.
-    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
-    pub ids: Option<Vec<String>>,
+    pub rows: RowArguments,
     /// Tell of each sample of level 0 by itself.
     #[arg(long)]
     pub each: bool,
@@ -94,9 +88,7 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
     let request = PercentileRequest {
         input: arguments.input,
         percents: arguments.percents,
-        filters: arguments.filter.filters(),
-        sql: arguments.sql,
-        ids: arguments.ids,
+        rows: arguments.rows.choice(),
         each: arguments.each,
     };
     let command = Command::Percentiles { request };

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::arguments::OutputFormat;
 use super::opening::OpenArguments;
 use super::output::print;
 use super::verbs::studio;
-use super::writing::ParquetArguments;
+use super::writing::WriteArguments;
 use crate::error::{Error, Result};
 use crate::raster::TogOptions;
 use crate::studio::{Command, Event, OptimiseRequest, Optimised};
@@ -35,16 +34,10 @@ pub struct OptimiseArguments {
     /// Write rasters anew that are optimized already.
     #[arg(long)]
     pub again: bool,
-    /// The container of a dataset of 2.0; that of the input when absent.
-    #[arg(long)]
-    pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub open: OpenArguments,
     #[command(flatten)]
-    pub parquet: ParquetArguments,
-    /// Replace the output if it exists.
-    #[arg(long)]
-    pub overwrite: bool,
+    pub write: WriteArguments,
     /// Print what was done as JSON.
     #[arg(long)]
     pub json: bool,
@@ -53,16 +46,17 @@ pub struct OptimiseArguments {
 /// Optimises; exit code 1 when a raster could not be written and was copied.
 pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
+    let options = arguments.write.options(arguments.output, None);
     let request = OptimiseRequest {
         input: arguments.input,
-        output: arguments.output,
+        output: options.target,
         open: arguments.open.options(),
         tog: TogOptions { block_size: arguments.block_size, level: arguments.effort, parallel: false },
-        format: arguments.format.map(OutputFormat::format),
-        parquet: arguments.parquet.options(),
+        format: Some(options.format),
+        parquet: options.parquet,
         stream: arguments.stream,
         again: arguments.again,
-        overwrite: arguments.overwrite,
+        overwrite: options.overwrite,
     };
     let command = Command::Optimise { request: Box::new(request) };
     let mut studio = studio();

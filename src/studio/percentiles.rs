@@ -9,15 +9,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::export::{ExportRequest, chosen};
+use super::export::{Keeping, RowChoice, chosen};
 use super::histograms::{BINS, MAXIMUM, MINIMUM};
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, BuildOptions, ContainerReader, Format, OpenOptions};
+use crate::container::{self, ContainerReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Value};
-use crate::query::Filter;
 use crate::raster::{self, ReadRequest, Resampling, Window};
 
 /// Which percentiles of what. Plain data.
@@ -27,15 +26,9 @@ pub struct PercentileRequest {
     pub input: PathBuf,
     /// From 0 to 100.
     pub percents: Vec<f64>,
-    /// Steps that choose samples; each works on what the one before it left.
-    #[serde(default)]
-    pub filters: Vec<Filter>,
-    /// A statement whose column `id` names samples of level 0.
-    #[serde(default)]
-    pub sql: Option<String>,
-    /// Only these samples of level 0.
-    #[serde(default)]
-    pub ids: Option<Vec<String>>,
+    /// The samples.
+    #[serde(flatten)]
+    pub rows: RowChoice,
     /// Tell of each sample of level 0 by itself.
     #[serde(default)]
     pub each: bool,
@@ -128,7 +121,8 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
     }
     let reader = container::open(&request.input, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    let keep = chosen(&as_export(request), &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let keeping = Keeping { padding: false, siblings: false };
+    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     if keep.first().is_none_or(|roots| !roots.contains(&true)) {
         return Err(Error::usage("no sample is left").hint("try the same filters with `taco-studio query`"));
     }
@@ -254,27 +248,6 @@ fn read_counts(asset: &AssetPath, scale: &[(f64, f64)], ctx: &JobContext) -> Res
         Counts { low, high, bins }
     };
     Ok(pixels.bands.iter().zip(scale).map(counts).collect())
-}
-
-/// The same question as an export asks.
-fn as_export(request: &PercentileRequest) -> ExportRequest {
-    ExportRequest {
-        input: request.input.clone(),
-        open: OpenOptions::default(),
-        options: BuildOptions {
-            target: PathBuf::new(),
-            format: Format::Zip,
-            parquet: Default::default(),
-            overwrite: false,
-            parts: None,
-        },
-        filters: request.filters.clone(),
-        sql: request.sql.clone(),
-        ids: request.ids.clone(),
-        limit: None,
-        keep_padding: false,
-        keep_siblings: false,
-    }
 }
 
 #[cfg(test)]
