@@ -147,3 +147,18 @@ fn datasets_of_2_0_are_not_migrated() {
     let ran = migrate(&workspace, &input, &output, &[]).expect_code(2);
     assert!(ran.stderr.contains("convert"), "{ran}");
 }
+
+#[test]
+fn an_extent_that_misses_samples_is_widened_and_told() {
+    let workspace = Workspace::new();
+    let (input, output) = (workspace.path("nested.taco"), workspace.path("out.tacozip"));
+    std::fs::copy(golden("46_v1_taco_nested", "nested.taco"), &input).expect("copies");
+    let small = r#"extent={"spatial":[[0,0,1,1]],"temporal":[[1577836800000,1580515200000]]}"#;
+    workspace.studio(["edit".as_ref(), input.as_os_str(), "--set".as_ref(), small.as_ref()]).expect_code(0);
+    let report = migrate(&workspace, &input, &output, &[]).expect_code(0).json();
+    let lines = report["collection"].as_array().expect("lines");
+    let line = lines.iter().find(|line| line["from"] == "extent/spatial").unwrap_or_else(|| panic!("no line: {report}"));
+    assert_eq!((&line["action"], &line["old"]), (&"changed".into(), &serde_json::json!([0.0, 0.0, 1.0, 1.0])));
+    let checked = workspace.studio(["validate".as_ref(), output.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+    assert!(!checked["findings"].as_array().expect("findings").iter().any(|finding| finding["rule"] == "COL-10"), "{checked}");
+}

@@ -4,6 +4,7 @@
 
 mod align;
 mod collection;
+mod extent;
 mod fields;
 
 pub use collection::{Action, CollectionMapping};
@@ -21,7 +22,7 @@ use serde_json::{Map, Value as Json, json};
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
-    self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, tree_order,
+    self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
 };
 use crate::draft::{Structure, fill_missing};
 use crate::error::{Error, Result};
@@ -128,6 +129,8 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
         return Err(error.hint("use `convert` to write it in another container"));
     }
     let (mut assembly, mut migrated) = lay_out(reader.as_ref(), &request.fields, ctx)?;
+    let samples = extent_of_samples(&assembly.batches());
+    extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
     for (key, value) in &request.collection {
         let old = assembly.collection.set(key, Some(value.clone())).unwrap_or_default();
         migrated.collection.retain(|line| line.to.as_deref() != Some(key) || line.action != Action::Filled);

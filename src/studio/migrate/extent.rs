@@ -1,0 +1,88 @@
+//! The box of a migrated collection against its samples: tools of the first generation have left whole hemispheres out. Pure.
+
+use serde_json::{Value as Json, json};
+
+use super::collection::{Action, CollectionMapping};
+use crate::model::Collection;
+
+/// Degrees that rounding may cost.
+const SLACK: f64 = 1e-9;
+
+/// Widens the collection's box until it holds that of the samples, and adds the line that says so. A collection without a box is left
+/// alone: it gets one when it is written.
+pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines: &mut Vec<CollectionMapping>) {
+    let (Some(old), Some(found)) = (collection.get("extent").and_then(spatial), samples.and_then(spatial)) else { return };
+    let wide = joined(old, found);
+    if wide == old {
+        return;
+    }
+    if let Some(extent) = collection.fields.get_mut("extent").and_then(Json::as_object_mut) {
+        extent.insert("spatial".into(), json!(wide));
+        lines.push(CollectionMapping {
+            from: "extent/spatial".into(),
+            to: Some("extent".into()),
+            action: Action::Changed,
+            old: json!(old),
+            new: json!(wide),
+            note: "widened: samples lie outside the old box".into(),
+        });
+    }
+}
+
+fn spatial(extent: &Json) -> Option<[f64; 4]> {
+    let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
+    numbers?.try_into().ok()
+}
+
+/// The old box, or as much more as the samples need. West greater than east crosses the antimeridian.
+fn joined(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
+    let lower = |old: f64, found: f64| if found < old - SLACK { found } else { old };
+    let higher = |old: f64, found: f64| if found > old + SLACK { found } else { old };
+    let (south, north) = (lower(old[1], found[1]), higher(old[3], found[3]));
+    let (west, east) = match (old[0] > old[2], found[0] > found[2]) {
+        (false, false) => (lower(old[0], found[0]), higher(old[2], found[2])),
+        (true, true) => match (lower(old[0], found[0]), higher(old[2], found[2])) {
+            (west, east) if west <= east => (-180.0, 180.0),
+            sides => sides,
+        },
+        // The rest of a crossing box is on one side of the antimeridian or on the other.
+        (true, false) if found[0] >= old[0] - SLACK || found[2] <= old[2] + SLACK => (old[0], old[2]),
+        (false, true) if old[0] <= -180.0 && old[2] >= 180.0 => (old[0], old[2]),
+        _ => (found[0], found[2]),
+    };
+    [west, south, east, north]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_grow_as_far_as_they_have_to() {
+        let world = [-180.0, -90.0, 180.0, 90.0];
+        for (old, found, wanted) in [
+            ([-80.5, -8.0, 6.2, 50.0], [-88.0, -8.0, 5.0, 40.0], [-88.0, -8.0, 6.2, 50.0]),
+            ([-10.0, -5.0, 10.0, 5.0], [-9.0, -5.0, 9.0, 5.0], [-10.0, -5.0, 10.0, 5.0]),
+            ([-10.0, -5.0, 10.0, 5.0], [-10.0 - 1e-12, -5.0, 10.0, 5.0], [-10.0, -5.0, 10.0, 5.0]),
+            ([170.0, 0.0, -170.0, 1.0], [175.0, -2.0, -160.0, 1.0], [170.0, -2.0, -160.0, 1.0]),
+            ([170.0, 0.0, -170.0, 1.0], [172.0, 0.0, 179.0, 1.0], [170.0, 0.0, -170.0, 1.0]),
+            ([0.0, 0.0, 10.0, 1.0], [179.0, 0.0, -179.0, 1.0], [179.0, 0.0, -179.0, 1.0]),
+            (world, [179.0, 0.0, -179.0, 1.0], world),
+        ] {
+            assert_eq!(joined(old, found), wanted, "{old:?} {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_change_is_told_once_and_the_times_stay() {
+        let mut collection = Collection::default();
+        collection.set("extent", Some(json!({ "spatial": [0, 0, 1, 1], "temporal": ["a", "b"] })));
+        let samples = json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": null });
+        let mut lines = Vec::new();
+        cover_samples(&mut collection, Some(&samples), &mut lines);
+        cover_samples(&mut collection, Some(&samples), &mut lines);
+        cover_samples(&mut collection, None, &mut lines);
+        assert_eq!(collection.get("extent"), Some(&json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": ["a", "b"] })));
+        assert_eq!((lines.len(), lines[0].action), (1, Action::Changed));
+    }
+}
