@@ -83,10 +83,6 @@ fn tell(done: &Optimised) {
     if done.kept.len() > SHOWN {
         eprintln!("and {} more", done.kept.len() - SHOWN);
     }
-    let Optimised { path, written, already, others, bytes: (before, after), .. } = done;
-    let kept = done.kept.len();
-    print(&format!(
-        "{}: {written} rasters written ({before} bytes, now {after}), {already} as they were, {kept} kept, {others} other files",
-        path.display()
-    ));
+    let Optimised { already, others, .. } = done;
+    print(&format!("{}; {already} as they were, {} kept, {others} other files", done.summary(), done.kept.len()));
 }

@@ -98,6 +98,16 @@ impl Optimised {
         self.kept.iter().filter(|kept| kept.failed).count()
     }
 
+    /// What was done, in a line.
+    pub fn summary(&self) -> String {
+        let Self { path, written, bytes: (before, after), .. } = self;
+        let failed = match self.failures() {
+            0 => String::new(),
+            failed => format!(", {failed} could not be written"),
+        };
+        format!("{}: {written} rasters optimised ({before} bytes, now {after}){failed}", path.display())
+    }
+
     fn count(&mut self, path: impl FnOnce() -> String, before: u64, done: &Done) {
         match done {
             Done::Written { size, .. } => {
