@@ -42,3 +42,20 @@ fn the_command_reference_is_that_of_the_parser() {
 fn the_rule_reference_is_that_of_the_table() {
     compare("RULES.md", &made(RULES, &["rules", "--markdown"]));
 }
+
+#[test]
+fn the_readme_leads_to_them_and_names_every_command() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
+    for name in ["packaging/COMMANDS.md", "packaging/RULES.md", "packaging/LICENCES.md"] {
+        assert!(readme.contains(&format!("({name})")), "{name}");
+    }
+    let commands = made("", &["commands"]);
+    let named: Vec<&str> =
+        commands.lines().filter_map(|line| line.strip_prefix("## ")).filter(|name| *name != "Everywhere").collect();
+    assert!(named.len() > 25, "{named:?}");
+    let missing: Vec<&&str> = named
+        .iter()
+        .filter(|name| !readme.contains(&format!("`taco-studio {name}")) && !readme.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "commands that the README does not name: {missing:?}");
+}
