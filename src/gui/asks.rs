@@ -114,7 +114,8 @@ impl App {
         let preview = matches!(command, Command::Preview { .. });
         let leakage = matches!(command, Command::Leakage { .. });
         let chunk = matches!(command, Command::ReadChunk { .. });
-        let writing = matches!(command, Command::Write { .. } | Command::Verify { .. } | Command::Migrate { .. });
+        let writing =
+            matches!(command, Command::Write { .. } | Command::Verify { .. } | Command::Migrate { .. } | Command::Export { .. });
         let pattern = matches!(command, Command::FindPattern { .. });
         let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {

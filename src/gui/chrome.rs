@@ -89,14 +89,15 @@ fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 
 /// What the opened dataset can become: forms of catalogues, a part of it, a newer generation.
 fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    let reason = blocked(Action::Describe, cx);
+    let reason = blocked(Action::ExportSubset, cx);
     let button = Button::bar(icons::ARROW_SQUARE_OUT, "Export").tooltip("Data cards, catalogues, a subset").blocked(reason);
     let button = ui.add(button);
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(220.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         for form in Catalogue::ALL {
-            if widgets::menu_entry(ui, icons::FILE_TEXT, &format!("{}…", form.title()), "", None).clicked() {
+            let text = format!("{}…", form.title());
+            if widgets::menu_entry(ui, icons::FILE_TEXT, &text, "", blocked(Action::Describe, cx).as_deref()).clicked() {
                 cx.ask(Ask::Describe(form));
                 ui.close();
             }

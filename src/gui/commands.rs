@@ -2,6 +2,7 @@
 
 use super::action::Action;
 use super::cx::Cx;
+use crate::container::Format;
 use crate::model::SampleKind;
 use crate::studio::is_other_generation;
 
@@ -29,7 +30,11 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
             Some(document) if document.rows(0) == 0 => Some("The draft has no samples yet"),
             _ => None,
         }),
-        Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
+        Action::ExportSubset => open().or(draft.map(|_| NOT_WRITTEN)),
+        Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+            let several = document?.opened()?.reader.info().format == Format::Joined;
+            several.then_some("Several datasets are open as one; write them as one first, or describe each")
+        }),
         Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened()?;
             (!is_other_generation(open.reader.as_ref())).then_some("This dataset is of 2.0 already")

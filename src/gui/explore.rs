@@ -37,7 +37,8 @@ impl App {
 
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
         let Some((input, id)) = self.opened() else { return };
-        self.dialogs.open(Dialog::export_subset(input, &self.folder(), &id, sql));
+        let open = self.studio.document().and_then(|document| document.opened()).map(|open| open.options.clone());
+        self.dialogs.open(Dialog::export_subset(input, open.unwrap_or_default(), &self.folder(), &id, sql));
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {

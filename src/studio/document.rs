@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::project::{Change, Keep, Origin, Project};
 use super::tables::lazy_tables;
-use crate::container::{ContainerReader, Format};
+use crate::container::{ContainerReader, Format, OpenOptions};
 use crate::draft::{Draft, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
@@ -34,13 +34,15 @@ pub struct OpenDataset {
     pub reader: Arc<dyn ContainerReader>,
     /// The bare tree.
     pub tree: Arc<Skeleton>,
+    /// How it was opened, and what along with it.
+    pub options: OpenOptions,
     tables: OnceLock<Tables>,
 }
 
 impl OpenDataset {
     /// A dataset with its tree.
-    pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>) -> Self {
-        Self { reader, tree, tables: OnceLock::new() }
+    pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>, options: OpenOptions) -> Self {
+        Self { reader, tree, options, tables: OnceLock::new() }
     }
 
     /// Its levels for queries. What one query finds out about them, the next need not.

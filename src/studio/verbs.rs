@@ -280,7 +280,7 @@ fn show_report(report: Report) -> Finish {
 fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
     let reader = container::open_with(path, options, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    Ok(OpenDataset::new(reader, tree))
+    Ok(OpenDataset::new(reader, tree, options.clone()))
 }
 
 /// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::container::OpenOptions;
 use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
@@ -167,4 +168,34 @@ fn the_copied_script_gives_the_same_rows() {
     let file = workspace.write("copied.py", format!("{before}\n{script}\n{after}\n"));
     let ran = workspace.python(&file.display().to_string(), [] as [&str; 0]).expect_code(0);
     assert_eq!(ran.stdout.trim().lines().last().unwrap_or_default(), wanted.join(","), "{script}");
+}
+
+/// Several datasets that are open as one are exported as one; what can't be written is told where it can be mended.
+#[test]
+fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let part = |number: u8| golden(&format!("27_v018_parts_tacocat/parts_part000{number}.tacozip"));
+    let mut harness = app(Theme::Light);
+    let options = OpenOptions { with: vec![part(2), part(3)], ..OpenOptions::default() };
+    harness.state_mut().command(Command::OpenWith { path: part(1), options: Box::new(options) });
+    settle(&mut harness);
+    let roots = document(&harness).rows(0);
+    assert!(roots > 2, "{roots}");
+    harness.state_mut().act(Action::ExportSubset);
+    settle(&mut harness);
+    let blocked = folder.path().join("a-file");
+    std::fs::write(&blocked, "here").expect("writes");
+    fill(&mut harness, "Destination of the subset", &blocked.join("below.tacozip").display().to_string());
+    click(&mut harness, "Export now");
+    picture(&mut harness, "subset-failed-light");
+    assert!(harness.query_by_label("Export now").is_some(), "the dialog stays");
+    fill(&mut harness, "Destination of the subset", &blocked.display().to_string());
+    let button = harness.get_by_label("Export now");
+    assert!(button.accesskit_node().is_disabled(), "something lies there");
+    let target = folder.path().join("all.tacozip");
+    fill(&mut harness, "Destination of the subset", &target.display().to_string());
+    click(&mut harness, "Export now");
+    assert!(target.is_file());
+    click(&mut harness, "Open dataset");
+    assert_eq!(document(&harness).rows(0), roots);
 }

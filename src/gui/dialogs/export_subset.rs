@@ -5,19 +5,23 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, foot_ui, head_ui};
-use crate::container::{BuildOptions, Format};
+use crate::container::{BuildOptions, Format, OpenOptions};
+use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
-use crate::gui::filters::chip_text;
+use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::icons;
 use crate::gui::intake;
+use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Segment, TextField};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField};
+use crate::jobs::JobId;
 use crate::studio::{Command, ExportRequest, RowChoice};
 use crate::table::ParquetOptions;
 
 /// The dialog.
 pub struct ExportSubset {
     input: PathBuf,
+    open: OpenOptions,
     sql: Option<String>,
     with_sql: bool,
     format: Format,
@@ -25,15 +29,70 @@ pub struct ExportSubset {
     keep_padding: bool,
     keep_siblings: bool,
     replace: bool,
+    /// Whether something lies at the destination.
+    there: Slot<PathBuf, bool>,
+    /// It was asked for, and the job that does it once it has begun.
+    asked: bool,
+    job: Option<JobId>,
+    failed: Option<String>,
 }
 
 impl ExportSubset {
-    /// Proposes a name beside that of the dataset.
-    pub fn new(input: PathBuf, folder: &Path, id: &str, sql: Option<String>) -> Self {
+    /// Proposes a name beside that of the dataset, which was opened in this way.
+    pub fn new(input: PathBuf, open: OpenOptions, folder: &Path, id: &str, sql: Option<String>) -> Self {
         let name = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(format!("{name}-subset.tacozip")).display().to_string();
         let with_sql = sql.as_ref().is_some_and(|sql| sql.to_ascii_lowercase().contains("where"));
-        Self { input, sql, with_sql, format: Format::Zip, target, keep_padding: false, keep_siblings: true, replace: false }
+        Self {
+            input,
+            open,
+            sql,
+            with_sql,
+            format: Format::Zip,
+            target,
+            keep_padding: false,
+            keep_siblings: true,
+            replace: false,
+            there: Slot::default(),
+            asked: false,
+            job: None,
+            failed: None,
+        }
+    }
+
+    /// True while it writes or looks at the destination.
+    pub fn is_busy(&self) -> bool {
+        self.is_running() || self.there.is_busy()
+    }
+
+    /// True while it writes.
+    pub fn is_running(&self) -> bool {
+        self.asked
+    }
+
+    /// Its job has begun.
+    pub fn started(&mut self, job: JobId) {
+        if self.asked {
+            (self.job, self.failed) = (Some(job), None);
+        }
+    }
+
+    /// The job ended without a dataset. True when it was this dialog's.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        // A job that could not begin has no number of its own.
+        let own = self.asked && self.job.unwrap_or(JobId(u64::MAX)) == job;
+        if own {
+            (self.asked, self.job, self.failed) = (false, None, Some(error.report()));
+        }
+        own
+    }
+
+    /// The job was stopped.
+    pub fn cancelled(&mut self, job: JobId) {
+        if self.job == Some(job) {
+            (self.asked, self.job) = (false, None);
+            self.failed = Some("Stopped; nothing was written.".into());
+        }
     }
 
     /// Draws the dialog.
@@ -43,11 +102,16 @@ impl ExportSubset {
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, "Export subset", &title);
+        let mut taken = false;
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
             let filters: Vec<String> = cx.studio.filters().iter().map(|filter| chip_text(filter).1).collect();
             let what = if filters.is_empty() { "No filter is set.".to_owned() } else { format!("Filter: {}.", filters.join("; ")) };
             ui.label(RichText::new(what).text_style(text_style("small12")).color(t.tx2));
+            if let Some(document) = cx.document() {
+                let left = tally_text(cx, document, 0);
+                ui.label(RichText::new(left).text_style(text_style("small12")).color(t.tx2));
+            }
             if let Some(sql) = &self.sql {
                 widgets::checkbox(ui, &mut self.with_sql, "Only samples whose id the query gives");
                 if self.with_sql {
@@ -66,21 +130,54 @@ impl ExportSubset {
                 let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
                 self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
             }
-            TextField::new("Destination", &mut self.target).mono().name("Destination of the subset").show(ui);
+            let target = intake::path_of(&self.target);
+            self.there.poll();
+            let place = target.clone();
+            self.there.want(cx.jobs, target.clone(), "Look at the destination", move |_| Ok(place.exists()));
+            taken = matches!(self.there.of(&target), Some(Ok(true))) && !self.replace;
+            let note = match taken {
+                true => Note::Warning("Something lies there already. Choose another name, or replace it.".into()),
+                false => Note::None,
+            };
+            TextField::new("Destination", &mut self.target).mono().name("Destination of the subset").note(note).show(ui);
             widgets::checkbox(ui, &mut self.keep_siblings, "Keep all children of the samples that stay");
             widgets::checkbox(ui, &mut self.keep_padding, "Keep placeholders");
             widgets::checkbox(ui, &mut self.replace, "Replace what is there");
             let note = "The subset notes what it is a part of and when it was taken.";
             ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
+            if let Some(why) = &self.failed {
+                widgets::note_ui(ui, &Note::Error(why.clone()));
+            }
         });
-        let blocked = self.target.trim().is_empty().then_some("Name the file to write");
-        let (stay, act) = foot_ui(ui, |ui| {
+        let nothing = cx.studio.kept().and_then(|kept| kept.rows(0)).is_some_and(<[u32]>::is_empty);
+        let blocked = match () {
+            () if self.target.trim().is_empty() => Some("Name the file to write"),
+            () if taken => Some("Something lies at the destination"),
+            () if nothing => Some("The filter leaves no sample"),
+            () if cx.studio.is_filtering() => Some("The filter is being applied"),
+            () => None,
+        };
+        self.foot_ui(ui, cx, blocked, close)
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &Cx<'_>, blocked: Option<&str>, close: bool) -> Next {
+        let running = self.is_running();
+        let (leave, act) = foot_ui(ui, |ui| {
+            if running {
+                let stop = ui.add(Button::danger("Stop").large().name("Stop the export")).clicked();
+                widgets::spinner(ui, 18.0);
+                return (false, stop);
+            }
             let act = ui.add(Button::primary("Export now").large().blocked(blocked)).clicked();
             (ui.add(Button::ghost("Cancel").large()).clicked(), act)
         });
-        match (act, stay || close) {
-            (true, _) => Next::Do(Ask::Run(Command::Export { request: Box::new(self.request(cx)) })),
-            (_, true) => Next::Close,
+        match (act, self.job) {
+            (true, Some(job)) if running => Next::Also(Ask::Run(Command::Cancel { job })),
+            (true, None) if !running => {
+                (self.asked, self.failed) = (true, None);
+                Next::Also(Ask::Run(Command::Export { request: Box::new(self.request(cx)) }))
+            }
+            _ if (leave || close) && !running => Next::Close,
             _ => Next::Stay,
         }
     }
@@ -89,7 +186,7 @@ impl ExportSubset {
         let target = intake::path_of(&self.target);
         ExportRequest {
             input: self.input.clone(),
-            open: Default::default(),
+            open: self.open.clone(),
             options: BuildOptions {
                 target,
                 format: self.format,

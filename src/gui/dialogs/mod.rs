@@ -26,7 +26,7 @@ use super::picker::Wish;
 use super::settings::Settings;
 use super::theme::{self, Theme, font};
 use super::widgets::{self, Button};
-use crate::container::Built;
+use crate::container::{Built, OpenOptions};
 use crate::draft::Plan;
 use crate::error::Error;
 use crate::export::Catalogue;
@@ -127,8 +127,8 @@ impl Dialog {
     }
 
     /// Asks where to write what a filter leaves.
-    pub fn export_subset(input: PathBuf, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
-        Dialog::Subset(Box::new(ExportSubset::new(input, folder, id, sql)))
+    pub fn export_subset(input: PathBuf, open: OpenOptions, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
+        Dialog::Subset(Box::new(ExportSubset::new(input, open, folder, id, sql)))
     }
 
     /// Asks where to put a description.
@@ -189,6 +189,7 @@ impl Dialogs {
             Some(Dialog::Write(dialog)) => dialog.is_busy(),
             Some(Dialog::Settings(dialog)) => dialog.is_busy(),
             Some(Dialog::Migrate(dialog)) => dialog.is_busy(),
+            Some(Dialog::Subset(dialog)) => dialog.is_busy(),
             _ => false,
         }
     }
@@ -203,6 +204,7 @@ impl Dialogs {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.started(job),
             Some(Dialog::Migrate(dialog)) => dialog.started(job),
+            Some(Dialog::Subset(dialog)) => dialog.started(job),
             _ => {}
         }
     }
@@ -235,6 +237,7 @@ impl Dialogs {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.failed(job, error),
             Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),
+            Some(Dialog::Subset(dialog)) => dialog.failed(job, error),
             _ => false,
         }
     }
@@ -244,6 +247,7 @@ impl Dialogs {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.cancelled(job),
             Some(Dialog::Migrate(dialog)) => dialog.cancelled(job),
+            Some(Dialog::Subset(dialog)) => dialog.cancelled(job),
             _ => {}
         }
     }
@@ -292,6 +296,7 @@ impl App {
         let busy = match &dialog {
             Dialog::Write(write) => write.is_running(),
             Dialog::Migrate(migrate) => migrate.is_running(),
+            Dialog::Subset(subset) => subset.is_running(),
             _ => false,
         };
         let modal = Modal::new(Id::unique("dialog")).frame(frame).backdrop_color(DIM);
