@@ -53,17 +53,7 @@ pub fn settle(harness: &mut Window) {
 /// Clicks what has this label, and waits for what comes of it.
 pub fn click(harness: &mut Window, label: &str) {
     harness.get_by_label(label).scroll_to_me();
-    // A list that scrolls takes its time; a click goes to where the control stands in the end.
-    let (mut place, mut still) = (None, 0);
-    for _ in 0..60 {
-        harness.step();
-        let now = harness.get_by_label(label).rect();
-        still = if place == Some(now) { still + 1 } else { 0 };
-        place = Some(now);
-        if still >= 4 {
-            break;
-        }
-    }
+    harness.run_steps(8);
     harness.get_by_label(label).click();
     settle(harness);
 }
