@@ -7,13 +7,11 @@ use std::sync::Arc;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::scan::LevelScan;
+use super::scan::{LevelScan, leaves};
+use super::tally::{MANY, Measure, Tally};
 
 /// Fewer row groups are not worth it.
 const LEAST_GROUPS: usize = 4;
-
-/// Groups in a row group, as a part of its rows, from which on it does not pay.
-const MANY: usize = 4;
 
 /// The frame with its groups computed, where they can be computed so. The frame is about to be collected.
 pub(super) fn grouped(frame: LazyFrame) -> PolarsResult<LazyFrame> {
@@ -47,6 +45,8 @@ fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
 struct Parts {
     /// Expressions over rows, one for each column of a row group's answer.
     first: Vec<Expr>,
+    /// What each of them tells, where a tally can.
+    measures: Vec<Option<Measure>>,
 }
 
 fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option<LazyFrame>> {
@@ -63,9 +63,19 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
         last.push(merged.cast(field.dtype().clone()).alias(field.name().clone()));
     }
     let names = keys.iter().map(|key| key.to_field(&schema).map(|field| field.name().clone())).collect::<PolarsResult<Vec<_>>>()?;
+    let Parts { first, measures } = parts;
+    // A key that looks at no column has one value for all rows, and no row of its own.
+    let plain = keys.iter().all(|key| !leaves(key).is_empty());
+    let measures = measures.into_iter().collect::<Option<Vec<_>>>().filter(|_| plain);
+    let tally = measures.map(|measures| Tally::new(keys, measures));
     let of_group = |group: usize| -> PolarsResult<DataFrame> {
         let rows = LazyFrame::from(over(input, &scan.one_group(group))?);
-        rows.group_by(keys).agg(&parts.first).collect()
+        if let Some(tally) = &tally
+            && let Some(answer) = tally.of(rows.clone(), part_name)?
+        {
+            return Ok(answer);
+        }
+        rows.group_by(keys).agg(&first).collect()
     };
     let trial = scan.group_count() / 2;
     let tried = of_group(trial)?;
@@ -84,7 +94,7 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
 }
 
 /// The one level that a plan reads, row by row.
-fn source(plan: &DslPlan) -> Option<&LevelScan> {
+pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
     match plan {
         DslPlan::Scan { scan_type, unified_scan_args, .. } => match scan_type.as_ref() {
             FileScanDsl::Anonymous { function, .. } if unified_scan_args.pre_slice.is_none() => {
@@ -101,7 +111,7 @@ fn source(plan: &DslPlan) -> Option<&LevelScan> {
 }
 
 /// The same plan over another source.
-fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
+pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
     Ok(match plan {
         DslPlan::Select { expr, input, options } => {
             DslPlan::Select { expr: expr.clone(), input: Arc::new(over(input, scan)?), options: *options }
@@ -117,7 +127,7 @@ fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
 }
 
 /// True when the value of a row depends on this row alone.
-fn is_by_row(expression: &Expr) -> bool {
+pub(super) fn is_by_row(expression: &Expr) -> bool {
     expression.into_iter().all(|part| match part {
         Expr::Column(_) | Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. } => true,
         Expr::Alias(..) | Expr::Ternary { .. } => true,
@@ -134,11 +144,17 @@ fn is_by_row(expression: &Expr) -> bool {
     })
 }
 
+/// The name of what row groups computed in this place.
+fn part_name(at: usize) -> PlSmallStr {
+    format!("__part{at}").into()
+}
+
 impl Parts {
     /// Has every row group compute `expression`; gives the column of its answers.
-    fn add(&mut self, expression: Expr) -> Expr {
-        let name = format!("__part{}", self.first.len());
-        self.first.push(expression.alias(name.as_str()));
+    fn add(&mut self, expression: Expr, measure: Option<Measure>, schema: &Schema) -> Expr {
+        let name = part_name(self.first.len());
+        self.first.push(expression.alias(name.clone()));
+        self.measures.push(measure.filter(|measure| measure.fits(schema)));
         col(name)
     }
 
@@ -157,18 +173,31 @@ impl Parts {
                 right: Arc::new(self.merged(right, schema)?),
             },
             Expr::Literal(_) => expression.clone(),
-            Expr::Len => self.add(len().cast(DataType::UInt64)).sum(),
-            Expr::Agg(AggExpr::Count { input, .. }) if by_row(input).is_some() => {
-                self.add(expression.clone().cast(DataType::UInt64)).sum()
+            Expr::Len => self.add(len().cast(DataType::UInt64), Some(Measure::Rows), schema).sum(),
+            Expr::Agg(AggExpr::Count { input, include_nulls }) => {
+                let input = by_row(input)?;
+                let measure = if *include_nulls { Measure::Rows } else { Measure::Known(input) };
+                self.add(expression.clone().cast(DataType::UInt64), Some(measure), schema).sum()
             }
-            Expr::Agg(AggExpr::Min { input, .. }) if by_row(input).is_some() => self.add(expression.clone()).min(),
-            Expr::Agg(AggExpr::Max { input, .. }) if by_row(input).is_some() => self.add(expression.clone()).max(),
-            Expr::Agg(AggExpr::Sum(input)) if by_row(input).is_some() && is_number(input) => self.add(expression.clone()).sum(),
+            Expr::Agg(AggExpr::Min { input, propagate_nans }) => {
+                let measure = Some(Measure::Least(by_row(input)?)).filter(|_| !propagate_nans);
+                self.add(expression.clone(), measure, schema).min()
+            }
+            Expr::Agg(AggExpr::Max { input, propagate_nans }) => {
+                let measure = Some(Measure::Most(by_row(input)?)).filter(|_| !propagate_nans);
+                self.add(expression.clone(), measure, schema).max()
+            }
+            Expr::Agg(AggExpr::Sum(input)) if is_number(input) => {
+                let measure = Measure::Sum(by_row(input)?);
+                self.add(expression.clone(), Some(measure), schema).sum()
+            }
             Expr::Agg(AggExpr::Mean(input)) if is_number(input) => {
                 let input = by_row(input)?;
-                let sum = self.add(input.clone().cast(DataType::Float64).sum()).sum();
-                let count = self.add(input.count().cast(DataType::UInt64)).sum();
-                when(count.clone().gt(lit(0u64))).then(sum / count.cast(DataType::Float64)).otherwise(lit(NULL))
+                let number = input.clone().cast(DataType::Float64);
+                let sum = self.add(number.clone().sum(), Some(Measure::Sum(number)), schema).sum();
+                let count = input.clone().count().cast(DataType::UInt64);
+                let known = self.add(count, Some(Measure::Known(input)), schema).sum();
+                when(known.clone().gt(lit(0u64))).then(sum / known.cast(DataType::Float64)).otherwise(lit(NULL))
             }
             _ => return None,
         })

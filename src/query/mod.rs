@@ -22,8 +22,10 @@ mod scan;
 mod spelling;
 mod summary;
 mod tables;
+mod tally;
 #[cfg(test)]
 mod tests;
+mod top;
 
 pub use filter::Filter;
 pub use geometry::{parse as parse_wkb, write as write_wkb};

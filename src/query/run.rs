@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::place::Place;
 use super::spelling::Sampling;
 use super::tables::{TableName, Tables};
-use super::{QueryResult, frames, functions, grouping, naming, output, spelling, summary};
+use super::{QueryResult, frames, functions, grouping, naming, output, spelling, summary, top};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
@@ -286,7 +286,7 @@ fn plan_and_collect(
             frame = sampled(frame.collect().map_err(Fault::Polars)?, sampling).map_err(Fault::Polars)?.lazy();
         }
         if last {
-            let rows = grouping::grouped(frame).and_then(LazyFrame::collect).map_err(Fault::Polars)?;
+            let rows = top::bounded(frame).and_then(grouping::grouped).and_then(LazyFrame::collect).map_err(Fault::Polars)?;
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
         }
         let schema = frame.collect_schema().map_err(Fault::Polars)?;

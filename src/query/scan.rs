@@ -401,7 +401,7 @@ fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
 }
 
 /// The columns that an expression looks at, each once.
-fn leaves(expression: &Expr) -> Vec<PlSmallStr> {
+pub(super) fn leaves(expression: &Expr) -> Vec<PlSmallStr> {
     let mut names: Vec<PlSmallStr> = Vec::new();
     for part in expression {
         if let Expr::Column(name) = part

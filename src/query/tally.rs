@@ -1,0 +1,352 @@
+//! The groups of one row group in one pass: keys become small numbers, and counts, sums and bounds are kept in arrays that these
+//! number. Texts that repeat are recognised by where they lie, before they are compared. What does not fit is left to the engine;
+//! nothing here knows of files or plans.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use polars::prelude::*;
+
+use super::scan::leaves;
+
+/// Groups in a row group, as a part of its rows, from which on it does not pay.
+pub(super) const MANY: usize = 4;
+
+/// Combinations of the values of several keys that are still numbered by a table.
+const MOST_COMBINATIONS: usize = 1 << 20;
+
+/// Views of texts that are remembered with their number; a power of two.
+const REMEMBERED: usize = 256;
+
+/// What is told of the rows of each group.
+pub(super) enum Measure {
+    /// Their number.
+    Rows,
+    /// The number of those where this is known.
+    Known(Expr),
+    /// The sum of this.
+    Sum(Expr),
+    /// The least of this; NaN only where nothing else is.
+    Least(Expr),
+    /// The greatest of this; NaN only where nothing else is.
+    Most(Expr),
+}
+
+/// Keys and what is told of their groups.
+pub(super) struct Tally {
+    /// Keys first, then one column for each measure that looks at one.
+    columns: Vec<Expr>,
+    keys: usize,
+    measures: Vec<Measure>,
+}
+
+impl Tally {
+    /// `keys` have the names that they shall have in the answer; answers of measures are called by `name` of their place.
+    pub fn new(keys: &[Expr], measures: Vec<Measure>) -> Self {
+        let mut columns = keys.to_vec();
+        for (at, measure) in measures.iter().enumerate() {
+            if let Some(input) = measure.input() {
+                columns.push(input.clone().alias(input_name(at)));
+            }
+        }
+        Self { columns, keys: keys.len(), measures }
+    }
+
+    /// One row for each group of `rows`; `None` where there are too many groups or a type that is not for here.
+    pub fn of(&self, rows: LazyFrame, name: impl Fn(usize) -> PlSmallStr) -> PolarsResult<Option<DataFrame>> {
+        let frame = rows.select(self.columns.clone()).collect()?;
+        let most = frame.height() / MANY + 1;
+        let mut groups: Option<Groups> = None;
+        for key in frame.columns().iter().take(self.keys) {
+            let Some(found) = Groups::of(key, most)? else { return Ok(None) };
+            groups = match groups {
+                None => Some(found),
+                Some(before) => before.combined(&found, most),
+            };
+            if groups.is_none() {
+                return Ok(None);
+            }
+        }
+        let Some(groups) = groups else { return Ok(None) };
+        let keys = frame.columns().iter().take(self.keys);
+        let mut answer = keys.map(|key| key.take_slice(&groups.firsts)).collect::<PolarsResult<Vec<_>>>()?;
+        for (at, measure) in self.measures.iter().enumerate() {
+            let input = match measure.input() {
+                Some(_) => Some(frame.column(&input_name(at))?.as_materialized_series()),
+                None => None,
+            };
+            let Some(told) = groups.told(measure, input)? else { return Ok(None) };
+            answer.push(told.with_name(name(at)).into_column());
+        }
+        DataFrame::new(groups.firsts.len(), answer).map(Some)
+    }
+}
+
+fn input_name(at: usize) -> PlSmallStr {
+    format!("__input{at}").into()
+}
+
+impl Measure {
+    /// True when it looks at a column of `schema`, of a type that is for here.
+    pub fn fits(&self, schema: &Schema) -> bool {
+        let Some(input) = self.input() else { return true };
+        let Ok(field) = input.to_field(schema) else { return false };
+        let dtype = field.dtype();
+        let by_type = match self {
+            Measure::Rows | Measure::Known(_) => true,
+            Measure::Sum(_) => matches!(dtype, DataType::Float64 | DataType::Int64),
+            Measure::Least(_) | Measure::Most(_) => {
+                dtype.is_temporal() || matches!(dtype, DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32)
+            }
+        };
+        by_type && !leaves(input).is_empty()
+    }
+
+    fn input(&self) -> Option<&Expr> {
+        match self {
+            Measure::Rows => None,
+            Measure::Known(input) | Measure::Sum(input) | Measure::Least(input) | Measure::Most(input) => Some(input),
+        }
+    }
+}
+
+/// The group of each row: numbers from 0 on, in the order in which groups appear.
+struct Groups {
+    of: Vec<u32>,
+    /// The first row of each group.
+    firsts: Vec<IdxSize>,
+}
+
+impl Groups {
+    /// The groups of equal values of a key; `None` when there are more than `most`, or the type is not for here.
+    fn of(key: &Column, most: usize) -> PolarsResult<Option<Self>> {
+        let key = key.as_materialized_series();
+        Ok(match key.dtype() {
+            DataType::String => Self::of_texts(key.str()?, most),
+            DataType::Boolean => Self::of_numbers(key.cast(&DataType::UInt8)?.u8()?.iter(), most),
+            dtype if dtype.is_temporal() || (dtype.is_integer() && *dtype != DataType::UInt64) => {
+                let plain = key.to_physical_repr().cast(&DataType::Int64)?;
+                Self::of_numbers(plain.i64()?.iter(), most)
+            }
+            _ => None,
+        })
+    }
+
+    fn of_texts(texts: &StringChunked, most: usize) -> Option<Self> {
+        let mut groups = Self { of: Vec::with_capacity(texts.len()), firsts: Vec::new() };
+        let mut known: HashMap<Option<&str>, u32> = HashMap::new();
+        for chunk in texts.downcast_iter() {
+            // A view means a text of this chunk only.
+            let mut remembered = [(0u128, None::<u32>); REMEMBERED];
+            for (view, text) in chunk.views().iter().zip(chunk.iter()) {
+                let bits = view.as_u128();
+                let slot = ((bits as u64) ^ ((bits >> 64) as u64)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+                let slot = &mut remembered[slot as usize % REMEMBERED];
+                let group = match (*slot, text) {
+                    ((seen, Some(group)), Some(_)) if seen == bits => group,
+                    _ => {
+                        let group = groups.number(&mut known, text, most)?;
+                        if text.is_some() {
+                            *slot = (bits, Some(group));
+                        }
+                        group
+                    }
+                };
+                groups.of.push(group);
+            }
+        }
+        Some(groups)
+    }
+
+    fn of_numbers<T: Copy + Eq + Hash>(values: impl Iterator<Item = Option<T>>, most: usize) -> Option<Self> {
+        let mut groups = Self { of: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
+        let mut known = HashMap::new();
+        let mut last: Option<(Option<T>, u32)> = None;
+        for value in values {
+            let group = match last {
+                Some((same, group)) if same == value => group,
+                _ => groups.number(&mut known, value, most)?,
+            };
+            last = Some((value, group));
+            groups.of.push(group);
+        }
+        Some(groups)
+    }
+
+    /// The number of the group of the next row, which has `value`.
+    fn number<T: Eq + Hash>(&mut self, known: &mut HashMap<T, u32>, value: T, most: usize) -> Option<u32> {
+        let next = self.firsts.len() as u32;
+        let row = self.of.len() as IdxSize;
+        let group = *known.entry(value).or_insert(next);
+        if group == next {
+            self.firsts.push(row);
+        }
+        (self.firsts.len() <= most).then_some(group)
+    }
+
+    /// The groups of rows that are together in both.
+    fn combined(self, other: &Self, most: usize) -> Option<Self> {
+        let width = other.firsts.len();
+        let combinations = self.firsts.len().checked_mul(width).filter(|count| *count <= MOST_COMBINATIONS)?;
+        let mut numbers: Vec<Option<u32>> = vec![None; combinations];
+        let mut groups = Self { of: Vec::with_capacity(self.of.len()), firsts: Vec::new() };
+        for (row, (one, two)) in self.of.iter().zip(&other.of).enumerate() {
+            let number = numbers.get_mut(*one as usize * width + *two as usize)?;
+            let group = match number {
+                Some(group) => *group,
+                None => {
+                    let next = groups.firsts.len() as u32;
+                    groups.firsts.push(row as IdxSize);
+                    *number.insert(next)
+                }
+            };
+            groups.of.push(group);
+        }
+        (groups.firsts.len() <= most).then_some(groups)
+    }
+
+    /// One value for each group; `None` for types that are not for here.
+    fn told(&self, measure: &Measure, input: Option<&Series>) -> PolarsResult<Option<Series>> {
+        let name = PlSmallStr::EMPTY;
+        let Some(input) = input else { return Ok(Some(UInt64Chunked::from_vec(name, self.counts(|_| true)).into_series())) };
+        Ok(match measure {
+            Measure::Rows => None,
+            Measure::Known(_) if input.null_count() == 0 => {
+                Some(UInt64Chunked::from_vec(name, self.counts(|_| true)).into_series())
+            }
+            Measure::Known(_) => {
+                let known: Vec<bool> = input.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
+                let counts = self.counts(|row| known.get(row).copied().unwrap_or(false));
+                Some(UInt64Chunked::from_vec(name, counts).into_series())
+            }
+            Measure::Sum(_) => match input.dtype() {
+                DataType::Float64 => Some(self.folded(input.f64()?, Some(0.0), |sum, value| sum + value)),
+                DataType::Int64 => Some(self.folded(input.i64()?, Some(0), i64::wrapping_add)),
+                _ => None,
+            },
+            Measure::Least(_) => self.extreme(input, std::cmp::Ordering::Less)?,
+            Measure::Most(_) => self.extreme(input, std::cmp::Ordering::Greater)?,
+        })
+    }
+
+    fn counts(&self, counts: impl Fn(usize) -> bool) -> Vec<u64> {
+        let mut found = vec![0u64; self.firsts.len()];
+        for (row, group) in self.of.iter().enumerate() {
+            if let Some(count) = found.get_mut(*group as usize) {
+                *count += u64::from(counts(row));
+            }
+        }
+        found
+    }
+
+    /// The least or the greatest value of each group.
+    fn extreme(&self, input: &Series, wanted: std::cmp::Ordering) -> PolarsResult<Option<Series>> {
+        fn better<T: PartialOrd + Copy>(wanted: std::cmp::Ordering) -> impl Fn(T, T) -> T {
+            // NaN is not itself, and gives way to every number.
+            move |old, new| if new.partial_cmp(&old) == Some(wanted) || old.partial_cmp(&old).is_none() { new } else { old }
+        }
+        let dtype = input.dtype();
+        let physical = input.to_physical_repr();
+        let found = match physical.dtype() {
+            DataType::Float64 => self.folded(physical.f64()?, None, better(wanted)),
+            DataType::Float32 => self.folded(physical.f32()?, None, better(wanted)),
+            DataType::Int64 => self.folded(physical.i64()?, None, better(wanted)),
+            DataType::Int32 => self.folded(physical.i32()?, None, better(wanted)),
+            _ => return Ok(None),
+        };
+        found.cast(dtype).map(Some)
+    }
+
+    /// The values of each group put together one by one, beginning with `start`, or with the first one.
+    fn folded<T: PolarsNumericType>(
+        &self,
+        values: &ChunkedArray<T>,
+        start: Option<T::Native>,
+        join: impl Fn(T::Native, T::Native) -> T::Native,
+    ) -> Series
+    where
+        ChunkedArray<T>: IntoSeries,
+    {
+        let mut found: Vec<Option<T::Native>> = vec![start; self.firsts.len()];
+        let mut take = |group: u32, value: T::Native| {
+            if let Some(place) = found.get_mut(group as usize) {
+                *place = Some(place.map_or(value, |before| join(before, value)));
+            }
+        };
+        if values.null_count() == 0 {
+            let mut groups = self.of.iter();
+            for chunk in values.downcast_iter() {
+                chunk.values().iter().zip(groups.by_ref()).for_each(|(value, group)| take(*group, *value));
+            }
+        } else {
+            values.iter().zip(&self.of).for_each(|(value, group)| {
+                if let Some(value) = value {
+                    take(*group, value);
+                }
+            });
+        }
+        ChunkedArray::<T>::from_iter_options(PlSmallStr::EMPTY, found.into_iter()).into_series()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame() -> DataFrame {
+        let long = "a text that is longer than a view can hold";
+        let texts = [Some("x"), None, Some(long), Some("x"), Some("y"), None, Some(long), Some("x")];
+        let mut frame = df!(
+            "t" => texts,
+            "n" => [Some(1i64), Some(1), Some(2), Some(1), None, Some(1), Some(2), Some(2)],
+            "f" => [Some(f64::NAN), Some(4.0), Some(2.0), Some(-1.0), None, None, Some(f64::NAN), Some(0.5)],
+            "i" => [Some(5i32), Some(6), Some(7), Some(-8), None, None, Some(1), Some(2)],
+        )
+        .expect("a frame");
+        // Texts of another chunk lie elsewhere; groups are a small part of the rows.
+        for _ in 0..6 {
+            frame = frame.vstack(&frame).expect("stacks");
+        }
+        frame
+    }
+
+    #[test]
+    fn groups_are_the_engines() {
+        for keys in [vec![col("t")], vec![col("n")], vec![col("t"), col("n")], vec![col("n").gt(lit(1)).alias("b"), col("t")]] {
+            let measures = vec![
+                Measure::Rows,
+                Measure::Known(col("i")),
+                Measure::Sum(col("f").fill_nan(lit(100.0))),
+                Measure::Least(col("f")),
+                Measure::Most(col("f")),
+                Measure::Least(col("i")),
+                Measure::Most(col("n")),
+            ];
+            let name = |at: usize| PlSmallStr::from(format!("m{at}"));
+            let ours = Tally::new(&keys, measures).of(frame().lazy(), name).expect("runs").expect("is for here");
+            let asked = [
+                len().cast(DataType::UInt64).alias("m0"),
+                col("i").count().cast(DataType::UInt64).alias("m1"),
+                col("f").fill_nan(lit(100.0)).sum().alias("m2"),
+                col("f").min().alias("m3"),
+                col("f").max().alias("m4"),
+                col("i").min().alias("m5"),
+                col("n").max().alias("m6"),
+            ];
+            let theirs = frame().lazy().group_by(&keys).agg(asked).collect().expect("runs");
+            let names: Vec<PlSmallStr> = theirs.get_column_names_owned();
+            let sorted = |frame: DataFrame| frame.sort(names.clone(), SortMultipleOptions::default()).expect("sorts");
+            assert!(sorted(ours.clone()).equals_missing(&sorted(theirs.clone())), "{ours}\n{theirs}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_for_here_is_left() {
+        let name = |_: usize| PlSmallStr::from("m");
+        let tally = |key: Expr, measure: Measure| Tally::new(&[key], vec![measure]).of(frame().lazy(), name).expect("runs");
+        assert!(tally(col("f"), Measure::Rows).is_none(), "a key of floats");
+        assert!(tally(col("t"), Measure::Least(col("t"))).is_none(), "the least text");
+        let many = df!("t" => (0..100).map(|n| format!("sample {n}")).collect::<Vec<_>>()).expect("a frame");
+        assert!(Tally::new(&[col("t")], vec![Measure::Rows]).of(many.lazy(), name).expect("runs").is_none(), "each row a group");
+    }
+}

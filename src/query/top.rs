@@ -1,0 +1,153 @@
+//! The first rows of a sorted level without sorting it: one pass over the sort key alone finds the value that the last of them
+//! can have, and only rows that are not beyond it are read whole. Plans of any other shape are left as they are.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use polars::prelude::*;
+use rayon::prelude::*;
+
+use super::grouping::{is_by_row, over, source};
+use super::scan::LevelScan;
+
+/// Fewer row groups are not worth it.
+const LEAST_GROUPS: usize = 4;
+
+/// Wanted rows, as a part of all of them, from which on it does not pay.
+const MANY: usize = 16;
+
+const KEY: &str = "__sorted";
+
+/// The frame with what can't be among the first rows left out before it is sorted. The frame is about to be collected.
+pub(super) fn bounded(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    rewritten(frame.logical_plan, None).map(LazyFrame::from)
+}
+
+/// `most`: rows of this plan that are looked at.
+fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
+    let below = |input: Arc<DslPlan>, most| rewritten(Arc::unwrap_or_clone(input), most).map(Arc::new);
+    Ok(match plan {
+        DslPlan::Slice { offset, len, input } => {
+            let wanted = most.map_or(len as usize, |most| most.min(len as usize));
+            let most = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(wanted));
+            DslPlan::Slice { offset, len, input: below(input, most)? }
+        }
+        DslPlan::Select { expr, input, options } if expr.iter().all(is_by_row) => {
+            DslPlan::Select { expr, input: below(input, most)?, options }
+        }
+        DslPlan::HStack { exprs, input, options } if exprs.iter().all(is_by_row) => {
+            DslPlan::HStack { exprs, input: below(input, most)?, options }
+        }
+        DslPlan::Sort { by_column, slice: None, sort_options, input } => {
+            let input = match (most, by_column.first()) {
+                (Some(most), Some(key)) => {
+                    let option = |of: &[bool]| of.first().copied().unwrap_or(false);
+                    let (descending, nulls_last) = (option(&sort_options.descending), option(&sort_options.nulls_last));
+                    match bound(&input, key, descending, nulls_last, most)? {
+                        Some(predicate) => Arc::new(DslPlan::Filter { predicate, input }),
+                        None => input,
+                    }
+                }
+                _ => input,
+            };
+            DslPlan::Sort { by_column, slice: None, sort_options, input }
+        }
+        other => other,
+    })
+}
+
+/// What the first `most` rows meet when they are sorted by `key`; `None` when that can't be said for less than sorting costs.
+fn bound(input: &DslPlan, key: &Expr, descending: bool, nulls_last: bool, most: usize) -> PolarsResult<Option<Expr>> {
+    let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else { return Ok(None) };
+    let rows: usize = (0..scan.group_count()).map(|group| scan.group_rows(group)).sum();
+    if most == 0 || most > rows / MANY || !is_by_row(key) {
+        return Ok(None);
+    }
+    let dtype = key.to_field(LazyFrame::from(input.clone()).collect_schema()?.as_ref())?.dtype().clone();
+    if !(dtype.is_primitive_numeric() || dtype.is_temporal() || dtype == DataType::String) {
+        return Ok(None);
+    }
+    let groups = (0..scan.group_count()).into_par_iter();
+    let found = groups.map(|group| best_of_group(input, scan, group, key, descending, most)).collect::<PolarsResult<Vec<_>>>()?;
+    let nulls: usize = found.iter().map(|(_, nulls)| nulls).sum();
+    let is_null = key.clone().is_null();
+    if !nulls_last && nulls >= most {
+        return Ok(Some(is_null));
+    }
+    let mut all: Option<Series> = None;
+    for (part, _) in found {
+        match &mut all {
+            Some(all) => {
+                all.append(&part)?;
+            }
+            None => all = Some(part),
+        }
+    }
+    let Some(all) = all else { return Ok(None) };
+    let wanted = if nulls_last { most } else { most - nulls };
+    if all.len() < wanted {
+        return Ok(None);
+    }
+    let best = best(&all.rechunk(), descending, wanted)?;
+    let Some(last) = best.last() else { return Ok(None) };
+    let value = all.rechunk().get(*last as usize)?.into_static();
+    let value = lit(Scalar::new(dtype, value));
+    let within = if descending { key.clone().gt_eq(value) } else { key.clone().lt_eq(value) };
+    Ok(Some(if nulls_last || nulls == 0 { within } else { within.or(is_null) }))
+}
+
+/// The first keys of one row group, not in order but for the last, and how many are null.
+fn best_of_group(
+    input: &DslPlan,
+    scan: &LevelScan,
+    group: usize,
+    key: &Expr,
+    descending: bool,
+    most: usize,
+) -> PolarsResult<(Series, usize)> {
+    let keys = LazyFrame::from(over(input, &scan.one_group(group))?).select([key.clone().alias(KEY)]).collect()?;
+    let keys = keys.column(KEY)?.as_materialized_series().rechunk();
+    let first = keys.take_slice(&best(&keys, descending, most)?)?;
+    Ok((first, keys.null_count()))
+}
+
+/// The places of the `most` first values, the last of them at the end. Nulls are left out.
+fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSize>> {
+    let physical = keys.to_physical_repr();
+    macro_rules! numbers {
+        ($values:expr) => {
+            chosen($values.iter(), descending, most)
+        };
+    }
+    Ok(match physical.dtype() {
+        DataType::Int8 => numbers!(physical.i8()?),
+        DataType::Int16 => numbers!(physical.i16()?),
+        DataType::Int32 => numbers!(physical.i32()?),
+        DataType::Int64 => numbers!(physical.i64()?),
+        DataType::UInt8 => numbers!(physical.u8()?),
+        DataType::UInt16 => numbers!(physical.u16()?),
+        DataType::UInt32 => numbers!(physical.u32()?),
+        DataType::UInt64 => numbers!(physical.u64()?),
+        DataType::Float32 => numbers!(physical.f32()?),
+        DataType::Float64 => numbers!(physical.f64()?),
+        DataType::String => numbers!(physical.str()?),
+        other => polars_bail!(ComputeError: "values of type {other} have no order here"),
+    })
+}
+
+fn chosen<T: PartialOrd + Copy>(values: impl Iterator<Item = Option<T>>, descending: bool, most: usize) -> Vec<IdxSize> {
+    let mut known: Vec<(T, IdxSize)> =
+        values.enumerate().filter_map(|(row, value)| value.map(|value| (value, row as IdxSize))).collect();
+    // As the engine sorts: NaN, which is not itself, is above every number.
+    let ordered = |a: &(T, IdxSize), b: &(T, IdxSize)| {
+        let is_nan = |value: &T| value.partial_cmp(value).is_none();
+        let order = a.0.partial_cmp(&b.0).unwrap_or_else(|| is_nan(&a.0).cmp(&is_nan(&b.0)));
+        if descending { Ordering::reverse(order) } else { order }
+    };
+    let wanted = most.min(known.len());
+    if let Some(last) = wanted.checked_sub(1) {
+        known.select_nth_unstable_by(last, ordered);
+    }
+    known.truncate(wanted);
+    known.into_iter().map(|(_, row)| row).collect()
+}
