@@ -155,3 +155,57 @@ fn a_tacollection_opens_as_its_parts() {
     run(&workspace, "repair", &[&named], &arguments).expect_code(0);
     run(&workspace, "validate", &[&out], &["--deep"]).expect_code(0);
 }
+
+#[test]
+fn ids_that_several_datasets_share_are_told_or_prefixed() {
+    let workspace = Workspace::new();
+    let (one, other) = (part(1), workspace.path("b_side.tacozip"));
+    fs::copy(&one, &other).expect("copies");
+    // Read together they stand side by side, as the official reader has them.
+    let sql = ["--csv", "--sql", "SELECT count(*) AS n, count(DISTINCT id) AS ids FROM data"];
+    assert_eq!(run(&workspace, "query", &[&one, &other], &sql).expect_code(0).stdout, "n,ids\n4,2\n");
+    let out = workspace.path("all.tacozip");
+    let written = ["-o", out.to_str().expect("a name")];
+    let refused = run(&workspace, "concat", &[&one, &other], &written).expect_code(2);
+    assert!(
+        refused.stderr.contains("2 ids are in more than one dataset: scene_01 (parts_part0001.tacozip, b_side.tacozip)"),
+        "{refused}"
+    );
+    assert!(refused.stderr.contains("--prefix-ids") && !out.exists(), "{refused}");
+    run(&workspace, "concat", &[&one, &other, &part(2)], &[&written[..], &["--prefix-ids"]].concat()).expect_code(0);
+    run(&workspace, "validate", &[&out], &["--deep"]).expect_code(0);
+    let ids = run(&workspace, "query", &[&out], &["--csv", "--sql", "SELECT id FROM data"]).expect_code(0).stdout;
+    let wanted = "id\nparts_part0001_scene_01\nparts_part0001_scene_02\nb_side_scene_01\nb_side_scene_02\nscene_03\nscene_04\n";
+    assert_eq!(ids, wanted, "only those that are shared");
+    let (here, there) = (workspace.path("here"), workspace.path("there"));
+    let place = |path: &Path| path.to_str().expect("a name").to_owned();
+    run(&workspace, "read", &[&out], &["b_side_scene_02/label.tif", "--out", &place(&here)]).expect_code(0);
+    run(&workspace, "read", &[&one], &["scene_02/label.tif", "--out", &place(&there)]).expect_code(0);
+    assert_eq!(sha256_of(&here), sha256_of(&there));
+}
+
+#[test]
+fn placeholders_of_several_datasets_are_numbered_anew() {
+    let workspace = Workspace::new();
+    let padded = |name: &str, scenes: &[&str]| {
+        for scene in scenes {
+            workspace.write(&format!("{name}/{scene}/a.txt"), scene);
+        }
+        let collection = serde_json::json!({
+            "id": "padded", "description": "Padded.", "dataset_version": "1.0.0", "licenses": ["CC-BY-4.0"],
+            "providers": [{ "name": "N", "role": "producer" }], "tasks": ["classification"], "keywords": ["padding"]
+        });
+        workspace.write("collection.json", collection.to_string());
+        let out = workspace.path(&format!("{name}.tacozip"));
+        let path = out.to_str().expect("a name");
+        let fixed = ["create", name, "-o", path, "--collection", "collection.json", "--pad-to", "4"];
+        workspace.studio(fixed).expect_code(0);
+        out
+    };
+    let (one, other) = (padded("one", &["a", "b", "c"]), padded("other", &["d", "e"]));
+    let out = workspace.path("all.tacozip");
+    run(&workspace, "concat", &[&one, &other], &["-o", out.to_str().expect("a name")]).expect_code(0);
+    run(&workspace, "validate", &[&out], &["--deep"]).expect_code(0);
+    let ids = run(&workspace, "query", &[&out], &["--csv", "--sql", "SELECT id FROM level0"]).expect_code(0).stdout;
+    assert_eq!(ids, "id\na\nb\nc\n__TACOPAD__0\nd\ne\n__TACOPAD__1\n__TACOPAD__2\n");
+}

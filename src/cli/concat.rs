@@ -34,6 +34,9 @@ pub struct ConcatArguments {
     /// Leave placeholders out.
     #[arg(long)]
     pub drop_padding: bool,
+    /// Put the name of their dataset in front of ids that several datasets share.
+    #[arg(long)]
+    pub prefix_ids: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -72,6 +75,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         rows: RowChoice { filters: arguments.filter.filters(), ..RowChoice::default() },
         keep_padding: !arguments.drop_padding,
         keep_siblings: false,
+        prefix_ids: arguments.prefix_ids,
     };
     match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {

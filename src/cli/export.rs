@@ -30,6 +30,9 @@ pub struct ExportArguments {
     /// After a filter on a deeper level keep all children of the samples that are left.
     #[arg(long)]
     pub keep_siblings: bool,
+    /// Put the name of their dataset in front of ids that several datasets share.
+    #[arg(long)]
+    pub prefix_ids: bool,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
@@ -48,6 +51,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         rows: arguments.rows.choice(),
         keep_padding: arguments.keep_padding,
         keep_siblings: arguments.keep_siblings,
+        prefix_ids: arguments.prefix_ids,
     };
     let mut studio = studio();
     match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {

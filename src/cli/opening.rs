@@ -13,15 +13,12 @@ pub struct OpenArguments {
     /// The folder that holds the parts of a TACOCAT or TACOLLECTION; beside it when absent.
     #[arg(long, value_name = "FOLDER")]
     pub base_path: Option<PathBuf>,
-    /// Requests to a remote place at a time, at the most.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub concurrency: Option<u16>,
 }
 
 impl OpenArguments {
     /// As the containers take them.
     pub fn options(self) -> OpenOptions {
-        OpenOptions { base_path: self.base_path, concurrency: self.concurrency.map(usize::from), ..OpenOptions::default() }
+        OpenOptions { base_path: self.base_path, ..OpenOptions::default() }
     }
 }
 

@@ -21,8 +21,6 @@ pub struct OpenOptions {
     pub with: Vec<PathBuf>,
     /// What becomes of columns that not all of them have.
     pub mode: JoinMode,
-    /// Requests to one remote place at a time, at the most; the default of remote reading when absent.
-    pub concurrency: Option<usize>,
 }
 
 /// Opens the dataset at `path`, whatever it is. Errors say what the path is when it can't be opened.

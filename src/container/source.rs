@@ -75,6 +75,12 @@ impl ByteSource {
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.to_owned(), size }) })
     }
 
+    /// A file that is open and has no name.
+    pub(super) fn of_file(file: File) -> Result<Self> {
+        let size = file.metadata().map_err(|error| Error::internal("a temporary file can't be read").because(error))?.len();
+        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: PathBuf::new(), size }) })
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.inner.path

@@ -39,6 +39,23 @@ impl Assembly {
         self.chosen(roots.iter().copied().filter(|&root| root < known).collect(), &|_, _| true, ctx)
     }
 
+    /// Gives the samples of level 0 these ids, one for each.
+    pub fn rename_roots(&mut self, ids: &[String]) -> Result<()> {
+        let unfit = || Error::internal("the new ids are not as many as the samples");
+        let level = self.levels.first_mut().ok_or_else(unfit)?;
+        let top = Arc::make_mut(&mut self.tree).levels.first_mut().filter(|top| top.len() == ids.len()).ok_or_else(unfit)?;
+        let ids = StringArray::from_iter_values(ids);
+        let mut columns = level.batch.columns().to_vec();
+        if let Some((at, field)) = level.batch.schema().fields().find("id") {
+            columns[at] = arrow::compute::cast(&ids, field.data_type())
+                .map_err(|error| Error::internal("the new ids don't fit their column").because(error))?;
+        }
+        level.batch = RecordBatch::try_new(level.batch.schema(), columns)
+            .map_err(|error| Error::internal("the new ids don't fit their column").because(error))?;
+        top.ids = ids;
+        Ok(())
+    }
+
     /// The level tables, level 0 first.
     pub fn batches(&self) -> Vec<&RecordBatch> {
         self.levels.iter().map(|level| &level.batch).collect()

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::migrate::assembly_of;
 use super::tables::tables_of;
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, Outcome, Studio, shared_ids};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -65,6 +65,9 @@ pub struct ExportRequest {
     /// After a filter below level 0: keep all children of the samples that are left, not only those that met it.
     #[serde(default)]
     pub keep_siblings: bool,
+    /// Put the name of their dataset in front of ids that several datasets share; without it they are an error.
+    #[serde(default)]
+    pub prefix_ids: bool,
 }
 
 impl Studio {
@@ -90,6 +93,8 @@ pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     if part.tree.total() == 0 {
         return Err(Error::usage("no sample is left to export").hint("try the same filters with `taco-studio query`"));
     }
+    let roots: Vec<u32> = (0u32..).zip(keep.first().into_iter().flatten()).filter_map(|(row, keep)| keep.then_some(row)).collect();
+    shared_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
     check_tree(&part.tree, request)?;
     describe(&mut part);
     container::write(&part, &request.options, ctx)

@@ -31,6 +31,7 @@ mod rows;
 mod sample_data;
 mod script;
 mod select;
+mod shared_ids;
 mod stats;
 mod summaries;
 mod tables;
@@ -39,7 +40,7 @@ mod tray;
 mod verbs;
 mod verify;
 
-pub use align::{SchemaMode, align_schemas};
+pub use align::align_schemas;
 pub use chunk::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, save_chunk, split_chunk};
 pub use command::{Command, Event, Imported, Outcome};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};

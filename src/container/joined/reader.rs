@@ -6,18 +6,22 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
 use rayon::prelude::*;
+use tempfile::{SpooledData, SpooledTempFile};
 
 use super::columns::{ColumnChange, JoinMode, SourceColumns, join};
 use super::rows::{LevelRows, with_internal};
 use super::sources::Sources;
 use crate::container::merge::{PartFacts, merged, sources_of, summed};
 use crate::container::{
-    ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, field_schema_of, parse_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, field_schema_of, parse_collection,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, safe_relative};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
+
+/// Bytes of a joined level that are held in memory.
+const LEVEL_IN_MEMORY: usize = 16 << 20;
 
 /// A dataset that a TACOLLECTION.json lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +52,7 @@ struct Looked {
 
 impl JoinedReader {
     /// Opens the datasets in this order. They must have the same tree; what their columns have to have in common is `mode`'s.
-    /// The level tables are held in memory, compressed.
+    /// Of the joined level tables only small ones are held in memory.
     pub fn open(paths: &[PathBuf], mode: JoinMode, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let Some(first) = paths.first() else { return Err(Error::usage("no datasets are given")) };
         let mut seen = HashSet::new();
@@ -219,28 +223,53 @@ fn look(sources: &Sources, index: usize, ctx: &JobContext) -> Result<Looked> {
     Ok(Looked { facts, columns, collection, rows })
 }
 
-/// One level of all datasets as a Parquet file in memory.
+/// One level of all datasets as a Parquet file: in memory while it is small, else in a file without a name, which goes with the
+/// last who reads it. Rows stream into it, one dataset open after the other.
 fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
     ctx.stage(&format!("Joining level {level}"), None);
     let schema = Arc::new(schema);
-    let mut sink = ParquetSink::new(Vec::new(), &schema, &ParquetOptions::local())?;
-    for (index, place) in sources.places().iter().enumerate() {
-        ctx.check()?;
-        let reader = sources.get(index, ctx)?;
-        let tree = reader.levels().skeleton(ctx)?;
-        let start_above = level.checked_sub(1).map_or(0, |above| starts[above][index]);
-        let rows = LevelRows {
-            reader: reader.as_ref(),
-            tree: &tree,
-            level,
-            name: &place.name,
-            schema: schema.clone(),
-            start: starts[level][index],
-            start_above,
-        };
-        rows.for_each(ctx, &mut |batch| sink.write(batch))?;
-    }
-    TableHead::read(ParquetSlice::from_bytes(sink.finish()?.into()))
+    spooled(LEVEL_IN_MEMORY, &schema, |sink| {
+        for (index, place) in sources.places().iter().enumerate() {
+            ctx.check()?;
+            let reader = sources.get(index, ctx)?;
+            let tree = reader.levels().skeleton(ctx)?;
+            let start_above = level.checked_sub(1).map_or(0, |above| starts[above][index]);
+            let rows = LevelRows {
+                reader: reader.as_ref(),
+                tree: &tree,
+                level,
+                name: &place.name,
+                schema: schema.clone(),
+                start: starts[level][index],
+                start_above,
+            };
+            rows.for_each(ctx, &mut |batch| sink.write(batch))?;
+        }
+        Ok(())
+    })
+}
+
+/// A Parquet file that `fill` writes, of which at most so many bytes are held in memory.
+fn spooled(
+    in_memory: usize,
+    schema: &Schema,
+    fill: impl FnOnce(&mut ParquetSink<SpooledTempFile>) -> Result<()>,
+) -> Result<TableHead> {
+    let mut sink = ParquetSink::new(SpooledTempFile::new_in(in_memory, spool_folder()), schema, &ParquetOptions::local())?;
+    fill(&mut sink)?;
+    TableHead::read(match sink.finish()?.into_inner() {
+        SpooledData::InMemory(bytes) => ParquetSlice::from_bytes(bytes.into_inner().into()),
+        SpooledData::OnDisk(file) => {
+            let file = ByteSource::of_file(file)?;
+            file.parquet(0, file.size_bytes())?
+        }
+    })
+}
+
+/// Where joined levels lie that are not small. `/tmp` is memory on many machines.
+fn spool_folder() -> PathBuf {
+    let on_disk = Path::new("/var/tmp");
+    if on_disk.is_dir() { on_disk.to_owned() } else { std::env::temp_dir() }
 }
 
 impl ContainerReader for JoinedReader {
@@ -272,5 +301,28 @@ impl ContainerReader for JoinedReader {
 
     fn physical(&self) -> Physical<'_> {
         Physical::Joined(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Int64Array, RecordBatch};
+    use arrow::datatypes::DataType;
+
+    #[test]
+    fn levels_that_are_not_small_lie_on_the_disk() {
+        let schema = Schema::new(vec![Field::new("n", DataType::Int64, true)]);
+        let batch = |from: i64| {
+            let numbers = Int64Array::from_iter_values(from..from + 1000);
+            RecordBatch::try_new(Arc::new(schema.clone()), vec![Arc::new(numbers)]).expect("a batch")
+        };
+        for in_memory in [0, 64, 1 << 20] {
+            let head = spooled(in_memory, &schema, |sink| (0..50).try_for_each(|part| sink.write(&batch(part * 1000))));
+            let head = head.expect("is written");
+            let table = head.decode(&JobContext::default()).expect("reads");
+            let numbers = table.integers("n").expect("is there").expect("is there");
+            assert!(numbers.values().iter().copied().eq(0..50_000), "{in_memory} bytes in memory");
+        }
     }
 }

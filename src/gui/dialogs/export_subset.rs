@@ -201,6 +201,7 @@ impl ExportSubset {
             },
             keep_padding: self.keep_padding,
             keep_siblings: self.keep_siblings,
+            prefix_ids: false,
         }
     }
 }
