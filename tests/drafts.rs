@@ -218,3 +218,37 @@ fn a_project_builds_to_the_same_bytes_and_follows_its_sources() {
     build(&project, "e.tacozip", &relocate).expect_code(0);
     assert_eq!(first, sha256_of(&workspace.path("e.tacozip")));
 }
+
+#[test]
+fn fields_that_differ_within_a_level_are_refused_or_aligned() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let place = |name: &str| workspace.path(name).display().to_string();
+    let field = |at: u32, name: &str, dtype: &str, values: Json| {
+        json!({"command": "edit", "edit": "add_field", "tortilla": [at], "at": 0,
+            "field": {"name": name, "dtype": dtype}, "values": values})
+    };
+    let lines = [
+        json!({"command": "import", "paths": [place("scenes")]}),
+        json!({"command": "import_collection", "path": place("collection.json")}),
+        field(0, "own:n", "Int64", json!([1, 2, 3])),
+        field(1, "own:n", "Float64", json!([{"float": 4}, 5.5, null])),
+        field(2, "own:text", "Utf8", json!(["a", "b", "c"])),
+        json!({"command": "save_project", "path": place("draft.tacostudio")}),
+    ];
+    state_after(&lines);
+    let (project, out) = (place("draft.tacostudio"), place("out.tacozip"));
+    let build = |more: &[&str]| workspace.studio([&["build", project.as_str(), "-o", out.as_str()][..], more].concat());
+    let refused = build(&[]).expect_code(2);
+    assert!(refused.stderr.contains("own:n") && !workspace.path("out.tacozip").exists(), "{refused}");
+    let built = build(&["--schema", "align"]).expect_code(0);
+    assert!(built.stderr.contains("Give 3 tortillas of level 1 the same fields"), "{built}");
+    workspace.studio(["validate", out.as_str(), "--deep"]).expect_code(0);
+    let sql = r#"SELECT "own:n" AS n, "own:text" AS t FROM level1"#;
+    let rows = workspace.studio(["query", out.as_str(), "--csv", "--sql", sql]).expect_code(0).stdout;
+    assert_eq!(rows, "n,t\n1.0,\n2.0,\n3.0,\n4.0,\n5.5,\n,\n,a\n,b\n,c\n");
+    // Nothing to align is fine as well.
+    let alike = place("alike.tacostudio");
+    state_after(&[lines[0].clone(), lines[1].clone(), json!({"command": "save_project", "path": alike})]);
+    workspace.studio(["build", alike.as_str(), "-o", place("alike").as_str(), "--schema", "align"]).expect_code(0);
+}

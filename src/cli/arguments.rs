@@ -118,9 +118,6 @@ pub struct CreateArguments {
     /// Put padding where roots lack what most of them have.
     #[arg(long)]
     pub fill_missing: bool,
-    /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.
-    #[arg(long, value_name = "MODE", default_value = "strict")]
-    pub schema: SchemaName,
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Told from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,

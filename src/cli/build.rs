@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use super::Terminal;
+use super::arguments::SchemaName;
 use super::create::summary;
 use super::output::print;
 use super::verbs::studio;
 use crate::error::{Error, Result};
-use crate::studio::{Command, Event};
+use crate::studio::{Command, Document, Event, align_schemas};
 
 /// Arguments of `build`.
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,9 @@ pub struct BuildArguments {
     /// Run the extensions that the project keeps before writing; columns of the same name are replaced.
     #[arg(long)]
     pub recipe: bool,
+    /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.
+    #[arg(long, value_name = "MODE", default_value = "strict")]
+    pub schema: SchemaName,
     /// Look for sources below the second folder that the project has below the first.
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
     pub relocate: Option<Vec<PathBuf>>,
@@ -44,8 +48,15 @@ pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.recipe {
         run(Command::RunRecipe)?;
     }
+    if arguments.schema == SchemaName::Align
+        && let Some(Document::Draft(draft)) = studio.document()
+        && let Some((edit, lines)) = align_schemas(draft.draft.dataset())
+    {
+        lines.into_iter().for_each(|line| eprintln!("warning: {line}"));
+        studio.run_to_end(Command::Edit { edit }, &mut |progress| terminal.progress(progress))?;
+    }
     let options = arguments.write.options(arguments.output, arguments.parts.parts());
-    match run(Command::Write { options })? {
+    match studio.run_to_end(Command::Write { options }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
             print(&summary(&built, arguments.json));

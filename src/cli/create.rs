@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Terminal;
-use super::arguments::{CreateArguments, SchemaName, WrittenGeneration};
+use super::arguments::{CreateArguments, WrittenGeneration};
 use super::output::print;
 use crate::container::{Built, TortillaOptions, parse_collection};
 use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Collection, Dataset, Tortilla};
-use crate::studio::{align_schemas, checked_build, import_folder, join_metadata, write_first_generation};
+use crate::studio::{checked_build, import_folder, join_metadata, write_first_generation};
 use crate::table::read_sidecar;
 
 pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
@@ -72,12 +72,6 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
     if let Some(table) = &arguments.metadata {
         join_metadata(&mut dataset, &read_sidecar(table, ctx)?, ctx)?;
-    }
-    if arguments.schema == SchemaName::Align
-        && let Some((edit, lines)) = align_schemas(&dataset)
-    {
-        edit.apply(&mut dataset)?;
-        lines.into_iter().for_each(|line| ctx.warn(line));
     }
     if arguments.fill_missing
         && let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset))

@@ -6,17 +6,6 @@ use crate::draft::{Edit, one_schema};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, MAX_LEVELS};
 
-/// What becomes of tortillas of one level whose fields differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SchemaMode {
-    /// They are findings, and the dataset is not written.
-    #[default]
-    Strict,
-    /// Missing fields become nulls, and types the one that holds all values.
-    Align,
-}
-
 /// The edit that aligns every level; `None` when there is nothing to align. Says what it does, a line for each level.
 pub fn align_schemas(dataset: &Dataset) -> Option<(Edit, Vec<String>)> {
     let fixes: Vec<_> = (1..dataset.depth().min(MAX_LEVELS)).filter_map(|level| one_schema(dataset, level)).collect();

@@ -5,10 +5,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Format;
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use serde_json::Value as Json;
 
 use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred};
@@ -55,9 +55,13 @@ fn read_csv(content: &str, text: &dyn Fn(&str) -> bool, path: &Path, ctx: &JobCo
     let delimiter = [',', ';', '\t'].into_iter().max_by_key(|&d| count(d)).filter(|&d| count(d) > 0).unwrap_or(',');
     let format = Format::default().with_header(true).with_delimiter(delimiter as u8);
     let (schema, _) = format.infer_schema(content.as_bytes(), None).map_err(wrong)?;
-    let plain = |field: &Arc<Field>| match text(field.name()) {
-        true => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
-        false => field.clone(),
+    let plain = |field: &Arc<Field>| match field.data_type() {
+        _ if text(field.name()) => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
+        // Times have one unit, whatever the digits of the first row: that of the official writer.
+        DataType::Timestamp(_, zone) => {
+            Arc::new(Field::new(field.name(), DataType::Timestamp(TimeUnit::Microsecond, zone.clone()), true))
+        }
+        _ => field.clone(),
     };
     let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
     let reader = ReaderBuilder::new(schema.clone()).with_format(format).build(content.as_bytes()).map_err(wrong)?;
@@ -69,7 +73,8 @@ fn read_csv(content: &str, text: &dyn Fn(&str) -> bool, path: &Path, ctx: &JobCo
     Ok(LevelTable::new(schema, batches))
 }
 
-/// Columns in the order in which they first appear. Objects within become their JSON text, and so do columns of mixed types.
+/// Columns in the order in which they first appear. Objects within become structs of all their keys; columns of mixed types, and
+/// of objects without keys, become JSON text.
 fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
     let mut names: Vec<String> = Vec::new();
     let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
@@ -99,12 +104,16 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
     for (name, mut column) in names.into_iter().zip(columns) {
         ctx.check()?;
         column.resize(rows, Json::Null);
-        let mut values: Vec<Value> = column.iter().map(plain_value).collect();
-        let dtype = values.iter().map(inferred).try_fold(DataType::Null, |so_far, next| common(&so_far, &next));
-        let dtype = dtype.unwrap_or_else(|| {
-            values = column.iter().map(json_text).collect();
-            DataType::Utf8
-        });
+        let dtype = column.iter().map(json_type).try_fold(DataType::Null, |so_far, next| common(&so_far, &next?));
+        let (values, dtype): (Vec<Value>, DataType) = match dtype {
+            Some(dtype) if has_struct(&dtype) => {
+                arrays.push(structs(&name, &dtype, &column)?);
+                fields.push(Field::new(name, dtype, true));
+                continue;
+            }
+            Some(dtype) => (column.iter().map(plain_value).collect(), dtype),
+            None => (column.iter().map(json_text).collect(), DataType::Utf8),
+        };
         let field = FieldSpec::new(name, dtype);
         arrays.push(array_of(&field, values.iter())?);
         fields.push(Field::new(field.name, field.dtype, true));
@@ -152,6 +161,43 @@ fn plain_value(json: &Json) -> Value {
     }
 }
 
+/// The type of a value as the official writer infers it; `None` where only JSON text holds it.
+fn json_type(json: &Json) -> Option<DataType> {
+    Some(match json {
+        Json::Array(items) => {
+            let item = items.iter().map(json_type).try_fold(DataType::Null, |so_far, next| common(&so_far, &next?))?;
+            DataType::List(Arc::new(Field::new("item", item, true)))
+        }
+        Json::Object(members) if members.is_empty() => return None,
+        Json::Object(members) => {
+            let field = |(name, value): (&String, &Json)| json_type(value).map(|dtype| Field::new(name, dtype, true));
+            DataType::Struct(members.iter().map(field).collect::<Option<Vec<_>>>()?.into())
+        }
+        plain => inferred(&plain_value(plain)),
+    })
+}
+
+fn has_struct(dtype: &DataType) -> bool {
+    match dtype {
+        DataType::Struct(_) => true,
+        DataType::List(item) => has_struct(item.data_type()),
+        _ => false,
+    }
+}
+
+/// A column of objects, or of lists of them; keys that an object lacks are null.
+fn structs(name: &str, dtype: &DataType, column: &[Json]) -> Result<ArrayRef> {
+    let wrong = |error: arrow::error::ArrowError| Error::format(format!("the objects of {name} can't be read")).because(error);
+    let schema = Arc::new(Schema::new(vec![Field::new(name, dtype.clone(), true)]));
+    let mut decoder = arrow::json::ReaderBuilder::new(schema).with_batch_size(column.len()).build_decoder().map_err(wrong)?;
+    let rows: Vec<Json> =
+        column.iter().map(|value| Json::Object([(name.to_owned(), value.clone())].into_iter().collect())).collect();
+    decoder.serialize(&rows).map_err(wrong)?;
+    let batch = decoder.flush().map_err(wrong)?.filter(|batch| batch.num_rows() == column.len());
+    let array = batch.and_then(|batch| batch.columns().first().cloned());
+    array.ok_or_else(|| Error::internal(format!("the objects of {name} are not as many as their rows")))
+}
+
 fn json_text(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -170,6 +216,19 @@ fn common(a: &DataType, b: &DataType) -> Option<DataType> {
         (DataType::List(a), DataType::List(b)) => {
             let item = common(a.data_type(), b.data_type())?;
             Some(DataType::List(Arc::new(Field::new("item", item, true))))
+        }
+        (DataType::Struct(a), DataType::Struct(b)) => {
+            let mut fields: Vec<Field> = a.iter().map(|field| field.as_ref().clone()).collect();
+            for field in b {
+                match fields.iter_mut().find(|known| known.name() == field.name()) {
+                    Some(known) => {
+                        let both = common(known.data_type(), field.data_type())?;
+                        known.set_data_type(both);
+                    }
+                    None => fields.push(field.as_ref().clone()),
+                }
+            }
+            Some(DataType::Struct(fields.into()))
         }
         // Numbers above 2^63 beside negative ones: only a double has room for both.
         (a, b) if number(a) && number(b) => Some(DataType::Float64),
@@ -192,6 +251,13 @@ mod tests {
         assert_eq!(types, ["string", "double", "string"]);
         assert_eq!(table.rows(), 2);
         assert!(table.value(1, 2).is_null());
+        let times = "path,day,time,exact,late\na,2021-05-01,2021-05-01T10:20:30,2021-05-01 10:20:30.123456,true\n";
+        let folder = folder.path().join("times.csv");
+        std::fs::write(&folder, times).expect("writes");
+        let timed = read_sidecar(&folder, &JobContext::default()).expect("reads");
+        let types: Vec<_> = timed.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
+        assert_eq!(types, ["string", "date32[day]", "timestamp[us]", "timestamp[us]", "bool"]);
+        assert_eq!(timed.text(0, 3), "2021-05-01T10:20:30.123456");
         let table = read_sidecar_as(&path, &|name| name == "clouds", &JobContext::default()).expect("reads");
         assert_eq!(table.value(0, 1), Value::text("1"));
     }
@@ -208,9 +274,22 @@ mod tests {
             std::fs::write(&path, content).expect("writes");
             let table = read_sidecar(&path, &JobContext::default()).expect("reads");
             let fields: Vec<_> = table.fields().iter().map(|field| (field.name.clone(), dtype_name(&field.dtype))).collect();
-            let wanted = [("path", "string"), ("n", "double"), ("l", "list<item: double>"), ("late", "bool"), ("o", "string")];
+            let wanted =
+                [("path", "string"), ("n", "double"), ("l", "list<item: double>"), ("late", "bool"), ("o", "struct<x: int64>")];
             assert_eq!(fields, wanted.map(|(name, dtype)| (name.to_owned(), dtype.to_owned())), "{content}");
             assert_eq!((table.rows(), table.value(0, 3), table.value(0, 1)), (2, Value::Null, Value::Float(1.0)), "{content}");
+        }
+        let nested = r#"[{"o": {"x": 1, "y": [{"z": true}]}}, {"o": null}, {"o": {"w": "t", "x": 2.5}}, {}]"#;
+        std::fs::write(&path, nested).expect("writes");
+        let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+        let dtype = dtype_name(&table.fields()[0].dtype);
+        assert_eq!(dtype, "struct<x: double, y: list<item: struct<z: bool>>, w: string>");
+        let shown: Vec<String> = (0..table.rows()).map(|row| table.text(row, 0)).collect();
+        assert!(shown[0].contains('1') && shown[2].contains("2.5") && table.value(1, 0).is_null() && table.value(3, 0).is_null());
+        for odd in [r#"[{"o": {}}, {"o": {"x": 1}}]"#, r#"[{"o": {"x": 1}}, {"o": [1]}]"#] {
+            std::fs::write(&path, odd).expect("writes");
+            let table = read_sidecar(&path, &JobContext::default()).expect("reads");
+            assert_eq!(dtype_name(&table.fields()[0].dtype), "string", "{odd}");
         }
         std::fs::write(&path, r#"[{"a": 1}, {"a": "x"}]"#).expect("writes");
         let table = read_sidecar(&path, &JobContext::default()).expect("reads");
