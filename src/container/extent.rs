@@ -7,6 +7,9 @@ use serde_json::{Value as Json, json};
 
 use crate::table::wkb_point;
 
+/// Degrees by which a stated box may miss a place: it is rounded.
+const SLACK: f64 = 1e-9;
+
 /// [`extent_of_samples`]; the whole world without times where no level has a centroid.
 pub fn extent_of(levels: &[&RecordBatch]) -> Json {
     extent_of_samples(levels).unwrap_or_else(|| json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null }))
@@ -22,6 +25,25 @@ pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
             if let Some(spatial) = bounding_box(&points) {
                 return Some(json!({ "spatial": spatial, "temporal": times(batch, namespace) }));
             }
+        }
+    }
+    None
+}
+
+/// The box for samples of which some lie outside the one that `extent` states; `None` where it has them all, or where nothing
+/// says where they lie. Official tools lose the samples on one side of longitude 0.
+pub fn wider_spatial(extent: &Json, levels: &[&RecordBatch]) -> Option<Json> {
+    let stated: Vec<f64> = extent.get("spatial")?.as_array()?.iter().filter_map(Json::as_f64).collect();
+    let &[west, south, east, north] = stated.as_slice() else { return None };
+    let inside = |&(x, y): &(f64, f64)| {
+        let across = west > east;
+        let (after, before) = (x >= west - SLACK, x <= east + SLACK);
+        (if across { after || before } else { after && before }) && (south - SLACK..=north + SLACK).contains(&y)
+    };
+    for namespace in ["stac", "istac"] {
+        let columns = levels.iter().filter_map(|batch| batch.column_by_name(&format!("{namespace}:centroid")));
+        for points in columns.map(points).filter(|points| !points.is_empty()) {
+            return if points.iter().all(inside) { None } else { bounding_box(&points).map(|spatial| json!(spatial)) };
         }
     }
     None
@@ -79,6 +101,19 @@ mod tests {
         assert_eq!(bounding_box(&[(5.0, 5.0)]), Some([5.0, 5.0, 5.0, 5.0]));
         assert_eq!(bounding_box(&[]), None);
         assert_eq!(bounding_box(&[(999.0, 0.0)]), None);
+    }
+
+    #[test]
+    fn a_box_that_misses_samples_is_made_anew() {
+        let wkb = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
+        let places: arrow::array::ArrayRef =
+            std::sync::Arc::new(arrow::array::BinaryArray::from_iter_values([wkb(-86.0, 24.5), wkb(178.5, 52.0)]));
+        let batch = RecordBatch::try_from_iter([("stac:centroid", places)]).expect("a batch");
+        let wider = |spatial: Json| wider_spatial(&json!({ "spatial": spatial, "temporal": null }), &[&batch]);
+        assert_eq!(wider(json!([-86.0, 24.5, 0.0, 52.0])), Some(json!([178.5, 24.5, -86.0, 52.0])));
+        assert_eq!(wider(json!([-90.0, 0.0, 180.0, 60.0])), None, "a generous one stays");
+        assert_eq!(wider(json!([178.5, 24.5, -86.0, 52.0])), None);
+        assert_eq!(wider(json!(null)), None);
     }
 
     #[test]

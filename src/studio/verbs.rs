@@ -307,7 +307,16 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
         let message = format!("this dataset is of generation {}", reader.info().format.generation());
         return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
     }
-    let assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    // What a writer computes has to be right, whoever wrote it before.
+    let extent = assembly.collection.get("extent").cloned().unwrap_or_default();
+    let wider = container::wider_spatial(&extent, &assembly.batches());
+    if let (Some(spatial), Some(fields)) =
+        (wider, assembly.collection.fields.get_mut("extent").and_then(serde_json::Value::as_object_mut))
+    {
+        fields.insert("spatial".into(), spatial);
+        ctx.warn("the extent missed some samples: it was computed anew from their places");
+    }
     container::write(&assembly, options, ctx)
 }
 
