@@ -464,3 +464,68 @@ fn footprints_come_from_a_column() {
     let path = workspace.path("out.tacozip");
     workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
 }
+
+#[test]
+fn headers_of_tacotiffs_are_those_that_their_directories_give() {
+    use taco_studio::raster::{NewRaster, Samples, write_raster};
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 1);
+    std::fs::remove_file(workspace.path("scenes/tile_0.tif")).expect("removed");
+    workspace.write("metadata.csv", "path,n\nc0.tif,1\n");
+    let plain = [("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("OVERVIEWS", "NONE"), ("BIGTIFF", "YES"), ("BLOCKSIZE", "128")];
+    let noise = |number: u32| number.wrapping_mul(2_654_435_761) >> 16;
+    for (number, (bands, predictor)) in [(1, "YES"), (3, "YES"), (2, "NO"), (5, "STANDARD")].into_iter().enumerate() {
+        let (width, height) = (300 + 70 * number, 200 + 150 * number);
+        let count = (width * height) as u32;
+        let band = |band: u32| match number % 2 {
+            0 => Samples::U16((0..count).map(|at| noise(at + band) as u16).collect()),
+            _ => Samples::U8((0..count).map(|at| noise(at * 7 + band) as u8).collect()),
+        };
+        let options = plain.into_iter().chain([("PREDICTOR", predictor)]).collect();
+        let raster = NewRaster { width, height, bands: (0..bands).map(band).collect(), options, ..Default::default() };
+        write_raster(&workspace.path(&format!("scenes/c{number}.tif")), "COG", &raster).expect("writes");
+    }
+    create(&workspace, "in", "folder");
+    extend(&workspace, "in", "out", &["--with", "tacotiff", "--format", "folder"]).expect_code(0);
+    let out = workspace.path("out");
+    expect_ok(workspace.python("tacotiff.py", [out.as_os_str()]));
+    // The official package has to be installed for that: see tests/interop/tacotiff.py.
+    if std::env::var_os("TACO_STUDIO_TACOTIFF").is_some() {
+        expect_ok(workspace.python("tacotiff.py", [out.as_os_str(), "--tool".as_ref()]));
+    }
+}
+
+/// A raster that would not fit, of which hardly anything is stored: read block by block, the rest of it in no memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn statistics_of_a_large_sparse_raster_take_bounded_memory() {
+    const SIZE: u64 = 8192;
+    const LIMIT_MIB: u64 = 400;
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 1);
+    let path = workspace.path("scenes/tile_0.tif");
+    workspace.python("sparse.py", [path.as_os_str(), SIZE.to_string().as_ref()]).expect_code(0);
+    assert!(path.metadata().expect("a file").len() < 16 << 20, "it is sparse");
+    create(&workspace, "in", "folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+    command.arg("extend").arg(workspace.path("in")).arg("-o").arg(workspace.path("out")).args(["--with", "stats", "--json"]);
+    let mut child = workspace.house(&mut command).stdout(Stdio::null()).spawn().expect("starts");
+    let mut peak_kib = 0;
+    let status = loop {
+        let told = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        peak_kib = peak_kib.max(line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0));
+        if let Some(status) = child.try_wait().expect("its state") {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(status.success(), "{status}");
+    assert!(peak_kib / 1024 < LIMIT_MIB, "{} MiB, the pixels are {} MiB", peak_kib / 1024, SIZE * SIZE * 8 >> 20);
+    let rows = query(&workspace, "out", r#"SELECT "geotiff:stats" AS stats FROM level0"#);
+    let found = numbers(&rows[0]["stats"][0]);
+    let mean = (512.0 * 512.0) / (SIZE * SIZE) as f64;
+    for (found, wanted) in found.iter().zip([0.0, 1.0, mean, (mean - mean * mean).sqrt(), 100.0, 0.0, 0.0, 0.0, 0.0]) {
+        assert!((found - wanted).abs() < 1e-9, "{found} is not {wanted}");
+    }
+}

@@ -3,6 +3,7 @@
 
 mod broken;
 mod concat;
+mod containers;
 mod describe;
 mod doctor;
 mod drafts;
@@ -12,6 +13,7 @@ mod golden;
 mod grouping;
 mod gui;
 mod histograms;
+mod imagery;
 mod interop;
 mod legacy;
 mod licences;
@@ -20,6 +22,7 @@ mod padding;
 mod parts;
 mod queries;
 mod reference;
+mod reader;
 mod remote;
 mod remote_faults;
 mod remote_servers;
