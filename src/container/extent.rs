@@ -42,7 +42,7 @@ pub fn wider_spatial(extent: &Json, levels: &[&RecordBatch]) -> Option<Json> {
     };
     for namespace in ["stac", "istac"] {
         let columns = levels.iter().filter_map(|batch| batch.column_by_name(&format!("{namespace}:centroid")));
-        for points in columns.map(points).filter(|points| !points.is_empty()) {
+        if let Some(points) = columns.map(points).find(|points| !points.is_empty()) {
             return if points.iter().all(inside) { None } else { bounding_box(&points).map(|spatial| json!(spatial)) };
         }
     }
