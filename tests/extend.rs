@@ -521,7 +521,7 @@ fn statistics_of_a_large_sparse_raster_take_bounded_memory() {
         std::thread::sleep(Duration::from_millis(5));
     };
     assert!(status.success(), "{status}");
-    assert!(peak_kib / 1024 < LIMIT_MIB, "{} MiB, the pixels are {} MiB", peak_kib / 1024, SIZE * SIZE * 8 >> 20);
+    assert!(peak_kib / 1024 < LIMIT_MIB, "{} MiB, the pixels are {} MiB", peak_kib / 1024, (SIZE * SIZE * 8) >> 20);
     let rows = query(&workspace, "out", r#"SELECT "geotiff:stats" AS stats FROM level0"#);
     let found = numbers(&rows[0]["stats"][0]);
     let mean = (512.0 * 512.0) / (SIZE * SIZE) as f64;

@@ -163,10 +163,20 @@ impl Gathered {
         let mut fields = merged(&self.first, &self.parts)?;
         // That of the first part, as the tools do it, also where the index has the row numbers that older parts lack.
         if self.first.get("taco:field_schema").is_none() {
-            let columns: Vec<Schema> = (0..self.schemas.len()).map(|level| self.columns(level)).collect();
-            fields.insert("taco:field_schema".into(), field_schema_of(&columns, self.first.get("taco:field_schema")));
+            fields.insert("taco:field_schema".into(), self.field_schema());
         }
         Ok(fields)
+    }
+
+    /// `taco:field_schema` of the index itself.
+    fn field_schema(&self) -> serde_json::Value {
+        let columns: Vec<Schema> = (0..self.schemas.len()).map(|level| self.columns(level)).collect();
+        field_schema_of(&columns, self.first.get("taco:field_schema"))
+    }
+
+    /// True when the index has row numbers that its parts lack.
+    fn adds_numbers(&self) -> bool {
+        self.schemas.len() > 1 && self.schemas.iter().any(|schema| schema.field_with_name(CURRENT).is_err())
     }
 
     fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
@@ -285,6 +295,10 @@ fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContex
         end = position;
     }
     let mut fields = gathered.collection()?;
+    // Nothing here repeats what the parts say, so that it can tell the columns that are there.
+    if gathered.adds_numbers() {
+        fields.insert("taco:field_schema".into(), gathered.field_schema());
+    }
     fields.insert("_tacocat".into(), tacocat_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"  ")?;
     out.write_all(&collection).map_err(failed)?;
