@@ -88,6 +88,22 @@ fn views_have_the_columns_and_rows_that_they_should() {
 }
 
 #[test]
+fn every_column_of_every_level_can_be_asked_for() {
+    let workspace = Workspace::new();
+    each_dataset(|dataset, _, fixture| {
+        let seen = workspace.studio(["inspect".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        for level in seen["levels"].as_array().expect("levels") {
+            let sql = format!("SELECT * FROM level{}", level["level"]);
+            let found = rows(&workspace, dataset, &["--sql".into(), sql]);
+            assert_eq!(level["rows"], found.len(), "{fixture}: level {}", level["level"]);
+            let columns = level["columns"].as_array().expect("columns");
+            let lacking = columns.iter().find(|column| found[0].get(column["name"].as_str().expect("a name")).is_none());
+            assert!(lacking.is_none(), "{fixture}: {lacking:?}");
+        }
+    });
+}
+
+#[test]
 fn flat_views_lead_to_every_file() {
     let workspace = Workspace::new();
     let mut compared = 0;

@@ -147,11 +147,13 @@ impl Fetched {
     /// What there is from `start`; all of it when `length` is absent.
     fn at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
         let found = self.chunks.iter().find_map(|(first, bytes)| {
-            let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| *from <= bytes.len())?;
+            // Where one chunk ends another may begin.
+            let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| *from < bytes.len())?;
             let end = from.checked_add(length.unwrap_or(bytes.len() - from)).filter(|end| *end <= bytes.len())?;
             Some(bytes.slice(from..end))
         });
-        found.ok_or_else(|| parquet::errors::ParquetError::EOF(format!("{start} lies outside the column")))
+        let nothing = || (length == Some(0)).then(Bytes::new);
+        found.or_else(nothing).ok_or_else(|| parquet::errors::ParquetError::EOF(format!("{start} lies outside the column")))
     }
 }
 
@@ -200,6 +202,20 @@ mod tests {
         let texts: Vec<&str> = some[0].as_string_view().iter().flatten().collect();
         assert_eq!(texts, ["a text of some length, 5", "a text of some length, 7"]);
         assert!(groups.column(3, 0, None).is_err() && groups.column(0, 7, None).is_err());
+    }
+
+    #[test]
+    fn members_of_a_struct_lie_one_after_the_other() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..3));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+        let fields = [("n", numbers), ("t", texts)]
+            .map(|(name, array)| (Arc::new(Field::new(name, array.data_type().clone(), true)), array));
+        let both: ArrayRef = Arc::new(arrow::array::StructArray::from(fields.to_vec()));
+        let batch = RecordBatch::try_from_iter([("s", both.clone())]).expect("is a batch");
+        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let groups = RowGroups::new(&TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"));
+        let read = groups.column(0, 0, None).expect("decodes");
+        assert_eq!(arrow::compute::concat(&[read[0].as_ref()]).expect("is one"), both);
     }
 
     #[test]

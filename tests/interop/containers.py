@@ -9,6 +9,7 @@ is any; prints `ok: …` and ends with 0 otherwise.
 
 import io
 import json
+import os
 import pathlib
 import re
 import struct
@@ -292,4 +293,6 @@ def check(path):
 if __name__ == "__main__":
     rows = sum(check(pathlib.Path(path)) for path in sys.argv[1:])
     print("\n".join(faults) if faults else f"ok: {len(sys.argv) - 1} datasets, {rows} rows")
-    sys.exit(1 if faults else 0)
+    sys.stdout.flush()
+    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    os._exit(1 if faults else 0)

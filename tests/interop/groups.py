@@ -6,6 +6,7 @@ Prints one line for each difference and ends with 1 if there is any; prints `ok:
 """
 
 import json
+import os
 import pathlib
 import sys
 
@@ -63,4 +64,7 @@ def main(path):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    code = main(sys.argv[1])
+    sys.stdout.flush()
+    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    os._exit(code)

@@ -5,6 +5,7 @@
 The directory of each BigTIFF is read here, byte by byte; neither GDAL nor the program has a part in it.
 """
 
+import os
 import pathlib
 import struct
 import sys
@@ -71,4 +72,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down.
+    os._exit(code)
