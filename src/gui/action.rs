@@ -65,6 +65,8 @@ pub enum Action {
     Group,
     /// Put what is in the selected FOLDER in its place.
     Dissolve,
+    /// Say where the sources lie now.
+    Relocate,
     /// Turn an opened dataset into a draft.
     EditCopy,
     /// Copy the selected sample's bytes into a file.
@@ -225,6 +227,7 @@ impl Action {
         Action::Unnest,
         Action::Group,
         Action::Dissolve,
+        Action::Relocate,
         Action::EditCopy,
         Action::SaveSample,
         Action::Validate,
@@ -352,6 +355,9 @@ impl Action {
                 (Edit, icons::STACK, keys(CTRL_SHIFT, Key::G), "Group into a folder", "Make a folder of the selected samples")
             }
             Action::Dissolve => (Edit, icons::ARROWS_LEFT_RIGHT, None, "Dissolve folder", "Put what the folder holds in its place"),
+            Action::Relocate => {
+                (Edit, icons::FOLDER_SIMPLE, None, "Sources have moved…", "Look for the files of the draft in another folder")
+            }
             Action::EditCopy => (
                 Edit,
                 icons::PENCIL_SIMPLE,

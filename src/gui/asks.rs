@@ -70,6 +70,7 @@ impl App {
             Ask::SaveRows(query) => self.save_rows(ctx, query),
             Ask::ExportSubset(sql) => self.export_subset(sql),
             Ask::Describe(form) => self.describe(form),
+            Ask::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
             Ask::Plan(plan) => {
                 if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
                     self.dialogs.open(Dialog::plan(plan, draft.revision()));
@@ -470,6 +471,11 @@ impl App {
             Action::Remove => self.remove(),
             Action::MoveUp => self.shift(-1),
             Action::MoveDown => self.shift(1),
+            Action::Relocate => {
+                if let Some(draft) = self.studio.document().and_then(Document::draft) {
+                    self.dialogs.open(Dialog::relocate(draft));
+                }
+            }
             Action::EditCopy => self.asks.push(Ask::Run(Command::Fork)),
             Action::SaveSample => self.pick(ctx, Wish::SaveSample),
             Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools })),

@@ -25,7 +25,7 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
     let reason = match action {
         Action::Close | Action::Validate | Action::GoToRow | Action::Filter => open(),
         Action::ValidateDeep => open().or(draft.map(|_| "A draft has no bytes of its own yet; write it first")),
-        Action::Save | Action::SaveAs => drafted(),
+        Action::Save | Action::SaveAs | Action::Relocate => drafted(),
         Action::Write => drafted().or(match document {
             Some(document) if document.rows(0) == 0 => Some("The draft has no samples yet"),
             _ => None,

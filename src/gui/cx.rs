@@ -45,6 +45,8 @@ pub enum Ask {
     Describe(crate::export::Catalogue),
     /// Bring a panel to the front.
     Show(super::dock::Pane),
+    /// Change a field of a level, or add one.
+    Column(usize, Option<crate::model::FieldSpec>),
     /// Show what a fix of many roots changes.
     Plan(Arc<Plan>),
     /// Make and open the sample dataset.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
+use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
+use taco_studio::studio::RowRef;
 
-use super::support::{app, click, dataset, document, fill, sample, scenes, settle, take};
+use super::support::{Window, app, click, dataset, document, fill, sample, scenes, settle, take};
 
 #[derive(Debug)]
 struct Dropped(PathBuf);
@@ -124,4 +126,36 @@ fn pasted_paths_come_in_and_pasted_text_does_not() {
     harness.event(egui::Event::Paste(list));
     settle(&mut harness);
     assert_eq!(dataset(&harness).root.samples.len(), 2);
+}
+
+#[test]
+fn columns_of_a_level_change_in_one_step() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(3).collect());
+    for pane in [Pane::Sample, Pane::Table] {
+        harness.state_mut().show_pane(pane);
+        settle(&mut harness);
+    }
+    click(&mut harness, "Add column");
+    fill(&mut harness, "Name", "tile_code");
+    fill(&mut harness, "Value", "T32_TQM");
+    click(&mut harness, "Change column");
+    let names = |harness: &Window| -> Vec<String> { document(harness).fields(0).into_iter().map(|field| field.name).collect() };
+    assert_eq!(names(&harness), ["tile_code"]);
+    // The head of the column leads to what can be done with it.
+    click(&mut harness, "Column tile_code");
+    click(&mut harness, "Split");
+    fill(&mut harness, "New fields", "zone, square");
+    click(&mut harness, "Change column");
+    assert_eq!(names(&harness), ["tile_code", "zone", "square"]);
+    assert_eq!(document(&harness).text(RowRef { level: 0, row: 1 }, "square"), "TQM");
+    click(&mut harness, "Column tile_code");
+    click(&mut harness, "Remove");
+    click(&mut harness, "Change column");
+    assert_eq!(names(&harness), ["zone", "square"]);
+    for left in [3, 1, 0] {
+        harness.state_mut().act(Action::Undo);
+        settle(&mut harness);
+        assert_eq!(names(&harness).len(), left);
+    }
 }

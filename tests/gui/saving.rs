@@ -113,6 +113,27 @@ fn what_a_killed_window_held_is_offered_again() {
 }
 
 #[test]
+fn sources_that_have_moved_are_found_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    let scene = scenes().into_iter().next().expect("a scene");
+    std::fs::create_dir_all(&old).expect("a folder");
+    for file in std::fs::read_dir(&scene).expect("files").map(|entry| entry.expect("a file").path()) {
+        std::fs::copy(&file, old.join(file.file_name().expect("a name"))).expect("copies");
+    }
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![old.clone()]);
+    std::fs::rename(&old, &new).expect("moves");
+    harness.state_mut().act(Action::Relocate);
+    settle(&mut harness);
+    fill(&mut harness, "Folder as it is", &new.display().to_string());
+    click(&mut harness, "Look there");
+    let at = taco_studio::studio::RowRef { level: 1, row: 0 };
+    let (asset, _) = document(&harness).asset(at).expect("a source");
+    assert!(asset.to_vsi().starts_with(&new.display().to_string()), "{}", asset.to_vsi());
+}
+
+#[test]
 fn a_kept_draft_can_be_forgotten() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(

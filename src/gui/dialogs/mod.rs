@@ -1,6 +1,7 @@
 //! The modal dialogs: writing, typed paths, confirmation, shortcuts, about. One at a time; Esc closes.
 
 mod about;
+mod column;
 mod confirm;
 mod crash;
 mod describe;
@@ -8,6 +9,7 @@ mod export_subset;
 mod migrate;
 mod open_path;
 mod plan;
+mod relocate;
 mod settings;
 mod write;
 mod write_checks;
@@ -35,6 +37,7 @@ use crate::remote::Access;
 use crate::studio::{Command, Migrated, Verified};
 
 use about::About;
+use column::ColumnDialog;
 use confirm::Confirm;
 pub use crash::CrashReport;
 use describe::Describe;
@@ -42,6 +45,7 @@ use export_subset::ExportSubset;
 use migrate::Migrate;
 use open_path::OpenPath;
 use plan::PlanDialog;
+use relocate::Relocate;
 use settings::SettingsDialog;
 use write::WriteDialog;
 
@@ -59,6 +63,10 @@ pub enum Dialog {
     Path(OpenPath),
     /// A question before something is lost.
     Confirm(Box<Confirm>),
+    /// Where sources lie now.
+    Relocate(Relocate),
+    /// One field of a level.
+    Column(Box<ColumnDialog>),
     /// What a fix of many roots changes.
     Plan(PlanDialog),
     /// Recent datasets.
@@ -144,6 +152,16 @@ impl Dialog {
     /// Shows what a fix of many roots changes, for this revision of the draft.
     pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
         Dialog::Plan(PlanDialog::new(plan, revision))
+    }
+
+    /// Asks where the sources of a draft lie now.
+    pub fn relocate(draft: &crate::draft::Draft) -> Self {
+        Dialog::Relocate(Relocate::new(draft))
+    }
+
+    /// Changes a field of a level, or adds one.
+    pub fn column(level: usize, field: Option<crate::model::FieldSpec>) -> Self {
+        Dialog::Column(Box::new(ColumnDialog::new(level, field)))
     }
 
     /// Asks where to write.
@@ -307,6 +325,8 @@ impl App {
                 Dialog::Describe(dialog) => dialog.ui(ui, cx),
                 Dialog::Migrate(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
+                Dialog::Column(dialog) => dialog.ui(ui, cx),
+                Dialog::Relocate(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),
                 Dialog::Recent => open_path::recent_ui(ui, cx),

@@ -331,7 +331,7 @@ fn field_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, field
 }
 
 /// The value that typed text means for a type; the word for what is wanted where it means none.
-fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'static str> {
+pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'static str> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(Value::Null);

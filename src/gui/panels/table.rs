@@ -141,6 +141,13 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if picked.is_some() {
         cx.ask(Ask::Select(picked));
     }
+    // In a draft the head of a field leads to what can be done with it.
+    if let Some(Kind::Field(name, _)) = out.header_clicked.and_then(|index| cx.session.table.kinds.get(index))
+        && document.draft().is_some()
+        && let Some(field) = document.fields(level).into_iter().find(|field| field.name == *name)
+    {
+        cx.ask(Ask::Column(level, Some(field)));
+    }
     if let Some((what, target)) = dropped {
         drag::let_go(cx, document, &what, &target);
     }
@@ -264,6 +271,13 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             widgets::segmented(ui, "levels", &mut cx.session.level, &segments);
             ui.separator();
             columns_ui(ui, cx);
+            if document.draft().is_some()
+                && ui
+                    .add(Button::ghost("Add column").icon(icons::PLUS).tooltip("Add a field to every sample of this level"))
+                    .clicked()
+            {
+                cx.ask(Ask::Column(cx.session.level, None));
+            }
             go_to_ui(ui, cx, document);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let rows = paint::grouped(document.rows(cx.session.level) as u64);

@@ -1,0 +1,251 @@
+//! One field of a whole level: added, renamed, given another type, filled, split, described, taken out. PIT-2 keeps one schema for
+//! each level, so every change is made in all of its samples, as one step.
+
+use arrow::datatypes::DataType;
+use egui::{Frame, Margin, RichText, Ui};
+
+use super::{Next, enter_pressed, foot_ui, head_ui};
+use crate::draft::{ColumnChange, Edit};
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::panels::inspector::parse;
+use crate::gui::theme::{self, text_style};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField, paint};
+use crate::model::{FieldSpec, Value, dtype_name};
+use crate::studio::Command;
+
+/// Types to choose from, as Arrow writes them, and as people read them.
+const TYPES: [(&str, &str); 6] = [
+    ("Utf8", "text"),
+    ("Float64", "number"),
+    ("Float32", "number, 4 bytes"),
+    ("Int64", "whole number"),
+    ("Int32", "whole number, 4 bytes"),
+    ("Boolean", "true or false"),
+];
+
+/// What to do with the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Rename,
+    Cast,
+    Fill,
+    Split,
+    Describe,
+    Remove,
+}
+
+/// The dialog.
+pub struct ColumnDialog {
+    level: usize,
+    /// The field as it is; none for a new one.
+    field: Option<FieldSpec>,
+    verb: Verb,
+    name: String,
+    dtype: usize,
+    value: String,
+    all: bool,
+    lossy: bool,
+    by: String,
+    into: String,
+    keep: bool,
+    description: String,
+}
+
+impl ColumnDialog {
+    /// Changes a field of a level, or adds one.
+    pub fn new(level: usize, field: Option<FieldSpec>) -> Self {
+        let name = field.as_ref().map(|field| field.name.clone()).unwrap_or_default();
+        let description = field.as_ref().map(|field| field.description.clone()).unwrap_or_default();
+        let into = if name.is_empty() { String::new() } else { format!("{name}_1, {name}_2") };
+        Self {
+            level,
+            field,
+            verb: Verb::Rename,
+            name,
+            dtype: 0,
+            value: String::new(),
+            all: false,
+            lossy: false,
+            by: "_".into(),
+            into,
+            keep: true,
+            description,
+        }
+    }
+
+    /// The change as typed, or what is missing for it.
+    fn change(&self, taken: &[String]) -> Result<ColumnChange, String> {
+        let typed = self.name.trim().to_owned();
+        let free = |name: &str| match () {
+            () if name.is_empty() => Err("Type a name".to_owned()),
+            () if taken.iter().any(|other| other == name) => Err(format!("There is a field {name} already")),
+            () => Ok(()),
+        };
+        let value = |dtype: &DataType| -> Result<Value, String> {
+            parse(&self.value, dtype).map_err(|wanted| format!("\"{}\" is no {wanted}", self.value.trim()))
+        };
+        let Some(field) = &self.field else {
+            free(&typed)?;
+            let dtype: DataType = TYPES[self.dtype].0.parse().map_err(|_| "This type is not known".to_owned())?;
+            let value = value(&dtype)?;
+            return Ok(ColumnChange::Add { field: FieldSpec::new(typed, dtype), at: None, value });
+        };
+        let name = field.name.clone();
+        Ok(match self.verb {
+            Verb::Rename => {
+                free(&typed)?;
+                ColumnChange::Rename { name, to: typed }
+            }
+            Verb::Cast => ColumnChange::Cast { name, dtype: TYPES[self.dtype].0.to_owned(), lossy: self.lossy },
+            Verb::Fill => {
+                let value = value(&field.dtype)?;
+                if value == Value::Null && !self.all {
+                    return Err("Type the value for the empty cells".to_owned());
+                }
+                ColumnChange::Fill { name, value, all: self.all }
+            }
+            Verb::Split => {
+                let into: Vec<String> = self.into.split(',').map(|name| name.trim().to_owned()).collect();
+                if into.len() < 2 {
+                    return Err("Name at least two new fields, with a comma between".to_owned());
+                }
+                into.iter().try_for_each(|name| free(name))?;
+                if self.by.is_empty() {
+                    return Err("Type the separator".to_owned());
+                }
+                ColumnChange::Split { name, by: self.by.clone(), into, keep: self.keep }
+            }
+            Verb::Describe => ColumnChange::Describe { name, description: self.description.trim().to_owned() },
+            Verb::Remove => ColumnChange::Remove { name },
+        })
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &Cx<'_>) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(520.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = self.field.as_ref().map_or("Add column".to_owned(), |field| format!("Column {}", field.name));
+        let close = head_ui(ui, icons::COLUMNS, &title, &format!("level {}", self.level));
+        let document = cx.document();
+        let taken: Vec<String> =
+            document.map(|document| document.fields(self.level)).unwrap_or_default().into_iter().map(|field| field.name).collect();
+        let rows = document.map_or(0, |document| document.rows(self.level)) as u64;
+        let entered = enter_pressed(ui);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 10.0;
+            self.form_ui(ui);
+            let text = format!(
+                "Each level has one schema (PIT-2): this changes all {} samples of level {}.",
+                paint::grouped(rows),
+                self.level
+            );
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        });
+        let change = self.change(&taken);
+        let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
+        let (act, cancel) = foot_ui(ui, |ui| {
+            let text = change.as_ref().map_or("Change column".to_owned(), ColumnChange::label);
+            let button = if removes { Button::danger(text) } else { Button::primary(text) };
+            let act = ui.add(button.large().name("Change column").blocked(change.as_ref().err().cloned())).clicked();
+            (act, ui.add(Button::ghost("Cancel").large()).clicked())
+        });
+        match change {
+            Ok(change) if act || (entered && !removes) => {
+                Next::Do(Ask::Run(Command::Edit { edit: Edit::Column { level: self.level, change } }))
+            }
+            _ if cancel || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    fn form_ui(&mut self, ui: &mut Ui) {
+        let Some(field) = self.field.clone() else {
+            TextField::new("Name", &mut self.name).mono().hint("cloud_cover").show(ui);
+            self.type_ui(ui);
+            TextField::new("Value", &mut self.value).mono().hint("empty for null").show(ui);
+            return;
+        };
+        let text = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8);
+        let mut verbs = vec![(Verb::Rename, "Rename"), (Verb::Cast, "Type"), (Verb::Fill, "Fill"), (Verb::Describe, "Describe")];
+        if text {
+            verbs.push((Verb::Split, "Split"));
+        }
+        verbs.push((Verb::Remove, "Remove"));
+        let segments: Vec<_> = verbs.into_iter().map(|(verb, word)| Segment::new(verb, word)).collect();
+        widgets::segmented(ui, "column-verb", &mut self.verb, &segments);
+        match self.verb {
+            Verb::Rename => drop(TextField::new("New name", &mut self.name).mono().show(ui)),
+            Verb::Cast => {
+                self.type_ui(ui);
+                widgets::checkbox(ui, &mut self.lossy, "Values that do not fit become null");
+            }
+            Verb::Fill => {
+                let kind = dtype_name(&field.dtype);
+                TextField::new("Value", &mut self.value).mono().trailing(&kind).show(ui);
+                widgets::checkbox(ui, &mut self.all, "Also where there is a value");
+            }
+            Verb::Split => {
+                TextField::new("Separator", &mut self.by).mono().width(120.0).show(ui);
+                TextField::new("New fields", &mut self.into).mono().hint("year, month, day").show(ui);
+                widgets::checkbox(ui, &mut self.keep, "Keep the field itself too");
+            }
+            Verb::Describe => drop(TextField::new("Description", &mut self.description).rows(2).show(ui)),
+            Verb::Remove => {
+                widgets::note_ui(
+                    ui,
+                    &Note::Warning(format!("The values of {} leave the dataset; undo brings them back.", field.name)),
+                );
+            }
+        }
+    }
+
+    fn type_ui(&mut self, ui: &mut Ui) {
+        let words: Vec<String> = TYPES.iter().map(|(name, word)| format!("{word} ({name})")).collect();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Type").text_style(text_style("small12")));
+            if let Some(index) = widgets::combo(ui, "Type of the column", &words[self.dtype], 240.0, false, &words) {
+                self.dtype = index;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dialog(verb: Verb) -> ColumnDialog {
+        let mut dialog = ColumnDialog::new(1, Some(FieldSpec::new("tile", DataType::Utf8)));
+        dialog.verb = verb;
+        dialog
+    }
+
+    #[test]
+    fn every_type_is_one_that_arrow_knows() {
+        for (name, _) in TYPES {
+            assert!(name.parse::<DataType>().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_a_change_or_a_reason() {
+        let taken = ["tile".to_owned(), "cloud".to_owned()];
+        let mut rename = dialog(Verb::Rename);
+        assert!(rename.change(&taken).is_err(), "the name is the same");
+        rename.name = " zone ".into();
+        assert_eq!(rename.change(&taken), Ok(ColumnChange::Rename { name: "tile".into(), to: "zone".into() }));
+        let mut split = dialog(Verb::Split);
+        split.into = "a, cloud".into();
+        assert!(split.change(&taken).expect_err("is taken").contains("cloud"));
+        split.into = "a, b".into();
+        assert!(matches!(split.change(&taken), Ok(ColumnChange::Split { into, .. }) if into == ["a", "b"]));
+        assert!(dialog(Verb::Fill).change(&taken).is_err(), "nothing to fill with");
+        let mut add = ColumnDialog::new(0, None);
+        (add.name, add.dtype, add.value) = ("cloud_cover".into(), 1, "ten".into());
+        assert!(add.change(&taken).expect_err("is no number").contains("ten"));
+        add.value = "10".into();
+        assert!(matches!(add.change(&taken), Ok(ColumnChange::Add { value: Value::Float(value), .. }) if value == 10.0));
+    }
+}

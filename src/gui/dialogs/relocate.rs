@@ -1,0 +1,77 @@
+//! Sources that have moved: every file at or below one folder is looked for at or below another, as one step.
+
+use std::path::PathBuf;
+
+use egui::{Frame, Margin, RichText, Ui};
+
+use super::{Next, enter_pressed, foot_ui, head_ui};
+use crate::draft::{Draft, Edit};
+use crate::gui::cx::Ask;
+use crate::gui::icons;
+use crate::gui::intake;
+use crate::gui::theme::{self, text_style};
+use crate::gui::widgets::{Button, Note, TextField};
+use crate::model::{AssetPath, Payload, Sample};
+use crate::studio::Command;
+
+/// The dialog.
+pub struct Relocate {
+    from: String,
+    to: String,
+}
+
+impl Relocate {
+    /// Proposes the folder of the first source.
+    pub fn new(draft: &Draft) -> Self {
+        let placed = draft.dataset().root.samples.iter().find_map(first_source);
+        let source = placed.or_else(|| draft.tray().first().map(|file| file.path.clone()));
+        let folder = source.and_then(|path| path.parent().map(|folder| folder.display().to_string()));
+        Self { from: folder.unwrap_or_default(), to: String::new() }
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(560.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let close = head_ui(ui, icons::FOLDER_SIMPLE, "Sources have moved", "");
+        let entered = enter_pressed(ui);
+        let (from, to) = (intake::path_of(&self.from), intake::path_of(&self.to));
+        let note = match () {
+            () if self.to.trim().is_empty() => Note::None,
+            () if to.is_absolute() => Note::Ok,
+            () => Note::Warning("Type the whole path, from the root of the disk.".into()),
+        };
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 10.0;
+            TextField::new("Folder as it was", &mut self.from).mono().show(ui);
+            TextField::new("Folder as it is", &mut self.to).mono().note(note).hint("/data/elsewhere").show(ui);
+            let text =
+                "Every source and unplaced file at or below the first folder is looked for at the same place below the second.";
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        });
+        let blocked = match () {
+            () if !from.is_absolute() || !to.is_absolute() => Some("Both folders are needed, as whole paths"),
+            () if from == to => Some("The folders are the same"),
+            () => None,
+        };
+        let (act, cancel) = foot_ui(ui, |ui| {
+            let act = ui.add(Button::primary("Look there").large().blocked(blocked)).clicked();
+            (act, ui.add(Button::ghost("Cancel").large()).clicked())
+        });
+        match () {
+            () if (act || entered) && blocked.is_none() => Next::Do(Ask::Run(Command::Edit { edit: Edit::Relocate { from, to } })),
+            () if cancel || close => Next::Close,
+            () => Next::Stay,
+        }
+    }
+}
+
+fn first_source(sample: &Sample) -> Option<PathBuf> {
+    match &sample.payload {
+        Payload::Folder(children) => children.samples.iter().find_map(first_source),
+        Payload::Asset { path: AssetPath::File(path), .. } => Some(path.to_path_buf()),
+        Payload::Asset { path: AssetPath::Range { container, .. }, .. } => Some(container.to_path_buf()),
+        _ => None,
+    }
+}
