@@ -60,9 +60,13 @@ def main():
         path = root / "DATA" / name
         wanted = {"directory": header(path.read_bytes())}
         if tool:
+            # Not this file, which lies in the first folder that is looked into.
+            sys.path[:] = [place for place in sys.path if pathlib.Path(place) != pathlib.Path(__file__).parent]
             import tacotiff
 
-            wanted["tacotiff"] = tacotiff.metadata_from_tiff(str(path))
+            # The package needs the tag of the predictor, which files without one lack.
+            if 317 in directory(path.read_bytes()):
+                wanted["tacotiff"] = tacotiff.metadata_from_tiff(str(path))
         for source, bytes_ in wanted.items():
             if found != bytes_:
                 faults.append(f"{name}: {found.hex()[:80]} is not {bytes_.hex()[:80]} of the {source}")
