@@ -1,6 +1,7 @@
 //! A curious stranger's hour: every fixture is opened, every panel looked into, rasters selected, in both themes. Nothing panics, no panel
 //! is blank without a reason, and the interface thread never waits.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,52 +89,80 @@ fn fixtures() -> Vec<PathBuf> {
     found
 }
 
+/// What a look into a dataset gave.
+#[derive(Default)]
+struct Visit {
+    /// Files that were selected; nothing when it did not open.
+    files: Option<usize>,
+    /// Panels without a word.
+    blank: Vec<String>,
+    /// Steps on the interface thread that took too long, by what they were.
+    slow: BTreeMap<String, Duration>,
+}
+
+/// Opens `part`, looks into every panel and selects files from the first to the last.
+fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
+    harness.state_mut().command(Command::Close);
+    // One after the other in each theme.
+    harness.state_mut().act(Action::ToggleTheme);
+    settle(harness);
+    let before = harness.state().studio().log_lines().len();
+    take(harness, vec![part.to_owned()]);
+    let mut found = Visit::default();
+    let Some(document) = harness.state().studio().document() else {
+        assert!(harness.state().studio().log_lines().len() > before, "{name} neither opened nor said why");
+        return found;
+    };
+    let files: Vec<RowRef> = (0..document.tree().levels.len())
+        .flat_map(|level| (0..document.rows(level) as u32).map(move |row| RowRef { level, row }))
+        .filter(|&at| document.kind(at) == Some(SampleKind::File))
+        .collect();
+    harness.state_mut().watch(step_limit());
+    for pane in Pane::ALL {
+        harness.state_mut().show_pane(pane);
+        settle(harness);
+        if words_in(harness, room_of(harness, pane)) == 0 {
+            found.blank.push(format!("{} of {name}", pane.title()));
+        }
+    }
+    harness.state_mut().show_pane(Pane::Preview);
+    for &at in files.iter().step_by(files.len().div_ceil(6).max(1)) {
+        harness.state_mut().select(Some(at));
+        settle(harness);
+        *found.files.get_or_insert_default() += 1;
+        if words_in(harness, room_of(harness, Pane::Preview)) == 0 {
+            found.blank.push(format!("Preview of {at:?} in {name}"));
+        }
+    }
+    found.files.get_or_insert_default();
+    found.slow = harness.state().slow_steps().iter().map(|step| (step.what.clone(), step.took)).collect();
+    found
+}
+
 #[test]
 fn every_fixture_opens_or_says_why_not() {
     let mut harness = app(Theme::Dark);
     // Ids in Japanese: the window gets such fonts from the system, a harness has none.
     harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
-    let (mut opened, mut blank, mut slow, mut rasters) = (0, Vec::new(), Vec::new(), 0);
+    let (mut opened, mut rasters, mut blank, mut slow) = (0, 0, Vec::new(), Vec::new());
     for part in fixtures() {
-        harness.state_mut().command(Command::Close);
-        // One after the other in each theme.
-        harness.state_mut().act(Action::ToggleTheme);
-        settle(&mut harness);
-        let before = harness.state().studio().log_lines().len();
-        take(&mut harness, vec![part.clone()]);
-        let Some(document) = harness.state().studio().document() else {
-            assert!(harness.state().studio().log_lines().len() > before, "{} neither opened nor said why", part.display());
-            continue;
-        };
-        opened += 1;
-        let files: Vec<RowRef> = (0..document.tree().levels.len())
-            .flat_map(|level| (0..document.rows(level) as u32).map(move |row| RowRef { level, row }))
-            .filter(|&at| document.kind(at) == Some(SampleKind::File))
-            .collect();
-        harness.state_mut().watch(step_limit());
         let name = part.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&part).display().to_string();
-        for pane in Pane::ALL {
-            harness.state_mut().show_pane(pane);
-            settle(&mut harness);
-            let room = room_of(&harness, pane);
-            if words_in(&harness, room) == 0 {
-                blank.push(format!("{} of {name}", pane.title()));
-            }
-        }
-        // Rasters from the first to the last, and what is no raster.
-        harness.state_mut().show_pane(Pane::Preview);
-        for &at in files.iter().step_by(files.len().div_ceil(6).max(1)) {
-            harness.state_mut().select(Some(at));
-            settle(&mut harness);
-            rasters += 1;
-            if words_in(&harness, room_of(&harness, Pane::Preview)) == 0 {
-                blank.push(format!("Preview of {at:?} in {name}"));
-            }
-        }
+        let mut found = visit(&mut harness, &part, &name);
+        let Some(files) = found.files else { continue };
+        (opened, rasters) = (opened + 1, rasters + files);
+        blank.append(&mut found.blank);
         if name.contains("05_nested3_zip") {
             picture(&mut harness, "stranger");
         }
-        slow.extend(harness.state().slow_steps().iter().map(|step| format!("{name}: {} took {:?}", step.what, step.took)));
+        // On a busy machine a step is now and then put aside by the system; one that waits for something waits every time.
+        for _ in 0..3 {
+            if found.slow.is_empty() {
+                break;
+            }
+            let again = visit(&mut harness, &part, &name).slow;
+            found.slow.retain(|what, _| again.contains_key(what));
+        }
+        slow.extend(found.slow.iter().map(|(what, took)| format!("{name}: {what} took {took:?}")));
     }
     assert!(opened >= 20, "only {opened} fixtures opened");
     assert!(rasters > 2 * opened, "only {rasters} files were looked at");

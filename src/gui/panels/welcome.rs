@@ -30,7 +30,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             ui.add_space(left);
             ui.vertical(|ui| {
                 ui.set_width(width);
-                ui.add_space((ui.available_height() * 0.06).clamp(16.0, 56.0));
+                ui.add_space((ui.available_height() * 0.06).clamp(16.0, 36.0));
                 title_ui(ui, t);
                 ui.add_space(28.0);
                 if width > 760.0 {
@@ -51,7 +51,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     ui.add_space(16.0);
                     recent_ui(ui, cx);
                 }
-                ui.add_space(32.0);
+                ui.add_space(24.0);
                 drop_ui(ui, cx);
                 ui.add_space(12.0);
                 foot_ui(ui, cx);
