@@ -175,6 +175,8 @@ impl App {
         let driver = Driver::new(ctx, name, lines, pictures);
         let verdict = driver.verdict();
         self.driver = Some(Box::new(driver));
+        // A picture in the middle of a fade shows neither before nor after.
+        self.view.settings.still = true;
         verdict
     }
 
