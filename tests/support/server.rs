@@ -106,7 +106,7 @@ impl Server {
         *self.shared.delay.lock().expect("a lock") = each;
     }
 
-    /// The most requests that were being answered at one time.
+    /// The most requests that waited for their answers at one time.
     pub fn most_at_once(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)
     }
@@ -163,9 +163,9 @@ impl Shared {
             self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
             let delay = *self.delay.lock().expect("a lock");
             std::thread::sleep(delay);
-            let goes_on = self.answer(&stream, &path, range.as_deref());
+            // Before the answer: a client that has it may ask again while this thread still waits for its turn.
             self.now.fetch_sub(1, Ordering::Relaxed);
-            if !goes_on? {
+            if !self.answer(&stream, &path, range.as_deref())? {
                 return Ok(());
             }
         }
