@@ -12,7 +12,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import pathlib
 import sys
 import zipfile
@@ -171,9 +170,4 @@ def main():
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Not sys.exit: pyarrow's threads sometimes abort the interpreter while it shuts down ("terminate called without an active
-    # exception"), after all is said.
-    os._exit(code)
+    sys.exit(main())

@@ -62,22 +62,23 @@ impl Workspace {
 
     /// Runs a script of `tests/interop` with the Python that has the official readers.
     pub fn python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        let mut command = Command::new(python());
-        command.arg(tests_folder().join("interop").join(script)).args(arguments);
-        self.run(command)
+        self.script(&python(), script, arguments)
     }
 
     /// The same with the Python that has the official readers of the first generation.
     pub fn old_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        let mut command = Command::new(other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"));
-        command.arg(tests_folder().join("interop").join(script)).args(arguments);
-        self.run(command)
+        self.script(&other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"), script, arguments)
     }
 
     /// The same with the Python that has the validators of the catalogues.
     pub fn catalogue_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        let mut command = Command::new(other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"));
-        command.arg(tests_folder().join("interop").join(script)).args(arguments);
+        self.script(&other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"), script, arguments)
+    }
+
+    fn script<S: AsRef<std::ffi::OsStr>>(&self, python: &Path, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let interop = tests_folder().join("interop");
+        let mut command = Command::new(python);
+        command.arg(interop.join("run.py")).arg(interop.join(script)).args(arguments);
         self.run(command)
     }
 
