@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use egui::{Color32, Rect, pos2, vec2};
 
-use super::scene::{MARGIN, Scene, SceneRequest, Spot, shows};
+use super::scene::{MARGIN, Scene, SceneRequest, Seen, Spot, each_place};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::raster::ColourMap;
@@ -35,33 +35,13 @@ pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN))
         + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
     let mut cells: HashMap<(i64, i64), (u32, u32)> = HashMap::new();
-    let mut stays = shows(request);
-    for (row, middle) in request.projected.middles.iter().enumerate() {
-        if row % 8192 == 0 {
-            ctx.check()?;
-        }
-        let row = row as u32;
-        let matches = stays(row);
-        if middle[0].is_nan() {
-            continue;
-        }
-        if !matches {
-            scene.hidden += 1;
-            continue;
-        }
-        scene.matching += 1;
-        // The turn of the Earth that is nearest to the view.
-        let apart = f64::from(middle[0]) - request.view.middle[0];
-        let x = f64::from(middle[0]) - apart.round();
-        let y = f64::from(middle[1]);
-        let across = ((x - request.view.middle[0]) * request.view.scale) as f32;
-        let down = ((y - request.view.middle[1]) * request.view.scale) as f32;
-        if across.abs() > half.x || down.abs() > half.y {
-            continue;
+    each_place(request, &mut scene, ctx, |Seen { row, matches, plane: [x, y], at: [across, down], .. }| {
+        if !matches || across.abs() > half.x || down.abs() > half.y {
+            return;
         }
         let key = ((x / side).floor() as i64, (y / side).floor() as i64);
         cells.entry(key).and_modify(|(_, count)| *count += 1).or_insert((row, 1));
-    }
+    })?;
     scene.densest = cells.values().map(|(_, count)| *count).max().unwrap_or(0);
     let mut cells: Vec<((i64, i64), (u32, u32))> = cells.into_iter().collect();
     cells.sort_unstable_by_key(|(key, _)| *key);

@@ -105,8 +105,43 @@ struct Cell {
     at: [f32; 2],
 }
 
+/// A row with a place, as the view sees it.
+pub(super) struct Seen {
+    pub row: u32,
+    /// The filter leaves it.
+    pub matches: bool,
+    /// Turns of the Earth that bring it next to the view.
+    pub turn: f64,
+    /// Its middle on the plane, so turned.
+    pub plane: [f64; 2],
+    /// The same in points from the middle of the view.
+    pub at: [f32; 2],
+}
+
+/// Shows every row with a place to `see`, near the view or not, and counts them. Cancel is asked for every few thousand rows.
+pub(super) fn each_place(request: &SceneRequest, scene: &mut Scene, ctx: &JobContext, mut see: impl FnMut(Seen)) -> Result<()> {
+    let mut stays = shows(request);
+    for (row, middle) in request.projected.middles.iter().enumerate() {
+        if row % 8192 == 0 {
+            ctx.check()?;
+        }
+        let row = row as u32;
+        let matches = stays(row);
+        if middle[0].is_nan() {
+            continue;
+        }
+        *(if matches { &mut scene.matching } else { &mut scene.hidden }) += 1;
+        let [x, y] = middle.map(f64::from);
+        let turn = -(x - request.view.middle[0]).round();
+        let plane = [x + turn, y];
+        let at = [0, 1].map(|axis| ((plane[axis] - request.view.middle[axis]) * request.view.scale) as f32);
+        see(Seen { row, matches, turn, plane, at });
+    }
+    Ok(())
+}
+
 /// Tells of one row after the other, in order, whether the filter leaves it.
-pub(super) fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
+fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     let kept = request.kept.as_ref().and_then(|kept| kept.rows(request.footprints.level));
     let mut stays = kept.map(|rows| rows.iter().copied().peekable());
     move |row| match &mut stays {
@@ -129,38 +164,21 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
     let mut outlined: Vec<(u32, f32)> = Vec::new();
     let mut cell = CELL;
-    let mut stays = shows(request);
-    for (row, (middle, extent)) in request.projected.middles.iter().zip(&request.projected.halves).enumerate() {
-        if row % 8192 == 0 {
-            ctx.check()?;
-        }
-        let row = row as u32;
-        let matches = stays(row);
-        if middle[0].is_nan() {
-            continue;
-        }
-        if matches {
-            scene.matching += 1
-        } else {
-            scene.hidden += 1
-        }
-        let apart = f64::from(middle[0]) - request.view.middle[0];
-        let turned = apart - apart.round();
-        let x = (turned * request.view.scale) as f32;
-        let y = ((f64::from(middle[1]) - request.view.middle[1]) * request.view.scale) as f32;
-        let reach = (f64::from(*extent) * request.view.scale) as f32;
+    each_place(request, &mut scene, ctx, |Seen { row, matches, turn, at: [x, y], .. }| {
+        let extent = request.projected.halves.get(row as usize).copied().unwrap_or_default();
+        let reach = (f64::from(extent) * request.view.scale) as f32;
         if x.abs() > half.x + reach || y.abs() > half.y + reach {
-            continue;
+            return;
         }
         if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
             // How far the row was turned: its outline is turned as well.
-            outlined.push((row, (turned - apart) as f32));
-            continue;
+            outlined.push((row, turn as f32));
+            return;
         }
         let key = ((x / cell).floor() as i32, (y / cell).floor() as i32);
         if !matches {
             faint.entry(key).or_insert([x, y]);
-            continue;
+            return;
         }
         let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
         cells.entry(key).and_modify(|cell| cell.count += 1).or_insert(Cell { row, count: 1, class, at: [x, y] });
@@ -168,14 +186,17 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
             // Too many cells: larger ones, with what was found so far.
             cell *= 1.5;
             let mut larger: HashMap<(i32, i32), Cell> = HashMap::with_capacity(cells.len() / 2);
-            for one in cells.into_values() {
+            for one in std::mem::take(&mut cells).into_values() {
                 let key = ((one.at[0] / cell).floor() as i32, (one.at[1] / cell).floor() as i32);
                 larger.entry(key).and_modify(|cell| cell.count += one.count).or_insert(one);
             }
             cells = larger;
-            faint = faint.into_values().map(|at| (((at[0] / cell).floor() as i32, (at[1] / cell).floor() as i32), at)).collect();
+            faint = std::mem::take(&mut faint)
+                .into_values()
+                .map(|at| (((at[0] / cell).floor() as i32, (at[1] / cell).floor() as i32), at))
+                .collect();
         }
-    }
+    })?;
     faint.retain(|key, _| !cells.contains_key(key));
     for at in faint.values().take(MARKS) {
         ring(&mut scene.mesh, pos2(at[0], at[1]), 2.5, request.ink.hidden);
