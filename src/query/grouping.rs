@@ -28,6 +28,8 @@ fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
             DslPlan::Sort { by_column, slice, sort_options, input: below(input)? }
         }
         DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
+        // Asking a frame for its schema wraps its plan.
+        DslPlan::IR { dsl, .. } => rewritten(Arc::unwrap_or_clone(dsl))?,
         DslPlan::GroupBy { ref input, ref keys, ref predicates, ref aggs, maintain_order: false, apply: None, .. }
             if predicates.is_empty() =>
         {
@@ -106,6 +108,7 @@ pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
             source(input).filter(|_| exprs.iter().all(is_by_row))
         }
         DslPlan::Filter { predicate, input } => source(input).filter(|_| is_by_row(predicate)),
+        DslPlan::IR { dsl, .. } => source(dsl),
         _ => None,
     }
 }
@@ -122,6 +125,7 @@ pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
         DslPlan::Filter { predicate, input } => {
             DslPlan::Filter { predicate: predicate.clone(), input: Arc::new(over(input, scan)?) }
         }
+        DslPlan::IR { dsl, .. } => over(dsl, scan)?,
         _ => scan.clone().frame()?.logical_plan,
     })
 }

@@ -173,9 +173,46 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
     };
     let times = &columns[1];
     polars_ensure!(times.dtype().is_temporal(), InvalidOperation: "{} is no time; write CAST(\"{}\" AS TIMESTAMP)", times.name(), times.name());
-    let frame = DataFrame::new(times.len(), vec![times.clone().with_name("t".into())])?;
-    let cut = frame.lazy().select([col("t").dt().truncate(lit(every))]).collect()?;
-    Ok(cut.column("t")?.clone())
+    let cut = |times: Column| -> PolarsResult<Column> {
+        let frame = DataFrame::new(times.len(), vec![times.with_name("t".into())])?;
+        let cut = frame.lazy().select([col("t").dt().truncate(lit(every))]).collect()?;
+        Ok(cut.column("t")?.clone())
+    };
+    let of_days = if matches!(every, "1h" | "1m" | "1s") { None } else { by_day(times, cut)? };
+    of_days.map_or_else(|| cut(times.clone()), Ok)
+}
+
+/// What `of` gives for times, asked only once for each day, on which it may not vary: the calendar costs more than all the rest.
+/// `None` where there are more days than times, or a day does not begin at midnight.
+fn by_day(times: &Column, of: impl Fn(Column) -> PolarsResult<Column>) -> PolarsResult<Option<Column>> {
+    let DataType::Datetime(unit, None) = *times.dtype() else { return Ok(None) };
+    let day = 86_400
+        * match unit {
+            TimeUnit::Milliseconds => 1_000i64,
+            TimeUnit::Microseconds => 1_000_000,
+            TimeUnit::Nanoseconds => 1_000_000_000,
+        };
+    let physical = times.as_materialized_series().to_physical_repr().into_owned();
+    let instants = physical.i64()?;
+    let (Some(first), Some(last)) = (instants.min(), instants.max()) else { return Ok(None) };
+    let (first, last) = (first.div_euclid(day), last.div_euclid(day));
+    let few = usize::try_from(last - first).is_ok_and(|days| days < times.len() / 2);
+    // The first day of all begins before what a time can be.
+    if !few || first.checked_mul(day).is_none() {
+        return Ok(None);
+    }
+    let days = Int64Chunked::from_vec(PlSmallStr::EMPTY, (first..=last).map(|number| number * day).collect());
+    let answers = of(days.into_series().cast(times.dtype())?.into_column())?;
+    let answers = answers.as_materialized_series().to_physical_repr().into_owned();
+    let answers: Vec<Option<i64>> = answers.i64()?.iter().collect();
+    if answers.iter().any(Option::is_none) {
+        return Ok(None);
+    }
+    let answer = |instant: i64| {
+        let number = usize::try_from(instant.div_euclid(day) - first).ok();
+        number.and_then(|number| *answers.get(number)?).unwrap_or(instant)
+    };
+    Ok(Some(instants.apply_values(answer).into_series().cast(times.dtype())?.into_column()))
 }
 
 /// Borders of the unit between two times.
@@ -259,5 +296,45 @@ fn at_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     match known {
         Some(row) => Ok(columns[0].slice(i64::from(row), 1)),
         None => Ok(Column::full_null(PlSmallStr::EMPTY, 1, columns[0].dtype())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_cut_alike_by_the_day_and_one_by_one() {
+        let instants: Vec<Option<i64>> = (0..4000i64)
+            .map(|n| (n % 7 != 0).then_some((n * 7_919_000_017) % (900 * 86_400_000_000) - 400 * 86_400_000_000))
+            .collect();
+        for unit in [TimeUnit::Milliseconds, TimeUnit::Microseconds, TimeUnit::Nanoseconds] {
+            let scaled = instants.iter().map(|instant| {
+                instant.map(|instant| match unit {
+                    TimeUnit::Milliseconds => instant / 1000,
+                    TimeUnit::Microseconds => instant,
+                    TimeUnit::Nanoseconds => instant * 1000 + 999,
+                })
+            });
+            let dtype = DataType::Datetime(unit, None);
+            let times: Series = scaled.collect::<Int64Chunked>().into_series().cast(&dtype).expect("times");
+            for (name, every) in
+                [("year", "1y"), ("quarter", "1q"), ("month", "1mo"), ("weeks", "1w"), ("day", "1d"), ("hour", "1h")]
+            {
+                let columns = [Column::new("unit".into(), [name]), times.clone().with_name("t".into()).into_column()];
+                let ours = date_trunc(&columns).expect("cuts");
+                let one_by_one = df!("t" => times.clone()).expect("a frame").lazy().select([col("t").dt().truncate(lit(every))]);
+                let theirs = one_by_one.collect().expect("runs");
+                assert!(ours.equals_missing(theirs.column("t").expect("t")), "{name} {unit:?}\n{ours:?}\n{theirs}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_and_extreme_times_are_cut_one_by_one() {
+        let far = Series::new("t".into(), vec![i64::MIN, 0, i64::MAX]).cast(&DataType::Datetime(TimeUnit::Microseconds, None));
+        assert!(by_day(&far.expect("times").into_column(), |_| unreachable!()).expect("runs").is_none());
+        let nothing = Series::full_null("t".into(), 3, &DataType::Datetime(TimeUnit::Microseconds, None));
+        assert!(by_day(&nothing.into_column(), |_| unreachable!()).expect("runs").is_none());
     }
 }

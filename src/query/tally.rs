@@ -15,8 +15,13 @@ pub(super) const MANY: usize = 4;
 /// Combinations of the values of several keys that are still numbered by a table.
 const MOST_COMBINATIONS: usize = 1 << 20;
 
-/// Views of texts that are remembered with their number; a power of two.
+/// Values that are remembered with their number; a power of two.
 const REMEMBERED: usize = 256;
+
+/// Where a value is remembered.
+fn place(bits: u64) -> usize {
+    (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % REMEMBERED
+}
 
 /// What is told of the rows of each group.
 pub(super) enum Measure {
@@ -123,7 +128,7 @@ impl Groups {
         let key = key.as_materialized_series();
         Ok(match key.dtype() {
             DataType::String => Self::of_texts(key.str()?, most),
-            DataType::Boolean => Self::of_numbers(key.cast(&DataType::UInt8)?.u8()?.iter(), most),
+            DataType::Boolean => Self::of_numbers(key.cast(&DataType::Int64)?.i64()?.iter(), most),
             dtype if dtype.is_temporal() || (dtype.is_integer() && *dtype != DataType::UInt64) => {
                 let plain = key.to_physical_repr().cast(&DataType::Int64)?;
                 Self::of_numbers(plain.i64()?.iter(), most)
@@ -140,8 +145,7 @@ impl Groups {
             let mut remembered = [(0u128, None::<u32>); REMEMBERED];
             for (view, text) in chunk.views().iter().zip(chunk.iter()) {
                 let bits = view.as_u128();
-                let slot = ((bits as u64) ^ ((bits >> 64) as u64)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
-                let slot = &mut remembered[slot as usize % REMEMBERED];
+                let slot = &mut remembered[place((bits as u64) ^ ((bits >> 64) as u64))];
                 let group = match (*slot, text) {
                     ((seen, Some(group)), Some(_)) if seen == bits => group,
                     _ => {
@@ -158,16 +162,19 @@ impl Groups {
         Some(groups)
     }
 
-    fn of_numbers<T: Copy + Eq + Hash>(values: impl Iterator<Item = Option<T>>, most: usize) -> Option<Self> {
+    fn of_numbers(values: impl Iterator<Item = Option<i64>>, most: usize) -> Option<Self> {
         let mut groups = Self { of: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
         let mut known = HashMap::new();
-        let mut last: Option<(Option<T>, u32)> = None;
+        let mut remembered = [(0i64, None::<u32>); REMEMBERED];
         for value in values {
-            let group = match last {
-                Some((same, group)) if same == value => group,
+            let slot = value.map(|value| place(value as u64));
+            let group = match (value, slot.map(|slot| remembered[slot])) {
+                (Some(value), Some((seen, Some(group)))) if seen == value => group,
                 _ => groups.number(&mut known, value, most)?,
             };
-            last = Some((value, group));
+            if let (Some(value), Some(slot)) = (value, slot) {
+                remembered[slot] = (value, Some(group));
+            }
             groups.of.push(group);
         }
         Some(groups)

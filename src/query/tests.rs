@@ -466,3 +466,26 @@ fn groups_and_first_rows_are_the_same_group_by_group() {
         }
     }
 }
+
+#[test]
+fn groups_and_first_rows_are_computed_row_group_by_row_group() {
+    let tables = many_groups();
+    let views = super::frames::Views::new(&tables, &[], &ctx()).expect("views");
+    let planned = |sql: &str| {
+        let mut context = polars::sql::SQLContext::new().with_function_registry(super::functions::registry());
+        let table = super::tables::TableName::parse("data", 1).expect("a table");
+        context.register("data", views.frame(table, &ctx()).expect("a frame"));
+        let frame = super::top::bounded(context.execute(sql).expect("is planned"));
+        let frame = frame.and_then(super::grouping::grouped).expect("is computed");
+        frame.describe_plan().expect("a plan")
+    };
+    for sql in [
+        "SELECT region, count(*) AS n, avg(score) AS a FROM data WHERE score < 50 GROUP BY region",
+        "SELECT region, month, max(rank) AS m FROM data GROUP BY region, month ORDER BY region LIMIT 4",
+        "SELECT date_trunc('month', \"stac:time_start\") AS m, count(*) AS n FROM data GROUP BY m ORDER BY m",
+    ] {
+        assert!(!planned(sql).contains("LEVEL"), "the level is read by the engine: {sql}\n{}", planned(sql));
+    }
+    let first = planned("SELECT id, score FROM data ORDER BY score DESC LIMIT 10");
+    assert!(first.contains("FILTER"), "nothing bounds what is sorted:\n{first}");
+}

@@ -52,6 +52,7 @@ fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
             };
             DslPlan::Sort { by_column, slice: None, sort_options, input }
         }
+        DslPlan::IR { dsl, .. } => rewritten(Arc::unwrap_or_clone(dsl), most)?,
         other => other,
     })
 }

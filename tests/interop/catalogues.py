@@ -14,6 +14,7 @@ import logging
 import os
 import pathlib
 import sys
+import tempfile
 import warnings
 
 problems = []
@@ -92,6 +93,13 @@ def stac_geoparquet(path):
 
 
 def croissant(path):
+    # It keeps what it unpacked under the archive's name alone, and would read another dataset of that name.
+    with tempfile.TemporaryDirectory() as kept:
+        os.environ["CROISSANT_CACHE"] = kept
+        return croissant_alone(path)
+
+
+def croissant_alone(path):
     from absl import logging as absl_logging
 
     said = io.StringIO()
