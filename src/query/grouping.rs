@@ -72,10 +72,15 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
     let tally = measures.map(|measures| Tally::new(keys, measures));
     let of_group = |group: usize| -> PolarsResult<DataFrame> {
         let rows = LazyFrame::from(over(input, &scan.one_group(group))?);
-        if let Some(tally) = &tally
-            && let Some(answer) = tally.of(rows.clone(), part_name)?
-        {
-            return Ok(answer);
+        if let Some(tally) = &tally {
+            let numbered = keys.iter().map(|key| match stored_column(input, key) {
+                Some(name) => scan.numbered(group, &name),
+                None => Ok(None),
+            });
+            let numbered = numbered.collect::<PolarsResult<Vec<_>>>()?;
+            if let Some(answer) = tally.of(rows.clone(), numbered, scan.group_rows(group), part_name)? {
+                return Ok(answer);
+            }
         }
         rows.group_by(keys).agg(&first).collect()
     };
@@ -109,6 +114,32 @@ pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
         }
         DslPlan::Filter { predicate, input } => source(input).filter(|_| is_by_row(predicate)),
         DslPlan::IR { dsl, .. } => source(dsl),
+        _ => None,
+    }
+}
+
+/// The column of the level that is `key` in every one of its rows; `None` where it is computed, or rows are left out.
+fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
+    let name = match key {
+        Expr::Column(name) => name,
+        Expr::Alias(inner, _) => return stored_column(plan, inner),
+        _ => return None,
+    };
+    let named = |exprs: &[Expr]| {
+        let is_it = |expr: &&Expr| match expr {
+            Expr::Column(column) => column == name,
+            Expr::Alias(_, alias) => alias == name,
+            _ => false,
+        };
+        exprs.iter().find(is_it).cloned()
+    };
+    match plan {
+        DslPlan::Scan { .. } => Some(name.clone()),
+        DslPlan::Select { expr, input, .. } => stored_column(input, &named(expr)?),
+        DslPlan::HStack { exprs, input, .. } if exprs.iter().all(|expr| matches!(expr, Expr::Alias(_, other) if other != name)) => {
+            stored_column(input, key)
+        }
+        DslPlan::IR { dsl, .. } => stored_column(dsl, key),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::arrays;
 use super::tables::{RowPositions, TruePositions};
+use super::tally::Numbered;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
@@ -141,6 +142,22 @@ impl LevelScan {
     /// The same level, of which only one row group is read.
     pub fn one_group(&self, group: usize) -> Self {
         Self { only: Some(group), ..self.clone() }
+    }
+
+    /// All rows of a text column of one row group as numbers of texts; `None` where the file does not have it so, or a row may be
+    /// one that is not shown.
+    pub fn numbered(&self, group: usize, name: &str) -> PolarsResult<Option<Numbered>> {
+        let Rows::Parquet(groups) = &self.rows else { return Ok(None) };
+        let shown = |column| !padding_possible(groups, column).get(group).copied().unwrap_or(true);
+        let Some((column, _)) = self.rows.fields().find(name).filter(|_| self.padded.is_none_or(shown)) else { return Ok(None) };
+        self.ctx.check().map_err(|error| fault(&error))?;
+        let Some(read) = groups.numbered(group, column).transpose().map_err(|error| fault(&error))? else { return Ok(None) };
+        let Some(texts) = read.values().as_string_opt::<i32>() else { return Ok(None) };
+        let mut texts: Vec<Option<String>> = texts.iter().map(|text| text.map(str::to_owned)).collect();
+        let none = texts.len() as u32;
+        texts.push(None);
+        let number = |number: Option<i32>| number.and_then(|number| u32::try_from(number).ok()).unwrap_or(none);
+        Ok(Some(Numbered { numbers: read.keys().iter().map(number).collect(), texts }))
     }
 
     /// The level as a lazy frame.

@@ -57,13 +57,40 @@ impl Tally {
         Self { columns, keys: keys.len(), measures }
     }
 
-    /// One row for each group of `rows`; `None` where there are too many groups or a type that is not for here.
-    pub fn of(&self, rows: LazyFrame, name: impl Fn(usize) -> PlSmallStr) -> PolarsResult<Option<DataFrame>> {
-        let frame = rows.select(self.columns.clone()).collect()?;
+    /// One row for each group of `rows`, which are `height` where a key is `numbered`; `None` where there are too many groups or a
+    /// type that is not for here. Keys that come as numbers of texts are not read; two of their groups may be of one text.
+    pub fn of(
+        &self,
+        rows: LazyFrame,
+        numbered: Vec<Option<Numbered>>,
+        height: usize,
+        name: impl Fn(usize) -> PlSmallStr,
+    ) -> PolarsResult<Option<DataFrame>> {
+        let is_numbered = |at: usize| numbered.get(at).is_some_and(Option::is_some);
+        let read: Vec<Expr> =
+            self.columns.iter().enumerate().filter(|(at, _)| !is_numbered(*at)).map(|(_, column)| column.clone()).collect();
+        let frame = if read.is_empty() { DataFrame::empty_with_height(height) } else { rows.select(read).collect()? };
+        if (0..self.keys).any(is_numbered) && frame.height() != height {
+            return Ok(None);
+        }
         let most = frame.height() / MANY + 1;
         let mut groups: Option<Groups> = None;
-        for key in frame.columns().iter().take(self.keys) {
-            let Some(found) = Groups::of(key, most)? else { return Ok(None) };
+        let mut read = frame.columns().iter();
+        // Keys as they are told: those that were read, and the texts that others are numbers of.
+        let mut keys: Vec<Key> = Vec::with_capacity(self.keys);
+        for (at, key) in self.columns.iter().take(self.keys).enumerate() {
+            let (found, key) = match numbered.get(at).and_then(Option::as_ref) {
+                Some(numbered) => {
+                    let Some(found) = Groups::of_numbered(numbered, most) else { return Ok(None) };
+                    (found, Key::Texts(key.clone().meta().output_name()?, numbered))
+                }
+                None => {
+                    let Some(column) = read.next() else { return Ok(None) };
+                    let Some(found) = Groups::of(column, most)? else { return Ok(None) };
+                    (found, Key::Read(column))
+                }
+            };
+            keys.push(key);
             groups = match groups {
                 None => Some(found),
                 Some(before) => before.combined(&found, most),
@@ -73,14 +100,14 @@ impl Tally {
             }
         }
         let Some(groups) = groups else { return Ok(None) };
-        let keys = frame.columns().iter().take(self.keys);
-        let mut answer = keys.map(|key| key.take_slice(&groups.firsts)).collect::<PolarsResult<Vec<_>>>()?;
+        let mut answer = keys.iter().map(|key| key.taken(&groups.firsts)).collect::<PolarsResult<Vec<_>>>()?;
+        let sizes = named(groups.firsts.len(), groups.of.iter());
         for (at, measure) in self.measures.iter().enumerate() {
             let input = match measure.input() {
                 Some(_) => Some(frame.column(&input_name(at))?.as_materialized_series()),
                 None => None,
             };
-            let Some(told) = groups.told(measure, input)? else { return Ok(None) };
+            let Some(told) = groups.told(measure, input, &sizes)? else { return Ok(None) };
             answer.push(told.with_name(name(at)).into_column());
         }
         DataFrame::new(groups.firsts.len(), answer).map(Some)
@@ -115,6 +142,32 @@ impl Measure {
     }
 }
 
+/// A column as numbers of texts.
+pub(super) struct Numbered {
+    /// One for each row.
+    pub numbers: Vec<u32>,
+    /// What they number; there may be two alike, and nulls.
+    pub texts: Vec<Option<String>>,
+}
+
+/// Where the values of a key come from.
+enum Key<'a> {
+    Read(&'a Column),
+    Texts(PlSmallStr, &'a Numbered),
+}
+
+impl Key<'_> {
+    fn taken(&self, rows: &[IdxSize]) -> PolarsResult<Column> {
+        Ok(match self {
+            Key::Read(column) => column.take_slice(rows)?,
+            Key::Texts(name, numbered) => {
+                let text = |row: &IdxSize| numbered.texts.get(*numbered.numbers.get(*row as usize)? as usize)?.as_deref();
+                rows.iter().map(text).collect::<StringChunked>().with_name(name.clone()).into_column()
+            }
+        })
+    }
+}
+
 /// The group of each row: numbers from 0 on, in the order in which groups appear.
 struct Groups {
     of: Vec<u32>,
@@ -137,22 +190,43 @@ impl Groups {
         })
     }
 
+    fn of_numbered(numbered: &Numbered, most: usize) -> Option<Self> {
+        let mut groups = Self { of: Vec::with_capacity(numbered.numbers.len()), firsts: Vec::new() };
+        let mut known: Vec<Option<u32>> = vec![None; numbered.texts.len()];
+        for (row, number) in numbered.numbers.iter().enumerate() {
+            let group = match known.get_mut(*number as usize)? {
+                Some(group) => *group,
+                new => {
+                    groups.firsts.push(row as IdxSize);
+                    *new.insert(groups.firsts.len() as u32 - 1)
+                }
+            };
+            groups.of.push(group);
+        }
+        (groups.firsts.len() <= most).then_some(groups)
+    }
+
     fn of_texts(texts: &StringChunked, most: usize) -> Option<Self> {
         let mut groups = Self { of: Vec::with_capacity(texts.len()), firsts: Vec::new() };
         let mut known: HashMap<Option<&str>, u32> = HashMap::new();
+        let is_known = (texts.null_count() > 0).then(|| texts.is_not_null());
+        let mut is_known = is_known.as_ref().map(|known| known.iter());
         for chunk in texts.downcast_iter() {
             // A view means a text of this chunk only.
             let mut remembered = [(0u128, None::<u32>); REMEMBERED];
-            for (view, text) in chunk.views().iter().zip(chunk.iter()) {
+            for (row, view) in chunk.views().iter().enumerate() {
+                if is_known.as_mut().is_some_and(|known| known.next() == Some(Some(false))) {
+                    let group = groups.number(&mut known, None, most)?;
+                    groups.of.push(group);
+                    continue;
+                }
                 let bits = view.as_u128();
                 let slot = &mut remembered[place((bits as u64) ^ ((bits >> 64) as u64))];
-                let group = match (*slot, text) {
-                    ((seen, Some(group)), Some(_)) if seen == bits => group,
+                let group = match *slot {
+                    (seen, Some(group)) if seen == bits => group,
                     _ => {
-                        let group = groups.number(&mut known, text, most)?;
-                        if text.is_some() {
-                            *slot = (bits, Some(group));
-                        }
+                        let group = groups.number(&mut known, Some(chunk.value(row)), most)?;
+                        *slot = (bits, Some(group));
                         group
                     }
                 };
@@ -213,18 +287,15 @@ impl Groups {
     }
 
     /// One value for each group; `None` for types that are not for here.
-    fn told(&self, measure: &Measure, input: Option<&Series>) -> PolarsResult<Option<Series>> {
-        let name = PlSmallStr::EMPTY;
-        let Some(input) = input else { return Ok(Some(UInt64Chunked::from_vec(name, self.counts(|_| true)).into_series())) };
+    fn told(&self, measure: &Measure, input: Option<&Series>, sizes: &[u64]) -> PolarsResult<Option<Series>> {
+        let counts = |counts: Vec<u64>| Some(UInt64Chunked::from_vec(PlSmallStr::EMPTY, counts).into_series());
+        let Some(input) = input else { return Ok(counts(sizes.to_vec())) };
         Ok(match measure {
             Measure::Rows => None,
-            Measure::Known(_) if input.null_count() == 0 => {
-                Some(UInt64Chunked::from_vec(name, self.counts(|_| true)).into_series())
-            }
+            Measure::Known(_) if input.null_count() == 0 => counts(sizes.to_vec()),
             Measure::Known(_) => {
-                let known: Vec<bool> = input.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
-                let counts = self.counts(|row| known.get(row).copied().unwrap_or(false));
-                Some(UInt64Chunked::from_vec(name, counts).into_series())
+                let known = input.is_not_null();
+                counts(named(self.firsts.len(), self.of.iter().zip(known.iter()).filter_map(|(of, known)| known?.then_some(of))))
             }
             Measure::Sum(_) => match input.dtype() {
                 DataType::Float64 => Some(self.folded(input.f64()?, Some(0.0), |sum, value| sum + value)),
@@ -234,16 +305,6 @@ impl Groups {
             Measure::Least(_) => self.extreme(input, std::cmp::Ordering::Less)?,
             Measure::Most(_) => self.extreme(input, std::cmp::Ordering::Greater)?,
         })
-    }
-
-    fn counts(&self, counts: impl Fn(usize) -> bool) -> Vec<u64> {
-        let mut found = vec![0u64; self.firsts.len()];
-        for (row, group) in self.of.iter().enumerate() {
-            if let Some(count) = found.get_mut(*group as usize) {
-                *count += u64::from(counts(row));
-            }
-        }
-        found
     }
 
     /// The least or the greatest value of each group.
@@ -274,26 +335,38 @@ impl Groups {
     where
         ChunkedArray<T>: IntoSeries,
     {
-        let mut found: Vec<Option<T::Native>> = vec![start; self.firsts.len()];
-        let mut take = |group: u32, value: T::Native| {
-            if let Some(place) = found.get_mut(group as usize) {
-                *place = Some(place.map_or(value, |before| join(before, value)));
-            }
-        };
         if values.null_count() == 0 {
+            let first = |row: &IdxSize| values.get(*row as usize).unwrap_or_default();
+            let mut found: Vec<T::Native> = self.firsts.iter().map(|row| start.unwrap_or_else(|| first(row))).collect();
             let mut groups = self.of.iter();
             for chunk in values.downcast_iter() {
-                chunk.values().iter().zip(groups.by_ref()).for_each(|(value, group)| take(*group, *value));
-            }
-        } else {
-            values.iter().zip(&self.of).for_each(|(value, group)| {
-                if let Some(value) = value {
-                    take(*group, value);
+                for (value, group) in chunk.values().iter().zip(groups.by_ref()) {
+                    if let Some(place) = found.get_mut(*group as usize) {
+                        *place = join(*place, *value);
+                    }
                 }
-            });
+            }
+            return ChunkedArray::<T>::from_vec(PlSmallStr::EMPTY, found).into_series();
         }
+        let mut found: Vec<Option<T::Native>> = vec![start; self.firsts.len()];
+        values.iter().zip(&self.of).for_each(|(value, group)| {
+            if let (Some(value), Some(place)) = (value, found.get_mut(*group as usize)) {
+                *place = Some(place.map_or(value, |before| join(before, value)));
+            }
+        });
         ChunkedArray::<T>::from_iter_options(PlSmallStr::EMPTY, found.into_iter()).into_series()
     }
+}
+
+/// How often each group is named.
+fn named<'a>(groups: usize, of: impl Iterator<Item = &'a u32>) -> Vec<u64> {
+    let mut found = vec![0u64; groups];
+    for group in of {
+        if let Some(count) = found.get_mut(*group as usize) {
+            *count += 1;
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -330,7 +403,7 @@ mod tests {
                 Measure::Most(col("n")),
             ];
             let name = |at: usize| PlSmallStr::from(format!("m{at}"));
-            let ours = Tally::new(&keys, measures).of(frame().lazy(), name).expect("runs").expect("is for here");
+            let ours = Tally::new(&keys, measures).of(frame().lazy(), Vec::new(), 0, name).expect("runs").expect("is for here");
             let asked = [
                 len().cast(DataType::UInt64).alias("m0"),
                 col("i").count().cast(DataType::UInt64).alias("m1"),
@@ -350,10 +423,14 @@ mod tests {
     #[test]
     fn what_is_not_for_here_is_left() {
         let name = |_: usize| PlSmallStr::from("m");
-        let tally = |key: Expr, measure: Measure| Tally::new(&[key], vec![measure]).of(frame().lazy(), name).expect("runs");
+        let tally =
+            |key: Expr, measure: Measure| Tally::new(&[key], vec![measure]).of(frame().lazy(), Vec::new(), 0, name).expect("runs");
         assert!(tally(col("f"), Measure::Rows).is_none(), "a key of floats");
         assert!(tally(col("t"), Measure::Least(col("t"))).is_none(), "the least text");
         let many = df!("t" => (0..100).map(|n| format!("sample {n}")).collect::<Vec<_>>()).expect("a frame");
-        assert!(Tally::new(&[col("t")], vec![Measure::Rows]).of(many.lazy(), name).expect("runs").is_none(), "each row a group");
+        assert!(
+            Tally::new(&[col("t")], vec![Measure::Rows]).of(many.lazy(), Vec::new(), 0, name).expect("runs").is_none(),
+            "each row a group"
+        );
     }
 }

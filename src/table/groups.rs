@@ -2,14 +2,15 @@
 //! into the pages, which costs no copy. A broken file gives an error, never a panic.
 
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray};
+use arrow::datatypes::{DataType, Field, FieldRef, Int32Type, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::basic::Encoding;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::parquet_io::{damaged, guarded};
@@ -24,19 +25,17 @@ const BATCH_ROWS: usize = 1 << 20;
 pub struct RowGroups {
     slice: ParquetSlice,
     metadata: ArrowReaderMetadata,
+    /// The same with texts as numbers of a dictionary; made when it is first asked for.
+    numbered: Arc<OnceLock<Option<ArrowReaderMetadata>>>,
 }
 
 impl RowGroups {
     /// The row groups of a file of which the footer was read.
     pub fn new(head: &TableHead) -> Self {
         let stored = head.metadata();
-        let viewed = Arc::new(Schema::new(stored.schema().fields().iter().map(viewed).collect::<Vec<_>>()));
-        let options = ArrowReaderOptions::new().with_schema(viewed);
-        let with_views = guarded("choosing how to read columns", || {
-            ArrowReaderMetadata::try_new(stored.metadata().clone(), options).map_err(|error| damaged(&error))
-        });
         // A schema that the reader will not take in views is read as it is stored.
-        Self { slice: head.slice().clone(), metadata: with_views.unwrap_or_else(|_| stored.clone()) }
+        let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
+        Self { slice: head.slice().clone(), metadata, numbered: Arc::default() }
     }
 
     /// The columns as [`RowGroups::column`] gives them.
@@ -58,12 +57,39 @@ impl RowGroups {
     /// One column of one row group, all rows or those where `keep` is true.
     pub fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let name = || self.schema().fields().get(column).map_or(String::new(), |field| field.name().clone());
-        guarded("reading a column", || self.decode(group, column, keep))
+        guarded("reading a column", || self.decode(&self.metadata, group, column, keep))
             .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
     }
 
-    fn decode(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let metadata = self.metadata.metadata();
+    /// All rows of a text column of one row group as numbers of a dictionary, which may hold a text twice; `None` where the file
+    /// does not say that all its pages are numbers of a dictionary.
+    pub fn numbered(&self, group: usize, column: usize) -> Option<Result<DictionaryArray<Int32Type>>> {
+        let described = self.metadata.metadata().row_groups().get(group)?;
+        let is_text = matches!(self.schema().fields().get(column)?.data_type(), DataType::Utf8View);
+        let metadata = self.numbered.get_or_init(|| respelled(&self.metadata, in_dictionary)).as_ref().filter(|_| is_text)?;
+        let mask = ProjectionMask::roots(self.metadata.metadata().file_metadata().schema_descr(), [column]);
+        let (_, chunk) = described.columns().iter().enumerate().find(|(leaf, _)| mask.leaf_included(*leaf))?;
+        let pages = chunk.page_encoding_stats_mask()?;
+        if !(pages.is_only(Encoding::RLE_DICTIONARY) || pages.is_only(Encoding::PLAIN_DICTIONARY)) {
+            return None;
+        }
+        match guarded("reading a column", || self.decode(metadata, group, column, None)) {
+            Ok(arrays) => match arrays.as_slice() {
+                [array] => array.as_dictionary_opt::<Int32Type>().cloned().map(Ok),
+                _ => None,
+            },
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn decode(
+        &self,
+        reading: &ArrowReaderMetadata,
+        group: usize,
+        column: usize,
+        keep: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let metadata = reading.metadata();
         let Some(described) = metadata.row_groups().get(group) else {
             return Err(Error::internal("there is no such row group"));
         };
@@ -78,7 +104,7 @@ impl RowGroups {
         let rows = self.rows(group);
         let wanted = keep.map_or(rows, BooleanArray::true_count);
         let fetched = Fetched { chunks: chunks.into(), size: self.slice.size_bytes() };
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, self.metadata.clone())
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, reading.clone())
             .with_row_groups(vec![group])
             .with_projection(mask)
             .with_batch_size(wanted.clamp(1, BATCH_ROWS));
@@ -125,6 +151,25 @@ impl RowGroups {
         });
         found.ok().filter(|(mins, maxes)| mins.len() == self.count() && maxes.len() == self.count())
     }
+}
+
+/// How to read a file with other types for its columns; `None` where the reader will not.
+fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> FieldRef) -> Option<ArrowReaderMetadata> {
+    let schema = Arc::new(Schema::new(stored.schema().fields().iter().map(of).collect::<Vec<_>>()));
+    let options = ArrowReaderOptions::new().with_schema(schema);
+    let read = guarded("choosing how to read columns", || {
+        ArrowReaderMetadata::try_new(stored.metadata().clone(), options).map_err(|error| damaged(&error))
+    });
+    read.ok()
+}
+
+/// Text as numbers of a dictionary, in the top level of the schema.
+fn in_dictionary(field: &FieldRef) -> FieldRef {
+    let dtype = match field.data_type() {
+        DataType::Utf8View => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        _ => return field.clone(),
+    };
+    Arc::new(Field::new(field.name(), dtype, field.is_nullable()))
 }
 
 /// Text and bytes as views, in the top level of the schema.
@@ -179,7 +224,7 @@ impl ChunkReader for Fetched {
 mod tests {
     use super::*;
     use crate::table::{ParquetOptions, write_parquet};
-    use arrow::array::{AsArray, Int64Array, RecordBatch, StringArray};
+    use arrow::array::{Int64Array, RecordBatch, StringArray};
     use arrow::datatypes::Int64Type;
 
     fn groups() -> RowGroups {
@@ -202,6 +247,21 @@ mod tests {
         let texts: Vec<&str> = some[0].as_string_view().iter().flatten().collect();
         assert_eq!(texts, ["a text of some length, 5", "a text of some length, 7"]);
         assert!(groups.column(3, 0, None).is_err() && groups.column(0, 7, None).is_err());
+    }
+
+    #[test]
+    fn texts_that_repeat_are_numbers_of_a_dictionary() {
+        let texts = (0..1000).map(|row| (row % 7 != 0).then(|| format!("region {}", row % 5)));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter(texts));
+        let unique: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|n| format!("{n:0>4000}"))));
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+        let batch = RecordBatch::try_from_iter([("t", texts.clone()), ("u", unique), ("n", numbers)]).expect("is a batch");
+        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let groups = RowGroups::new(&TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"));
+        let read = groups.numbered(0, 0).expect("has a dictionary").expect("decodes");
+        assert!(read.values().len() < 10, "{} values", read.values().len());
+        assert_eq!(&arrow::compute::cast(&read, &DataType::Utf8).expect("casts"), &texts);
+        assert!(groups.numbered(0, 1).is_none() && groups.numbered(0, 2).is_none() && groups.numbered(7, 0).is_none());
     }
 
     #[test]
