@@ -1,5 +1,6 @@
 //! Small good datasets with random damage: whatever the bytes, opening, checking and reading end soon, with an answer or an
-//! error; never with a panic, and never outside the dataset. `TACO_STUDIO_MUTANTS=N` tries more, `TACO_STUDIO_SEED` others.
+//! error; never with a panic, and never outside the dataset. `TACO_STUDIO_MUTANTS=N` tries more, `TACO_STUDIO_SEED` others;
+//! `TACO_STUDIO_PATIENCE` is the seconds that one may take, for a machine that has other work.
 
 mod generations;
 
@@ -18,8 +19,8 @@ use crate::support::files_below;
 
 /// Mutants of each container in an ordinary run.
 const MUTANTS: u64 = 150;
-/// What a mutant may take; a good dataset takes some milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Seconds that a mutant may take; a good dataset takes some milliseconds.
+const PATIENCE: u64 = 5;
 
 /// Random numbers that are the same everywhere (SplitMix64).
 struct Random(u64);
@@ -185,9 +186,10 @@ fn outcome(path: PathBuf) -> Result<(), String> {
             text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_else(|| "a panic".into())
         }));
     });
-    match receiver.recv_timeout(PATIENCE) {
+    let patience = Duration::from_secs(number("TACO_STUDIO_PATIENCE", PATIENCE));
+    match receiver.recv_timeout(patience) {
         Ok(outcome) => outcome,
-        Err(RecvTimeoutError::Timeout) => Err(format!("no end after {PATIENCE:?}")),
+        Err(RecvTimeoutError::Timeout) => Err(format!("no end after {patience:?}")),
         Err(RecvTimeoutError::Disconnected) => Err("the thread is gone".into()),
     }
 }
