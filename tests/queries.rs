@@ -108,7 +108,9 @@ fn flat_views_lead_to_every_file() {
     let workspace = Workspace::new();
     let mut compared = 0;
     each_dataset(|dataset, answers, fixture| {
-        let Some(correct) = answers["flatten"]["paths_correct"].as_array() else { return };
+        let Some(all) = answers["flatten"]["paths_correct"].as_array() else { return };
+        let shown = |path: &&Value| path.as_str().is_some_and(|path| !path.split('/').any(|id| id.starts_with("__TACOPAD")));
+        let correct: Vec<Value> = all.iter().filter(shown).cloned().collect();
         let deepest = correct.iter().filter_map(|path| path.as_str()).map(|path| path.matches('/').count()).max().unwrap_or(0);
         let columns: Vec<String> = (0..=deepest).map(|level| format!("\"l{level}:id\"")).collect();
         let vsi = format!("\"l{deepest}:internal:gdal_vsi\" AS vsi");
@@ -123,13 +125,21 @@ fn flat_views_lead_to_every_file() {
             Value::from(ids.join("/"))
         };
         assert_eq!(sorted(found.iter().map(path).collect()), sorted(correct.clone()), "{fixture}");
-        // Where the answers have GDAL's paths, they are of samples in the order of the paths.
+        // Where the answers have GDAL's paths, they are of samples in the order of the paths, but for sets of the other writer, where
+        // the reader's order is another.
         let places: Vec<&str> = answers["flatten"]["gdal_vsi"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        for (path_, place) in correct.iter().zip(places).filter(|_| !fixture.contains("refbug")) {
-            let row = found.iter().find(|row| path(row) == *path_).expect("just compared");
-            let range = |text: &str| text.split(',').next().map(str::to_owned);
-            if place.starts_with("/vsisubfile/") {
-                assert_eq!(row["vsi"].as_str().and_then(range), range(place), "{fixture}: {path_}");
+        let range = |text: &str| text.split(',').next().map(str::to_owned);
+        let in_archive = |place: &&str| place.starts_with("/vsisubfile/");
+        if fixture.contains("upstream") && places.iter().all(|place| in_archive(&place)) && !places.is_empty() {
+            let ranges = |places: Vec<&str>| sorted(places.into_iter().map(|place| Value::from(range(place))).collect());
+            let ours = found.iter().filter_map(|row| row["vsi"].as_str()).collect();
+            assert_eq!(ranges(ours), ranges(places), "{fixture}");
+        } else {
+            for (path_, place) in all.iter().zip(places).filter(|(path, _)| shown(path) && !fixture.contains("refbug")) {
+                let row = found.iter().find(|row| path(row) == *path_).expect("just compared");
+                if in_archive(&place) {
+                    assert_eq!(row["vsi"].as_str().and_then(range), range(place), "{fixture}: {path_}");
+                }
             }
         }
         compared += correct.len();

@@ -98,7 +98,10 @@ fn compare(workspace: &Workspace, name: &str, datasets: &[PathBuf], questions: &
             continue;
         }
         if let Some(found) = ours(workspace, datasets, question) {
-            assert_eq!(found, theirs(question, answer), "{name}: {question}");
+            // SQL over `data` shows the reader's padding, which its own `data` hides.
+            let padding = |row: &Value| row[0].as_str().is_some_and(|id| id.starts_with("__TACOPAD"));
+            let wanted: Vec<Value> = theirs(question, answer).into_iter().filter(|row| !padding(row)).collect();
+            assert_eq!(found, wanted, "{name}: {question}");
             compared += 1;
         }
     }

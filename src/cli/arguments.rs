@@ -259,6 +259,9 @@ pub enum Verb {
     BenchDraft {
         /// Samples.
         samples: u32,
+        /// Keeps the project file here.
+        #[arg(long)]
+        keep: Option<PathBuf>,
     },
 }
 

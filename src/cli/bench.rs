@@ -108,7 +108,8 @@ pub fn stats(folder: &Path) -> Result<u8> {
 }
 
 /// Memory of a draft: FILEs in tortillas of ten, each with a path of its own and four values.
-pub fn draft(samples: u32) -> Result<u8> {
+/// The project is copied to `keep`.
+pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
     let before = resident_bytes();
     let start = Instant::now();
     let fields =
@@ -151,7 +152,7 @@ pub fn draft(samples: u32) -> Result<u8> {
     });
     let project = Project { content: draft.content().clone(), ..Project::default() };
     drop((draft, tree));
-    if let (Json::Object(out), Json::Object(more)) = (&mut out, project_times(project)?) {
+    if let (Json::Object(out), Json::Object(more)) = (&mut out, project_times(project, keep)?) {
         out.extend(more);
     }
     print(&out.to_string());
@@ -159,13 +160,16 @@ pub fn draft(samples: u32) -> Result<u8> {
 }
 
 /// A draft as people meet it: saved, opened, checked, edited, with a journal beside it.
-fn project_times(project: Project) -> Result<Json> {
+fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     let folder = tempfile::tempdir().io_at("make a folder", std::env::temp_dir())?;
     let path = folder.path().join("bench.tacostudio");
     let timed = |start: Instant| start.elapsed().as_secs_f64();
     let start = Instant::now();
     let bytes = save_project(&path, &project, &JobContext::default())?;
     let saved = timed(start);
+    if let Some(keep) = keep {
+        std::fs::copy(&path, keep).io_at("keep the project", keep)?;
+    }
     drop(project);
     let before = resident_bytes();
     let mut studio = Studio::new(Jobs::quiet());

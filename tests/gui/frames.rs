@@ -1,5 +1,6 @@
 //! Times of frames on a large dataset: layout and tessellation without a display. Ignored; run in release with
-//! `TACO_STUDIO_BENCH_DATASET=path cargo test --release --test integration frames -- --ignored --nocapture`.
+//! `TACO_STUDIO_BENCH_DATASET=path cargo test --release --test integration frames -- --ignored --nocapture`;
+//! `TACO_STUDIO_BENCH_PROJECT=path` is a project to edit, as `taco-studio bench-draft 1000000 --keep path` makes one.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use eframe::App as _;
 use egui::{Event, MouseWheelUnit, Pos2, RawInput, Rect, Vec2, pos2, vec2};
 use taco_studio::gui::{App, Pane};
 use taco_studio::jobs::Jobs;
-use taco_studio::studio::{Command, Studio};
+use taco_studio::studio::{Command, RowRef, Studio};
 
 /// What a frame may take.
 const LIMIT: Duration = Duration::from_millis(8);
@@ -62,6 +63,10 @@ impl Window {
 
     /// Many frames with the wheel over the middle; the 99th percentile.
     fn scrolled(&mut self, delta: Vec2, frames: usize) -> (Duration, Duration) {
+        self.scrolled_at(pos2(640.0, 300.0), delta, frames)
+    }
+
+    fn scrolled_at(&mut self, place: Pos2, delta: Vec2, frames: usize) -> (Duration, Duration) {
         let mut times: Vec<Duration> = (0..frames)
             .map(|_| {
                 let wheel = Event::MouseWheel {
@@ -71,7 +76,7 @@ impl Window {
                     modifiers: egui::Modifiers::NONE,
                     source: egui::MouseWheelSource::Wheel,
                 };
-                self.frame(vec![Event::PointerMoved(pos2(640.0, 300.0)), wheel])
+                self.frame(vec![Event::PointerMoved(place), wheel])
             })
             .collect();
         times.sort();
@@ -99,6 +104,29 @@ impl Window {
     }
 }
 
+/// Prints times, and remembers what was slow.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    fn add(&mut self, name: &str, (middle, high): (Duration, Duration)) {
+        println!("{name}: median {:.2} ms, 99 % {:.2} ms", middle.as_secs_f64() * 1e3, high.as_secs_f64() * 1e3);
+        if high > LIMIT {
+            self.0.push(name.to_owned());
+        }
+    }
+
+    fn steps(window: &Window) {
+        for step in window.app.slow_steps() {
+            println!("  over {} ms: {} took {:.1} ms", STEP.as_millis(), step.what, step.took.as_secs_f64() * 1e3);
+        }
+    }
+
+    fn check(self) {
+        assert!(self.0.is_empty(), "over {} ms: {}", LIMIT.as_millis(), self.0.join(", "));
+    }
+}
+
 #[test]
 #[ignore = "for measuring, in release and with a large dataset"]
 fn frames_of_a_large_dataset_are_quick() {
@@ -111,27 +139,55 @@ fn frames_of_a_large_dataset_are_quick() {
     window.settle();
     let rows = window.app.studio().document().map_or(0, |document| document.rows(0));
     println!("{rows} rows on level 0");
-    let mut slow = Vec::new();
-    let mut note = |name: &str, (middle, high): (Duration, Duration)| {
-        println!("{name}: median {:.2} ms, 99 % {:.2} ms", middle.as_secs_f64() * 1e3, high.as_secs_f64() * 1e3);
-        if high > LIMIT {
-            slow.push(name.to_owned());
-        }
-    };
+    let mut notes = Notes::default();
     for (pane, name) in [(Pane::Table, "table"), (Pane::Map, "map"), (Pane::Gallery, "gallery")] {
         window.app.show_pane(pane);
         window.settle();
         window.app.watch(STEP);
-        note(&format!("{name}, wheel"), window.scrolled(vec2(0.0, -37.0), 400));
-        note(&format!("{name}, wheel far"), window.scrolled(vec2(0.0, -900.0), 200));
+        notes.add(&format!("{name}, wheel"), window.scrolled(vec2(0.0, -37.0), 400));
+        notes.add(&format!("{name}, wheel far"), window.scrolled(vec2(0.0, -900.0), 200));
         if pane == Pane::Map {
-            note("map, wheel back", window.scrolled(vec2(0.0, 900.0), 60));
+            notes.add("map, wheel back", window.scrolled(vec2(0.0, 900.0), 60));
             window.settle();
-            note("map, drag", window.dragged(400));
+            notes.add("map, drag", window.dragged(400));
         }
-        for step in window.app.slow_steps() {
-            println!("  over {} ms: {} took {:.1} ms", STEP.as_millis(), step.what, step.took.as_secs_f64() * 1e3);
+        Notes::steps(&window);
+    }
+    notes.check();
+}
+
+#[test]
+#[ignore = "for measuring, in release and with a large project"]
+fn frames_of_a_large_draft_are_quick() {
+    let Some(path) = std::env::var_os("TACO_STUDIO_BENCH_PROJECT") else {
+        println!("TACO_STUDIO_BENCH_PROJECT names no project");
+        return;
+    };
+    let mut window = Window::new();
+    window.app.command(Command::OpenProject { path: path.into() });
+    window.settle();
+    let rows = |level| window.app.studio().document().map_or(0, |document| document.rows(level));
+    let rows = [rows(0), rows(1)];
+    println!("{} rows on level 0, {} on level 1", rows[0], rows[1]);
+    let mut notes = Notes::default();
+    // The tree is beside every panel.
+    let tree = pos2(140.0, 400.0);
+    for (pane, name) in [(Pane::Table, "table"), (Pane::Structure, "matrix")] {
+        window.app.show_pane(pane);
+        window.settle();
+        for row in [0, rows[1].saturating_sub(1000)] {
+            window.app.select(Some(RowRef { level: 1, row: row as u32 }));
+            window.settle();
+            window.app.watch(STEP);
+            notes.add(&format!("{name} at row {row}, wheel"), window.scrolled(vec2(0.0, -37.0), 400));
+            notes.add(
+                &format!("{name} at row {row}, wheel far"),
+                window.scrolled(vec2(0.0, if row == 0 { -900.0 } else { 900.0 }), 200),
+            );
+            notes.add(&format!("tree at row {row}, wheel"), window.scrolled_at(tree, vec2(0.0, -37.0), 400));
+            notes.add(&format!("tree at row {row}, wheel far"), window.scrolled_at(tree, vec2(0.0, -900.0), 200));
+            Notes::steps(&window);
         }
     }
-    assert!(slow.is_empty(), "over {} ms: {}", LIMIT.as_millis(), slow.join(", "));
+    notes.check();
 }

@@ -156,14 +156,14 @@ def check_collection(path, collection, tables, found, sorted_names=False):
             same(path, "taco:pit_schema", stated, patterns(found[0], found[1]))
     extent = collection.get("extent") or {}
     if box := extent.get("spatial"):
-        for table in tables:
-            for name in ("stac:centroid", "istac:centroid"):
-                points = table[name].to_pylist() if name in table.column_names else []
-                for x, y in (struct.unpack("<dd", point[5:21]) for point in points if point):
-                    across = box[0] > box[2]
-                    inside = (x >= box[0] or x <= box[2]) if across else box[0] <= x <= box[2]
-                    if not (inside and box[1] <= y <= box[3]):
-                        fault(path, f"{x} {y} lies outside the extent {box}")
+        # It is that of the first level with places: what lies below may have others.
+        columns = [table[name].to_pylist() for name in ("stac:centroid", "istac:centroid") for table in tables if name in table.column_names]
+        points = next((known for column in columns if (known := [point for point in column if point])), [])
+        for x, y in (struct.unpack("<dd", point[5:21]) for point in points):
+            across = box[0] > box[2]
+            inside = (x >= box[0] or x <= box[2]) if across else box[0] <= x <= box[2]
+            if not (inside and box[1] <= y <= box[3]):
+                fault(path, f"{x} {y} lies outside the extent {box}")
 
 
 def check_meta(path, tables, found, read):
