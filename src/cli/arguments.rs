@@ -254,6 +254,12 @@ pub enum Verb {
         /// The folder.
         folder: PathBuf,
     },
+    /// Prints how long the first picture of a raster takes, and the next one with another stretch.
+    #[command(hide = true)]
+    BenchPreview {
+        /// The raster.
+        path: PathBuf,
+    },
     /// Makes a draft of this many samples with four fields and prints the memory that it took.
     #[command(hide = true)]
     BenchDraft {

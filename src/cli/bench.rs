@@ -107,6 +107,41 @@ pub fn stats(folder: &Path) -> Result<u8> {
     Ok(0)
 }
 
+/// The first picture of a raster that was closed, again and again, and the next one when only the stretch changes.
+pub fn preview(path: &Path) -> Result<u8> {
+    const TURNS: usize = 15;
+    const FIT: (usize, usize) = (1024, 1024);
+    let ctx = JobContext::default();
+    let asset = AssetPath::file(path);
+    let (mut first, mut next) = (Vec::new(), Vec::new());
+    let mut size = (0, 0);
+    for turn in 0..TURNS {
+        raster::close_idle();
+        let start = Instant::now();
+        let image = raster::preview(&raster::PreviewRequest::new(asset.clone(), FIT), &ctx)?;
+        first.push(start.elapsed().as_secs_f64());
+        size = (image.rgba.width, image.rgba.height);
+        let prepared = raster::Prepared::new(image.pixels);
+        let stretch = raster::Stretch::Percentile { low: turn as f64 / 4.0, high: 100.0 - turn as f64 / 3.0 };
+        let options = raster::RenderOptions { bands: image.bands, stretch, ..raster::RenderOptions::default() };
+        let start = Instant::now();
+        prepared.render(&options, None, None, None);
+        next.push(start.elapsed().as_secs_f64());
+    }
+    first.sort_by(f64::total_cmp);
+    next.sort_by(f64::total_cmp);
+    let out = json!({
+        "columns": size.0,
+        "rows": size.1,
+        "first_median_seconds": first.get(TURNS / 2),
+        "first_worst_seconds": first.last(),
+        "stretch_median_seconds": next.get(TURNS / 2),
+        "stretch_worst_seconds": next.last(),
+    });
+    print(&out.to_string());
+    Ok(0)
+}
+
 /// Memory of a draft: FILEs in tortillas of ten, each with a path of its own and four values.
 /// The project is copied to `keep`.
 pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {

@@ -145,6 +145,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::BenchOpen { path } => bench::open(&path),
         Verb::BenchQuery { path } => bench::query(&path),
         Verb::BenchStats { folder } => bench::stats(&folder),
+        Verb::BenchPreview { path } => bench::preview(&path),
         Verb::BenchDraft { samples, keep } => bench::draft(samples, keep.as_deref()),
     }
 }

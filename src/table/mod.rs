@@ -2,6 +2,7 @@
 
 mod cells;
 mod columns;
+mod decode;
 mod groups;
 mod parquet_io;
 mod parquet_options;

@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, RecordBatch, make_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -18,7 +18,7 @@ use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties,
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{LevelTable, ParquetOptions};
+use super::ParquetOptions;
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 
@@ -29,7 +29,7 @@ const ROWS_MAX: i64 = u32::MAX as i64 - 1;
 const ROWS_PER_BYTE: u64 = 64;
 const ROWS_FREE: u64 = 1 << 20;
 /// Rows decoded at a time: the writer's row group.
-const BATCH_ROWS: usize = 65_536;
+pub(super) const BATCH_ROWS: usize = 65_536;
 
 /// A function that reads `length` bytes from `offset` of a Parquet file.
 type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
@@ -41,7 +41,7 @@ type Prefetch = dyn Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync;
 pub struct ParquetSlice {
     size: u64,
     read: Arc<RangeRead>,
-    prefetch: Option<Arc<Prefetch>>,
+    pub(super) prefetch: Option<Arc<Prefetch>>,
 }
 
 impl ParquetSlice {
@@ -127,16 +127,16 @@ impl Read for SliceReader {
 /// A Parquet file of which only the footer was read.
 #[derive(Clone)]
 pub struct TableHead {
-    slice: ParquetSlice,
-    metadata: ArrowReaderMetadata,
-    known: Arc<Known>,
+    pub(super) slice: ParquetSlice,
+    pub(super) metadata: ArrowReaderMetadata,
+    pub(super) known: Arc<Known>,
 }
 
 /// What was found out about a file's pages.
 #[derive(Default)]
-struct Known {
+pub(super) struct Known {
     /// Every page was decoded once.
-    decoded: AtomicBool,
+    pub(super) decoded: AtomicBool,
     /// The pages hold as many values as the footer says, too.
     sound: AtomicBool,
 }
@@ -189,26 +189,6 @@ impl TableHead {
         &self.slice
     }
 
-    /// Decodes every row.
-    pub fn decode(&self, ctx: &JobContext) -> Result<LevelTable> {
-        self.decode_columns(None, ctx)
-    }
-
-    /// Decodes the named columns only, in file order; names that the file lacks are left out.
-    pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
-        let mut batches = Vec::new();
-        let schema = self.scan(columns, ctx, &mut |batch| {
-            batches.push(batch);
-            Ok(())
-        })?;
-        Ok(LevelTable::new(schema, batches))
-    }
-
-    /// Decodes every row, one batch at a time: no more than one is in memory, whatever the size of the table.
-    pub fn for_each_batch(&self, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
-        self.scan(None, ctx, sink).map(|_| ())
-    }
-
     /// An error unless every page decodes and holds what the footer says: for readers that trust what they read. Done once
     /// for each file; decoding that was done before is not done again.
     pub fn verify(&self, ctx: &JobContext) -> Result<()> {
@@ -246,58 +226,6 @@ impl TableHead {
             }
         }
         Ok(())
-    }
-
-    /// Has the pages of the named columns brought in as few requests as possible, where reading them takes requests.
-    fn fetch_columns(&self, columns: Option<&[&str]>) -> Result<()> {
-        let Some(prefetch) = &self.slice.prefetch else { return Ok(()) };
-        let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
-        let mut ranges = Vec::new();
-        for group in self.metadata.metadata().row_groups() {
-            let chunks = group.columns().iter();
-            let chunks = chunks.filter(|chunk| wanted(chunk.column_path().parts().first().map_or("", String::as_str)));
-            ranges.extend(chunks.map(|chunk| chunk.byte_range()));
-        }
-        prefetch(&ranges).map_err(|error| unreadable(Box::new(error)))
-    }
-
-    /// Hands over batch after batch; gives the schema of the batches.
-    fn scan(
-        &self,
-        columns: Option<&[&str]>,
-        ctx: &JobContext,
-        sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
-    ) -> Result<SchemaRef> {
-        guarded("reading the Parquet pages", || {
-            let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), self.metadata.clone());
-            if let Some(columns) = columns {
-                let wanted = |(index, field): (usize, &FieldRef)| columns.contains(&field.name().as_str()).then_some(index);
-                let roots: Vec<usize> = self.schema().fields().iter().enumerate().filter_map(wanted).collect();
-                let mask = parquet::arrow::ProjectionMask::roots(builder.parquet_schema(), roots);
-                builder = builder.with_projection(mask);
-            }
-            self.fetch_columns(columns)?;
-            let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
-            let schema = arrow::array::RecordBatchReader::schema(&reader);
-            let mut rows = 0;
-            for batch in reader {
-                ctx.check()?;
-                let batch = batch.map_err(|error| match ctx.check() {
-                    Ok(()) => Error::format("the Parquet pages can't be read").because(error),
-                    Err(cancelled) => cancelled,
-                })?;
-                rows += batch.num_rows();
-                ctx.step(batch.num_rows() as u64);
-                sink(batch)?;
-            }
-            if rows != self.rows() {
-                return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
-            }
-            if columns.is_none() {
-                self.known.decoded.store(true, Ordering::Relaxed);
-            }
-            Ok(schema)
-        })
     }
 }
 
@@ -353,7 +281,7 @@ pub(super) fn damaged(error: &ParquetError) -> Error {
 }
 
 /// An error of the file that holds the table: the file's own words, where they are ours.
-fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+pub(super) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
     match Error::found_in(error.as_ref()) {
         Some(own) => own,
         None => Error::new(crate::error::Kind::Io, "the table can't be read").because(error),

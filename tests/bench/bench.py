@@ -21,6 +21,7 @@ import pyarrow as pa
 
 import tacocat
 from datasets import COLLECTION, write_zip
+from preview import bench_preview
 from queries import bench_query
 from start import bench_start
 
@@ -188,7 +189,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path, help="an empty folder with 4 GB of room")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["create", "open", "draft", "stats", "tacocat", "query", "start"])
+    parser.add_argument("--only", choices=["create", "open", "draft", "stats", "tacocat", "query", "start", "preview"])
     arguments = parser.parse_args()
     missed = []
 
@@ -210,6 +211,8 @@ def main():
         tacocat.bench(arguments.program, arguments.work, arguments.repeats, report, timed)
     if arguments.only in (None, "query"):
         bench_query(arguments.program, arguments.work, max(arguments.repeats, 5), report)
+    if arguments.only in (None, "preview"):
+        bench_preview(arguments.program, arguments.work, report)
     if arguments.only in (None, "start"):
         bench_start(arguments.program, arguments.work, arguments.repeats, report)
     return 1 if missed else 0
