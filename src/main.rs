@@ -38,7 +38,7 @@ fn replay(script: &ReplayArguments) -> Result<()> {
     let (pictures, autosave) = (script.screenshots.clone(), script.autosave.clone());
     let lines = match script.window {
         true => gui::replay(&script.file, pictures, autosave, WindowOptions::default())?,
-        false => gui::replay_headless(&script.file, pictures, autosave)?,
+        false => gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| script.tell_line(line, Some(steps)))?,
     };
     script.report(lines);
     Ok(())

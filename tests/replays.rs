@@ -1,7 +1,16 @@
 //! Command files through the program: `tests/replays/*.json` say what to do and what has to come of it. Each runs beside freshly
 //! made scenes, in a folder of its own. A new file is run without being named here.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use taco_studio::jobs::Jobs;
+use taco_studio::studio::{self as core, Studio};
 
 use crate::interop::expect_ok;
 use crate::support::{Workspace, entries, files_below, nested_scenes, tests_folder};
@@ -110,4 +119,74 @@ fn an_expectation_that_does_not_hold_fails_with_its_line() {
         let ran = workspace.studio(["replay".as_ref(), file.as_os_str()]).expect_code(2);
         assert!(ran.stderr.contains(place) && ran.stderr.contains(says), "{commands} gave {ran}");
     }
+}
+
+/// What the application told before it was killed: lines that were done, and steps of the draft.
+type Told = Arc<Mutex<(usize, usize)>>;
+
+/// The application with the script of [`faulty_scenes`], telling each line.
+fn started(workspace: &Workspace) -> (Child, Told, JoinHandle<()>) {
+    let script = faulty_scenes(workspace);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
+    command.args(["replay".as_ref(), script.as_os_str(), "--headless".as_ref(), "--tell".as_ref(), "--autosave".as_ref()]);
+    command.arg(workspace.path("autosave"));
+    workspace.house(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("starts");
+    let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let told = Told::default();
+    let heard = told.clone();
+    let listener = std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            let numbers = line.strip_prefix("line ").and_then(|text| text.strip_suffix(" steps")?.split_once(": "));
+            if let Some((line, steps)) = numbers {
+                *heard.lock().expect("heard") = (line.parse().expect("a number"), steps.parse().expect("a number"));
+            }
+        }
+    });
+    (child, told, listener)
+}
+
+#[test]
+fn an_application_killed_at_any_moment_gives_its_draft_back() {
+    let workspace = Workspace::new();
+    let (mut child, told, listener) = started(&workspace);
+    let began = Instant::now();
+    assert!(child.wait().expect("ends").success(), "the script runs");
+    listener.join().expect("listens");
+    let whole = began.elapsed();
+    let lines = told.lock().expect("told").0;
+    // The last lines open what was written: no draft is open then.
+    let reopening = lines - 5;
+    let mut moments = BTreeSet::new();
+    let (mut restored_drafts, mut outputs) = (0, 0);
+    for round in 0..20u32 {
+        let workspace = Workspace::new();
+        let (mut child, told, listener) = started(&workspace);
+        // Spread over the run, in an order that looks like none.
+        std::thread::sleep(whole.mul_f64(f64::from(round * 13 % 20) / 20.0 + 0.02));
+        let _ = child.kill();
+        child.wait().expect("has ended");
+        listener.join().expect("listens");
+        let (done, steps) = *told.lock().expect("told");
+        moments.insert(done);
+        // What stands under a final name is whole.
+        let out = workspace.path("work/out");
+        let written = if out.exists() { entries(&out) } else { Vec::new() };
+        for path in written.iter().filter(|path| !path.to_string_lossy().contains(".partial")) {
+            workspace.studio(["validate".as_ref(), path.as_os_str(), "--deep".as_ref()]).expect_code(0);
+            outputs += 1;
+        }
+        let found = core::recoverable(&workspace.path("autosave"));
+        if done >= reopening || (steps < 2 && found.is_empty()) {
+            continue;
+        }
+        assert_eq!(found.len(), 1, "round {round} after line {done}: {steps} steps");
+        let mut studio = Studio::new(Jobs::quiet());
+        let restore = serde_json::from_value(serde_json::json!({"command": "restore", "path": found[0].journal}));
+        studio.run_to_end(restore.expect("a command"), &mut |_| {}).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let kept = studio.document().and_then(core::Document::draft).expect("a draft").steps();
+        assert!(kept + 1 >= steps, "round {round} after line {done}: {steps} steps were done, {kept} are left");
+        restored_drafts += 1;
+    }
+    assert!(moments.len() > 6 && restored_drafts > 6, "{moments:?}, {restored_drafts} drafts, {outputs} outputs");
 }

@@ -37,6 +37,15 @@ impl ReplayArguments {
         self.window || self.headless || self.screenshots.is_some()
     }
 
+    /// Says that so many lines are done, and how many steps of the draft could be undone then, where that was asked for.
+    pub fn tell_line(&self, line: usize, steps: Option<usize>) {
+        if self.tell {
+            print(&steps.map_or_else(|| format!("line {line}"), |steps| format!("line {line}: {steps} steps")));
+            // Whoever waits for the line may end this program the moment it is there.
+            let _ = std::io::stdout().flush();
+        }
+    }
+
     /// Says that all went well.
     pub fn report(&self, lines: usize) {
         print(&format!("{}: {lines} lines did what they should", self.file.display()));
@@ -46,13 +55,7 @@ impl ReplayArguments {
 pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
     let mut studio = studio();
     studio.set_autosave(arguments.autosave.clone());
-    let mut tell = |line: usize| {
-        if arguments.tell {
-            print(&format!("line {line}"));
-            // Whoever waits for the line may end this program the moment it is there.
-            let _ = std::io::stdout().flush();
-        }
-    };
+    let mut tell = |line: usize| arguments.tell_line(line, None);
     let count = replay_file(&arguments.file, &mut studio, &mut |progress| terminal.progress(progress), &mut tell)?;
     terminal.clear();
     print(&format!("{}: {count} commands did what they should", arguments.file.display()));

@@ -180,6 +180,11 @@ impl App {
         verdict
     }
 
+    /// Lines of the script that did what they should.
+    pub(super) fn lines_done(&self) -> usize {
+        self.driver.as_ref().map_or(0, |driver| driver.done)
+    }
+
     /// Does what of the script can be done in this frame.
     pub(super) fn drive_on(&mut self, ctx: &Context) {
         let Some(mut driver) = self.driver.take() else { return };

@@ -10,9 +10,10 @@ use eframe::egui_wgpu::{self, RenderState, ScreenDescriptor, WgpuSetup, wgpu};
 use egui::{Color32, ColorImage, Context, FullOutput, Pos2, RawInput, Rect, TexturesDelta, Vec2, ViewportCommand, vec2};
 
 use super::App;
+use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
-use crate::studio::{Studio, read_script};
+use crate::studio::{Document, Studio, read_script};
 
 /// Size of the window that nobody sees.
 const SIZE: Vec2 = vec2(1440.0, 900.0);
@@ -22,10 +23,16 @@ const PAUSE: Duration = Duration::from_millis(3);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a script in the application without a display; gives the number of lines that did what they should. Pictures are painted
-/// by a software adapter where there is one. `autosave` keeps the draft there.
+/// by a software adapter where there is one. `autosave` keeps the draft there. `tell` hears how many lines are done, and how many
+/// steps of the open draft could be undone then.
 ///
 /// Errors: the first line that does not do what it should.
-pub fn replay_headless(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>) -> Result<usize> {
+pub fn replay_headless(
+    file: &Path,
+    pictures: Option<PathBuf>,
+    autosave: Option<PathBuf>,
+    tell: &mut dyn FnMut(usize, usize),
+) -> Result<usize> {
     let lines = read_script(file)?;
     let ctx = Context::default();
     let mut app = App::for_test(&ctx, Studio::new(Jobs::quiet()));
@@ -37,7 +44,13 @@ pub fn replay_headless(file: &Path, pictures: Option<PathBuf>, autosave: Option<
     let mut painter: Option<Painter> = None;
     let mut textures = TexturesDelta::default();
     let (mut size, began) = (SIZE, Instant::now());
+    let mut told = 0;
     loop {
+        let done = app.lines_done();
+        if done > told {
+            told = done;
+            tell(done, app.studio().document().and_then(Document::draft).map_or(0, Draft::steps));
+        }
         if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What was never painted is not wanted.
             textures.clear();
