@@ -163,6 +163,15 @@ fn older_parts_get_the_row_numbers_that_the_official_reader_needs() {
     let workspace = Workspace::new();
     let ours = indexed(&workspace, "27_v018_parts_tacocat", &[]).join(".tacocat");
     super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str()]));
+    let single = indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__");
+    for index in [ours, single] {
+        let found = workspace.studio(["inspect".as_ref(), index.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        for level in 0..2 {
+            let said = found["collection"]["taco:field_schema"][format!("level{level}")].as_array().expect("columns");
+            let said: Vec<&str> = said.iter().filter_map(|column| column[0].as_str()).collect();
+            assert!(said.contains(&"internal:current_id"), "{} level {level}: {said:?}", index.display());
+        }
+    }
 }
 
 #[test]

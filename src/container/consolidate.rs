@@ -161,8 +161,8 @@ impl Gathered {
     /// COLLECTION.json of the index without the list of the parts.
     fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
         let mut fields = merged(&self.first, &self.parts)?;
-        // That of the first part, as the tools do it, also where the index has the row numbers that older parts lack.
-        if self.first.get("taco:field_schema").is_none() {
+        // That of the first part, as the tools do it, but where the index has the row numbers that older parts lack.
+        if self.first.get("taco:field_schema").is_none() || self.adds_numbers() {
             fields.insert("taco:field_schema".into(), self.field_schema());
         }
         Ok(fields)
@@ -295,10 +295,6 @@ fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContex
         end = position;
     }
     let mut fields = gathered.collection()?;
-    // Nothing here repeats what the parts say, so that it can tell the columns that are there.
-    if gathered.adds_numbers() {
-        fields.insert("taco:field_schema".into(), gathered.field_schema());
-    }
     fields.insert("_tacocat".into(), tacocat_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"  ")?;
     out.write_all(&collection).map_err(failed)?;
