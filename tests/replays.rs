@@ -121,6 +121,17 @@ fn an_expectation_that_does_not_hold_fails_with_its_line() {
     }
 }
 
+#[test]
+fn every_panel_comes_in_both_themes() {
+    let workspace = Workspace::new();
+    let script = workspace.path("explore.json");
+    fs::copy(tests_folder().join("scripts/explore.json"), &script).expect("a copy");
+    let dataset = tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip");
+    fs::copy(dataset, workspace.path("stack.tacozip")).expect("a copy");
+    let ran = workspace.studio(["replay".as_ref(), script.as_os_str(), "--headless".as_ref()]).expect_code(0);
+    assert!(ran.stdout.contains("lines did what they should"), "{ran}");
+}
+
 /// What the application told before it was killed: lines that were done, and steps of the draft.
 type Told = Arc<Mutex<(usize, usize)>>;
 
