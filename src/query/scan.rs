@@ -4,7 +4,7 @@
 //! an error and nothing else.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use polars::prelude::*;
@@ -80,6 +80,8 @@ pub(super) struct LevelScan {
     counter: &'static str,
     /// The column of ids, when rows of padding are to be left out.
     padded: Option<usize>,
+    /// Groups that may hold padding; asked once of the statistics, however many groups are then read one by one.
+    padding: Arc<OnceLock<Vec<bool>>>,
     ctx: JobContext,
 }
 
@@ -91,8 +93,6 @@ struct Plan {
     wanted: Vec<PlSmallStr>,
     /// Groups that may hold an answer.
     possible: Vec<bool>,
-    /// Groups that may hold padding.
-    padding: Vec<bool>,
     /// What stands in for the columns of positions.
     positions: Option<Arc<RowPositions>>,
 }
@@ -126,7 +126,17 @@ impl LevelScan {
             starts.push(next);
             next += rows.rows(group);
         }
-        Ok(Self { rows, only: None, positions, starts: starts.into(), schema: Arc::new(schema), counter, padded, ctx: ctx.clone() })
+        Ok(Self {
+            rows,
+            only: None,
+            positions,
+            starts: starts.into(),
+            schema: Arc::new(schema),
+            counter,
+            padded,
+            padding: Arc::default(),
+            ctx: ctx.clone(),
+        })
     }
 
     /// Number of row groups.
@@ -144,12 +154,21 @@ impl LevelScan {
         Self { only: Some(group), ..self.clone() }
     }
 
+    /// True when rows of a group may be padding, which is to be left out.
+    fn may_be_padded(&self, group: usize) -> bool {
+        let Some(column) = self.padded else { return false };
+        let padding = self.padding.get_or_init(|| match &self.rows {
+            Rows::Parquet(groups) => padding_possible(groups, column),
+            Rows::Decoded(_) => vec![true; self.rows.count()],
+        });
+        padding.get(group).copied().unwrap_or(true)
+    }
+
     /// All rows of a text column of one row group as numbers of texts; `None` where the file does not have it so, or a row may be
     /// one that is not shown.
     pub fn numbered(&self, group: usize, name: &str) -> PolarsResult<Option<Numbered>> {
         let Rows::Parquet(groups) = &self.rows else { return Ok(None) };
-        let shown = |column| !padding_possible(groups, column).get(group).copied().unwrap_or(true);
-        let Some((column, _)) = self.rows.fields().find(name).filter(|_| self.padded.is_none_or(shown)) else { return Ok(None) };
+        let Some((column, _)) = self.rows.fields().find(name).filter(|_| !self.may_be_padded(group)) else { return Ok(None) };
         self.ctx.check().map_err(|error| fault(&error))?;
         let Some(read) = groups.numbered(group, column).transpose().map_err(|error| fault(&error))? else { return Ok(None) };
         let Some(texts) = read.values().as_string_opt::<i32>() else { return Ok(None) };
@@ -195,12 +214,7 @@ impl LevelScan {
             }
             _ => None,
         };
-        let padding = match (&self.rows, self.padded) {
-            (_, None) => vec![false; self.rows.count()],
-            (Rows::Parquet(groups), Some(column)) => padding_possible(groups, column),
-            (Rows::Decoded(_), Some(_)) => vec![true; self.rows.count()],
-        };
-        Ok(Plan { steps, wanted, possible, padding, positions })
+        Ok(Plan { steps, wanted, possible, positions })
     }
 
     /// Numbers, and no function of ours.
@@ -310,7 +324,7 @@ impl LevelScan {
                 return Ok(None);
             }
         }
-        if plan.padding.get(group).copied().unwrap_or(true) {
+        if self.may_be_padded(group) {
             let ids = self.column(group, "id", plan, keep.as_ref())?;
             let met: BooleanArray = ids.str()?.iter().map(|id| Some(!id.is_some_and(|id| id.starts_with(PAD_PREFIX)))).collect();
             known.push(ids);
@@ -380,7 +394,7 @@ impl AnonymousScan for LevelScan {
                         break;
                     }
                     // Padding does not count.
-                    let most = if plan.padding[group] { usize::MAX } else { left };
+                    let most = if self.may_be_padded(group) { usize::MAX } else { left };
                     let part = self.group(group, &plan, most)?.map(|part| part.head(Some(left)));
                     left -= part.as_ref().map_or(0, DataFrame::height);
                     parts.push(part);
