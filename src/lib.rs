@@ -6,6 +6,7 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | [`text`] | texts of the interface in the user's language |
 //! | [`error`] | the one error type: what happened, where, what to do |
 //! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
@@ -26,6 +27,9 @@
 //! Where to begin: to add an extension, a file in its folder of [`extensions`] and a line in that folder's list; a container,
 //! implement [`container::ContainerReader`] and name it in `container/detect.rs`; a rule, add a line to the table in
 //! `model/rule.rs` and the check in `validate`; a command, add a variant to [`studio::Command`] and its verb in a file of `studio`.
+
+#[macro_use]
+pub mod text;
 
 pub mod cli;
 pub mod container;

@@ -85,6 +85,59 @@ fn pages_are_valid() {
     every_dataset_as("html", "card.html");
 }
 
+/// Several datasets that are opened as one are described as one: every file, every sample with the file that holds it.
+#[test]
+fn several_datasets_are_described_as_one() {
+    let workspace = Workspace::new();
+    let folder = workspace.path("sets");
+    fs::create_dir(&folder).expect("a folder");
+    let parts: Vec<PathBuf> = (1..=3)
+        .map(|number| {
+            let name = format!("parts_part000{number}.tacozip");
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/09_split_tacocat").join(&name);
+            let to = folder.join(name);
+            std::os::unix::fs::symlink(from, &to).expect("a link");
+            to
+        })
+        .collect();
+    for (form, name) in [
+        ("stac", ""),
+        ("croissant", "croissant.json"),
+        ("datacite", "datacite.json"),
+        ("geoparquet", "samples.parquet"),
+        ("stac-geoparquet", "items.parquet"),
+        ("html", "card.html"),
+    ] {
+        let output = if name.is_empty() { folder.clone() } else { folder.join(name) };
+        let mut arguments: Vec<&std::ffi::OsStr> = vec!["describe".as_ref()];
+        arguments.extend(parts.iter().map(|part| part.as_os_str()));
+        arguments.extend(["--as".as_ref(), form.as_ref(), "-o".as_ref(), output.as_os_str()]);
+        let ran = workspace.studio(arguments);
+        if ran.code() == 2 && (ran.stderr.contains("no sample has a time") || ran.stderr.contains("no sample has a place")) {
+            continue;
+        }
+        ran.expect_code(0);
+        workspace.catalogue_python("catalogues.py", [form.as_ref(), output.as_os_str()]).expect_code(0);
+    }
+    let json = |name: &str| -> Json { serde_json::from_slice(&fs::read(folder.join(name)).expect(name)).expect(name) };
+    let assets = json("collection.json");
+    let names: Vec<&String> = assets["assets"].as_object().expect("assets").keys().collect();
+    assert_eq!(names, ["parts_part0001.tacozip", "parts_part0002.tacozip", "parts_part0003.tacozip"]);
+    let croissant = json("croissant.json");
+    let files = croissant["distribution"].as_array().expect("files");
+    let sets = croissant["recordSet"].as_array().expect("sets");
+    let levels = sets.len() / 3;
+    assert!(
+        levels > 0 && sets.len() == 3 * levels && files.len() == 3 * (1 + levels),
+        "{} sets, {} files",
+        sets.len(),
+        files.len()
+    );
+    assert!(files[0]["sha256"].as_str().is_some_and(|sum| sum.len() == 64));
+    let card = fs::read_to_string(folder.join("card.html")).expect("the card");
+    assert!(card.contains("parts_part0003.tacozip"), "how to read names every file");
+}
+
 /// Everything that the page of the official tool shows of a dataset is on ours.
 #[test]
 fn the_card_shows_what_the_official_one_does() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Terminal;
+use super::opening::JoinArguments;
 use super::output::print;
 use super::verbs::studio;
 use crate::error::{Error, Result};
@@ -17,6 +18,8 @@ use crate::studio::{Command, DescribeRequest, Event, describe_dataset};
 pub struct DescribeArguments {
     /// The dataset, of any generation.
     pub path: PathBuf,
+    #[command(flatten)]
+    pub join: JoinArguments,
     /// The form.
     #[arg(long = "as", value_name = "FORM")]
     pub form: CatalogueName,
@@ -60,17 +63,18 @@ impl ValueEnum for CatalogueName {
 
 /// Describes.
 pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8> {
-    let DescribeArguments { path, form: CatalogueName(form), output, url, level, overwrite } = arguments;
+    let DescribeArguments { path, join, form: CatalogueName(form), output, url, level, overwrite } = arguments;
+    let open = join.options();
     let Some(output) = output else {
         if form.is_binary() {
             return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
         }
-        let documents = describe_dataset(&path, form, url, level, &JobContext::default())?;
+        let documents = describe_dataset(&path, &open, form, url, level, &JobContext::default())?;
         let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
         print(main.trim_end());
         return Ok(0);
     };
-    let request = DescribeRequest { input: path, form, output, url, level, overwrite };
+    let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };
     match studio().run_to_end(Command::Describe { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
         Event::Saved(path) => {
             terminal.clear();

@@ -187,9 +187,11 @@ impl LevelSet {
 
     /// The named columns of `level`, in file order; names that it lacks are left out.
     pub fn columns(&self, level: usize, names: &[&str], ctx: &JobContext) -> Result<LevelTable> {
-        match &self.level(level)?.rows {
-            Rows::File(head) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
-            Rows::Made(table) => table.project(names),
+        let slot = self.level(level)?;
+        match (&slot.rows, slot.table.get()) {
+            // What was decoded once need not be again.
+            (Rows::Made(table), _) | (Rows::File(_), Some(table)) => table.project(names),
+            (Rows::File(head), None) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
         }
     }
 

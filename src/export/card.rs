@@ -121,10 +121,9 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         blocks.push(Block::List(publications));
     }
     blocks.push(Block::Heading(2, "How to read it".into()));
-    blocks.push(Block::Code(format!(
-        "import tacoreader\n\ndataset = tacoreader.load(\"{}\")\nprint(dataset.data)",
-        described.file_name()
-    )));
+    let names: Vec<String> = described.datasets().iter().map(|one| format!("\"{}\"", described.file_name(one))).collect();
+    let given = if names.len() == 1 { names.concat() } else { format!("[{}]", names.join(", ")) };
+    blocks.push(Block::Code(format!("import tacoreader\n\ndataset = tacoreader.load({given})\nprint(dataset.data)")));
     blocks.push(Block::Heading(2, "How to cite it".into()));
     blocks.push(Block::Code(croissant::citation(described)));
     Ok(blocks)

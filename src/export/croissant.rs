@@ -3,7 +3,7 @@
 use arrow::datatypes::DataType;
 use serde_json::{Map, Value as Json, json};
 
-use super::Described;
+use super::{Described, Facts};
 use crate::container::Format;
 
 /// The JSON-LD document.
@@ -123,55 +123,74 @@ pub fn citation(described: &Described<'_>) -> String {
     )
 }
 
-/// Files, and for each level the file that holds its table: nothing where it is not a file of its own.
-fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Option<String>>) {
-    let facts = described.facts;
+/// A table of a level that is a file of its own.
+struct Table {
+    level: usize,
+    /// What its record set is called.
+    set: String,
+    /// The file's name in the description.
+    file: String,
+}
+
+/// The name that the reference reader knows Parquet by.
+const PARQUET: &str = "application/x-parquet";
+
+/// Files, and the tables of levels among them.
+fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
     let levels = described.assembly.levels.len();
-    // The name that the reference reader knows Parquet by.
-    let parquet = "application/x-parquet";
-    let names: Vec<String> = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).collect();
-    let mut files = Vec::new();
-    if let Some(sha256) = &facts.sha256 {
-        let name = described.file_name();
-        files.push(json!({
-            "@type": "cr:FileObject", "@id": "archive", "name": name, "description": "The whole dataset.",
-            "contentUrl": name, "contentSize": format!("{} B", facts.size_bytes), "encodingFormat": described.media_type(),
-            "sha256": sha256
-        }));
-        if facts.format != Format::Zip {
-            return (files, vec![None; levels]);
+    let (mut files, mut tables) = (Vec::new(), Vec::new());
+    let datasets = described.datasets();
+    for dataset in datasets {
+        let own_name = described.file_name(dataset);
+        // Several that are described as one keep what they hold apart by their names.
+        let (archive_id, before, what) = match datasets.len() {
+            1 => ("archive".to_owned(), String::new(), "The whole dataset."),
+            _ => (own_name.clone(), format!("{own_name}/"), "One of the datasets."),
+        };
+        let name_of = |level: usize| format!("METADATA/level{level}.parquet");
+        let table =
+            |level: usize| Table { level, set: format!("{before}level{level}"), file: format!("{before}{}", name_of(level)) };
+        if dataset.sha256.is_some() {
+            files.push(archive(described, dataset, &archive_id, what));
+            for level in (0..levels).filter(|_| dataset.format == Format::Zip) {
+                let table = table(level);
+                files.push(json!({
+                    "@type": "cr:FileObject", "@id": table.file, "name": format!("level{level}.parquet"),
+                    "description": format!("The samples of level {level}."), "containedIn": { "@id": archive_id },
+                    "contentUrl": name_of(level), "encodingFormat": PARQUET
+                }));
+                tables.push(table);
+            }
+            continue;
         }
-        for (level, name) in names.iter().enumerate() {
+        for (name, size, sha256) in &dataset.tables {
             files.push(json!({
-                "@type": "cr:FileObject", "@id": name, "name": format!("level{level}.parquet"),
-                "description": format!("The samples of level {level}."), "containedIn": { "@id": "archive" },
-                "contentUrl": name, "encodingFormat": parquet
+                "@type": "cr:FileObject", "@id": format!("{before}{name}"), "name": name.rsplit('/').next(),
+                "description": "Metadata of the dataset.", "contentUrl": format!("{own_name}/{name}"),
+                "contentSize": format!("{size} B"),
+                "encodingFormat": if name.ends_with(".json") { "application/json" } else { PARQUET }, "sha256": sha256
             }));
-        }
-        return (files, names.into_iter().map(Some).collect());
-    }
-    let folder = described.file_name();
-    let mut tables = vec![None; levels];
-    for (name, size, sha256) in &facts.tables {
-        files.push(json!({
-            "@type": "cr:FileObject", "@id": name, "name": name.rsplit('/').next(), "description": "Metadata of the dataset.",
-            "contentUrl": format!("{folder}/{name}"), "contentSize": format!("{size} B"),
-            "encodingFormat": if name.ends_with(".json") { "application/json" } else { parquet }, "sha256": sha256
-        }));
-        if let Some(level) = names.iter().position(|known| known == name)
-            && facts.format == Format::Folder
-        {
-            tables[level] = Some(name.clone());
+            let level = (0..levels).find(|level| name_of(*level) == *name && dataset.format == Format::Folder);
+            tables.extend(level.map(table));
         }
     }
     (files, tables)
 }
 
-fn record_sets(described: &Described<'_>, tables: &[Option<String>]) -> Vec<Json> {
-    let levels = described.assembly.levels.iter().zip(tables).enumerate();
-    let set = |(level, (rows, table)): (usize, (&crate::container::AssemblyLevel, &Option<String>))| {
-        let table = table.as_ref()?;
-        let schema = rows.batch.schema();
+/// A dataset that is one file.
+fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &str) -> Json {
+    let name = described.file_name(dataset);
+    json!({
+        "@type": "cr:FileObject", "@id": id, "name": name, "description": description,
+        "contentUrl": name, "contentSize": format!("{} B", dataset.size_bytes), "encodingFormat": dataset.media_type(),
+        "sha256": dataset.sha256
+    })
+}
+
+fn record_sets(described: &Described<'_>, tables: &[Table]) -> Vec<Json> {
+    let set = |table: &Table| {
+        let (level, set) = (table.level, &table.set);
+        let schema = described.assembly.levels.get(level)?.batch.schema();
         let fields: Vec<Json> = schema
             .fields()
             .iter()
@@ -179,9 +198,9 @@ fn record_sets(described: &Described<'_>, tables: &[Option<String>]) -> Vec<Json
                 let (kind, repeated) = data_type(field.data_type())?;
                 let name = field.name();
                 let mut entry = json!({
-                    "@type": "cr:Field", "@id": format!("level{level}/{name}"), "name": name,
+                    "@type": "cr:Field", "@id": format!("{set}/{name}"), "name": name,
                     "description": described_field(described, level, name), "dataType": kind,
-                    "source": { "fileObject": { "@id": table }, "extract": { "column": name } }
+                    "source": { "fileObject": { "@id": table.file }, "extract": { "column": name } }
                 });
                 if repeated {
                     entry["repeated"] = json!(true);
@@ -190,12 +209,9 @@ fn record_sets(described: &Described<'_>, tables: &[Option<String>]) -> Vec<Json
             })
             .collect();
         let description = if level == 0 { "The samples.".to_owned() } else { format!("What the samples hold, {level} deep.") };
-        Some(json!({
-            "@type": "cr:RecordSet", "@id": format!("level{level}"), "name": format!("level{level}"), "description": description,
-            "field": fields
-        }))
+        Some(json!({ "@type": "cr:RecordSet", "@id": set, "name": set, "description": description, "field": fields }))
     };
-    levels.filter_map(set).collect()
+    tables.iter().filter_map(set).collect()
 }
 
 /// What `taco:field_schema` says, else the name.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Contact, Described};
+use super::{Contact, Described, Facts};
 
 /// The metadata of the dataset.
 pub fn document(described: &Described<'_>) -> Json {
@@ -65,7 +65,9 @@ pub fn document(described: &Described<'_>) -> Json {
         "sizes".into(),
         json!([format!("{} bytes", described.facts.size_bytes), format!("{} samples", described.assembly.tree.total())]),
     );
-    out.insert("formats".into(), json!([described.media_type()]));
+    let mut formats: Vec<&str> = described.datasets().iter().map(Facts::media_type).collect();
+    formats.dedup();
+    out.insert("formats".into(), json!(formats));
     out.insert("version".into(), json!(described.version()));
     let rights: Vec<Json> = described.texts("licenses").into_iter().map(right).collect();
     if !rights.is_empty() {

@@ -9,7 +9,7 @@ mod page;
 mod place;
 mod stac;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
@@ -67,13 +67,13 @@ impl Catalogue {
     /// The words on menus.
     pub fn title(self) -> &'static str {
         match self {
-            Catalogue::Stac => "STAC Collection and Items",
+            Catalogue::Stac => mark!("STAC Collection and Items"),
             Catalogue::Geoparquet => "GeoParquet",
             Catalogue::StacGeoparquet => "STAC GeoParquet",
             Catalogue::Croissant => "Croissant",
             Catalogue::Datacite => "DataCite",
-            Catalogue::Markdown => "Data card (Markdown)",
-            Catalogue::Html => "Data card (HTML)",
+            Catalogue::Markdown => mark!("Data card (Markdown)"),
+            Catalogue::Html => mark!("Data card (HTML)"),
         }
     }
 
@@ -102,6 +102,26 @@ pub struct Facts {
     pub url: Option<String>,
     /// The level whose samples are listed; found by where places are when absent.
     pub level: Option<usize>,
+    /// Samples on level 0, padding too.
+    pub roots: usize,
+    /// The datasets that are described as one, in the order of their samples; none for a dataset by itself.
+    pub parts: Vec<Facts>,
+}
+
+impl Facts {
+    /// The name of the file or folder.
+    fn file_name(&self) -> Option<String> {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    fn media_type(&self) -> &'static str {
+        match self.format {
+            Format::Zip | Format::Taco3 => "application/zip",
+            Format::Tortilla | Format::Taco => "application/vnd.tortilla+blob",
+            Format::TacocatFile => "application/octet-stream",
+            _ => "application/vnd.apache.parquet",
+        }
+    }
 }
 
 /// A document: its path below the folder of the export, and its bytes.
@@ -254,23 +274,22 @@ impl<'a> Described<'a> {
         self.facts.url.clone().or_else(doi).or_else(contact)
     }
 
-    /// The name of the file or folder.
-    fn file_name(&self) -> String {
-        self.facts.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| self.id().to_owned())
+    /// What lies on the disk: the dataset, or those that are described as one.
+    fn datasets(&self) -> &[Facts] {
+        if self.facts.parts.is_empty() { std::slice::from_ref(self.facts) } else { &self.facts.parts }
+    }
+
+    /// The name of a dataset's file or folder; with the folder above it where two would be called the same.
+    fn file_name(&self, dataset: &Facts) -> String {
+        let name = dataset.file_name().unwrap_or_else(|| self.id().to_owned());
+        let alike = self.datasets().iter().filter(|other| other.file_name() == dataset.file_name()).count();
+        let folder = dataset.path.parent().and_then(Path::file_name).filter(|_| alike > 1);
+        folder.map_or(name.clone(), |folder| format!("{}/{name}", folder.to_string_lossy()))
     }
 
     /// The day on which the data was last changed.
     fn day(&self) -> String {
         self.facts.modified.unwrap_or_default().format("%Y-%m-%d").to_string()
-    }
-
-    fn media_type(&self) -> &'static str {
-        match self.facts.format {
-            Format::Zip | Format::Taco3 => "application/zip",
-            Format::Tortilla | Format::Taco => "application/vnd.tortilla+blob",
-            Format::TacocatFile => "application/octet-stream",
-            _ => "application/vnd.apache.parquet",
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::place::{self, Place};
-use super::{Described, Document, json_document};
+use super::{Described, Document, Facts, json_document};
 use crate::container::Format;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -88,7 +88,7 @@ pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
     if !tasks.is_empty() {
         out.insert("summaries".into(), json!({ "taco:tasks": tasks }));
     }
-    out.insert("assets".into(), json!({ "data": data_asset(described) }));
+    out.insert("assets".into(), data_assets(described));
     let mut links: Vec<Json> = items
         .iter()
         .map(|item| {
@@ -129,16 +129,36 @@ fn provider(contact: &super::Contact) -> Json {
 }
 
 /// The file that holds everything; a folder by its collection.
-fn data_asset(described: &Described<'_>) -> Json {
-    let name = described.file_name();
-    let folder = !matches!(described.facts.format, Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile)
-        && described.facts.path.is_dir();
+fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
+    let name = described.file_name(dataset);
+    let folder =
+        !matches!(dataset.format, Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile) && dataset.path.is_dir();
     let (href, kind) = if folder {
-        (format!("./{name}/COLLECTION.json"), "application/json")
+        (format!("{to}{name}/COLLECTION.json"), "application/json")
     } else {
-        (format!("./{name}"), described.media_type())
+        (format!("{to}{name}"), dataset.media_type())
     };
     json!({ "href": href, "title": described.title(), "type": kind, "roles": ["data"] })
+}
+
+/// The dataset as `data`; of several that are described as one each by the name of its file.
+fn data_assets(described: &Described<'_>) -> Json {
+    let mut assets = Map::new();
+    match described.datasets() {
+        [one] => drop(assets.insert("data".into(), data_asset(described, one, "./"))),
+        several => assets.extend(several.iter().map(|one| (described.file_name(one), data_asset(described, one, "./")))),
+    }
+    Json::Object(assets)
+}
+
+/// The dataset that a row of level 0 is in.
+fn dataset_of<'a>(described: &'a Described<'_>, row: usize) -> Option<&'a Facts> {
+    let mut first = row;
+    described.datasets().iter().find(|dataset| {
+        let inside = first < dataset.roots;
+        first = first.saturating_sub(dataset.roots);
+        inside
+    })
 }
 
 /// An Item for each sample of level 0. A sample without a time of its own has that of the dataset; where there is none either,
@@ -205,11 +225,8 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
         }
         item.insert("properties".into(), Json::Object(properties));
         item.insert("links".into(), json!([{ "rel": "collection", "href": "../collection.json", "type": "application/json" }]));
-        let mut asset = data_asset(described);
-        if let Some(href) = asset["href"].as_str().map(|href| href.replacen("./", "../", 1)) {
-            asset["href"] = json!(href);
-        }
-        item.insert("assets".into(), json!({ "data": asset }));
+        let dataset = dataset_of(described, row).unwrap_or(described.facts);
+        item.insert("assets".into(), json!({ "data": data_asset(described, dataset, "../") }));
         item.insert("collection".into(), json!(described.id()));
         items.push(Json::Object(item));
     }

@@ -15,6 +15,7 @@
 pub mod collection;
 mod declared;
 pub mod exact;
+mod join;
 mod leakage;
 mod notes;
 mod options;
@@ -25,6 +26,7 @@ pub mod sample;
 pub mod tortilla;
 mod view;
 
+pub use join::{JoinBy, JoinColumn, JoinLevel, JoinPreview, JoinRequest, JoinRow, join_preview};
 pub use leakage::{Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, Part, leakage};
 pub use notes::Note;
 pub use options::{OptionKind, OptionSpec, parse_options};

@@ -14,6 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::text;
 
 /// Names one job for as long as the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -43,6 +44,11 @@ impl Jobs {
         Self::new(|| {})
     }
 
+    /// Has an idle window look again.
+    pub fn wake(&self) {
+        (self.wake)();
+    }
+
     /// Runs `work` on a new thread. A panic inside becomes an error of the job, not the end of the program.
     pub fn start<T: Send + 'static>(
         &self,
@@ -56,7 +62,9 @@ impl Jobs {
         let inner = context.clone();
         let wake = self.wake.clone();
         let name = label.clone();
+        let language = text::spoken();
         let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
+            text::speak(Some(language));
             current::begin(Current { id, label: name.as_str().into(), context: inner.clone() });
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
                 .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));

@@ -52,7 +52,7 @@ enum Makes {
 }
 
 macro_rules! rules {
-    ($($name:ident $code:literal $severity:ident $makes:ident $section:literal $what:literal $fix:literal;)+) => {
+    ($($name:ident $code:literal $severity:ident $makes:ident $section:literal mark!($what:literal) $fix:literal;)+) => {
         /// Every rule that a dataset is checked against.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Rule { $(#[doc = $what] $name,)+ }
@@ -95,235 +95,235 @@ macro_rules! rules {
 
 rules! {
     PitRoots "PIT-1" Error Both "5.4"
-        "All roots have one shape: the same number of children, with the same ids and types by position, at every depth."
+        mark!("All roots have one shape: the same number of children, with the same ids and types by position, at every depth.")
         "Add, drop or reorder the children named, or pad the position.";
     PitMixed "PIT-3" Error Both "6.1"
-        "All samples of level 0 have the same type."
+        mark!("All samples of level 0 have the same type.")
         "Wrap the FILEs of level 0 into tortillas, or drop the odd ones.";
     PitSchemaUniform "PIT-2" Error Both "5.4"
-        "All samples of a level have the same fields with the same types."
+        mark!("All samples of a level have the same fields with the same types.")
         "Give the field one type everywhere; where it is missing, add it with nulls.";
     PitDepth "PIT-4" Error Both "6.5"
-        "A dataset has at most six levels."
+        mark!("A dataset has at most six levels.")
         "Flatten the tree.";
     PitEmptyFolder "PIT-5" Error Both "5.2"
-        "Every FOLDER has children."
+        mark!("Every FOLDER has children.")
         "Add children, or drop the FOLDER.";
     PitDeclared "PIT-6" Error Both "6.3"
-        "taco:pit_schema describes the tree that the levels hold."
+        mark!("taco:pit_schema describes the tree that the levels hold.")
         "Run `repair`, which computes it from the levels.";
     PitIncomplete "PIT-7" Warning Both "6.3"
-        "taco:pit_schema lists the pattern of every FOLDER: some tools leave out those of sibling FOLDERs from level 2 on."
+        mark!("taco:pit_schema lists the pattern of every FOLDER: some tools leave out those of sibling FOLDERs from level 2 on.")
         "Run `repair`, which computes it from the levels.";
     PitStale "PIT-8" Warning Both "6.3"
-        "The counts n and shape in taco:pit_schema are those of the levels: exports of some tools keep the old ones."
+        mark!("The counts n and shape in taco:pit_schema are those of the levels: exports of some tools keep the old ones.")
         "Run `repair`, which counts again.";
     PitPadding "PIT-9" Warning Both "6.3"
-        "taco:pit_schema names no padding: some tools list and count the placeholders."
+        mark!("taco:pit_schema names no padding: some tools list and count the placeholders.")
         "Remove the padding, or write the dataset again with padding only where a sample is missing.";
     IdCharacters "ID-1" Error Both "5.5.1"
-        "An id has no / \\ : or control character, is not empty, and does not begin with two underscores."
+        mark!("An id has no / \\ : or control character, is not empty, and does not begin with two underscores.")
         "Rename the sample.";
     IdUnique "ID-2" Error Both "8.3"
-        "Ids are unique among siblings."
+        mark!("Ids are unique among siblings.")
         "Rename or drop one of them.";
     IdDataset "ID-3" Error Both "5.5.2"
-        "The dataset's id is lower-case letters, digits, _ and -."
+        mark!("The dataset's id is lower-case letters, digits, _ and -.")
         "Choose another id, like peru-cropland-s2.";
     FieldName "ID-4" Error Both "7.2"
-        "Field names are letters, digits and _, with at most one colon."
+        mark!("Field names are letters, digits and _, with at most one colon.")
         "Rename the field.";
     TypeWord "TYPE-1" Error Both "5.5.1"
-        "The type of a sample is FILE or FOLDER."
+        mark!("The type of a sample is FILE or FOLDER.")
         "Write FILE or FOLDER.";
     CollectionRead "COL-1" Error Both "5.5.2"
-        "COLLECTION.json is there and is a JSON object."
+        mark!("COLLECTION.json is there and is a JSON object.")
         "Put the file back, or mend its JSON.";
     CollectionRequired "COL-2" Error Both "5.5.2"
-        "Every required field of the collection is filled."
+        mark!("Every required field of the collection is filled.")
         "Fill the field.";
     CollectionType "COL-3" Error Both "5.5.2"
-        "Every field of the collection has the type that the specification gives."
+        mark!("Every field of the collection has the type that the specification gives.")
         "Write a value of the type that the message names.";
     CollectionContact "COL-4" Error Both "5.5.2"
-        "A contact has a name or an organization, and an address that could be one."
+        mark!("A contact has a name or an organization, and an address that could be one.")
         "Fill the name, or mend the address.";
     CollectionExtent "COL-5" Error Both "5.5.2"
-        "The extent is [west, south, east, north] in degrees and [start, end] in ISO 8601."
+        mark!("The extent is [west, south, east, north] in degrees and [start, end] in ISO 8601.")
         "Mend the extent, or leave it out: it is then computed from the samples.";
     CollectionLicence "COL-6" Warning Both "5.5.2"
-        "Licences are SPDX identifiers."
+        mark!("Licences are SPDX identifiers.")
         "Choose an identifier of the SPDX list, like CC-BY-4.0.";
     CollectionTask "COL-7" Warning Both "5.5.2"
-        "Tasks are those that the tools know."
+        mark!("Tasks are those that the tools know.")
         "Choose a task of the list, or `other`.";
     CollectionTitle "COL-8" Error Both "5.5.2"
-        "The title has at most 250 characters."
+        mark!("The title has at most 250 characters.")
         "Shorten the title.";
     CollectionKeywords "COL-9" Warning Both "5.5.2"
-        "The dataset has keywords, so that a search finds it."
+        mark!("The dataset has keywords, so that a search finds it.")
         "Add keywords.";
     ExtentCovers "COL-10" Warning Both "5.5.2"
-        "The extent covers every centroid."
+        mark!("The extent covers every centroid.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentHemisphere "COL-11" Warning Both "5.5.2"
-        "The extent has both sides of longitude 0: some tools keep only the wider one."
+        mark!("The extent has both sides of longitude 0: some tools keep only the wider one.")
         "Run `repair`, which computes the extent from the samples.";
     ContactForm "COL-12" Warning Spec "5.5.2"
-        "Contacts are in the form of the text: name, organization, email, role; the tools write roles, url and links."
+        mark!("Contacts are in the form of the text: name, organization, email, role; the tools write roles, url and links.")
         "Write the role as `role`; leave out url and links.";
     TacoVersion "COL-13" Warning Spec "5.5.2"
-        "taco_version is that of this specification; the tools write 0.5.0."
+        mark!("taco_version is that of this specification; the tools write 0.5.0.")
         "Set taco_version to 2.0.0.";
     FieldSchema "META-1" Error Both "6.2"
-        "taco:field_schema lists the columns of every level with their types."
+        mark!("taco:field_schema lists the columns of every level with their types.")
         "Run `repair`, which computes it from the level tables.";
     LevelReadable "META-2" Error Both "6.2"
-        "Every METADATA/levelN.parquet can be read."
+        mark!("Every METADATA/levelN.parquet can be read.")
         "Take the file from another copy of the dataset.";
     LevelColumns "META-3" Error Both "8.3"
-        "Every level has the columns that readers need."
+        mark!("Every level has the columns that readers need.")
         "Write the dataset again from its sources.";
     ParentLink "META-4" Error Both "8.3"
-        "internal:parent_id is the row of a FOLDER in the level above, and rows are grouped by it."
+        mark!("internal:parent_id is the row of a FOLDER in the level above, and rows are grouped by it.")
         "Take the level tables from another copy, or write the dataset again.";
     CurrentId "META-5" Error Both "8.3"
-        "internal:current_id is the row number."
+        mark!("internal:current_id is the row number.")
         "Run `repair`.";
     RelativePath "META-6" Error Both "8.3"
-        "internal:relative_path is the path of ids below DATA/."
+        mark!("internal:relative_path is the path of ids below DATA/.")
         "Run `repair`.";
     LocalMeta "META-7" Error Both "6.2"
-        "Every FOLDER has a __meta__ with the same children as the level table."
+        mark!("Every FOLDER has a __meta__ with the same children as the level table.")
         "Run `repair`, which makes it from the level table.";
     LocalMetaValues "META-8" Error Both "6.2"
-        "The values in __meta__ are those of the level table."
+        mark!("The values in __meta__ are those of the level table.")
         "Decide which value is right; `repair` takes that of the level table.";
     NoCurrentId "META-9" Warning Tools "8.3"
-        "Levels above the deepest have internal:current_id (today's Python reader needs it in nested datasets)."
+        mark!("Levels above the deepest have internal:current_id (today's Python reader needs it in nested datasets).")
         "Run `repair`, which adds the column.";
     FieldOrder "META-10" Warning Both "6.2"
-        "taco:field_schema lists the columns in the order of the level table: some tools copy the order of the first part."
+        mark!("taco:field_schema lists the columns in the order of the level table: some tools copy the order of the first part.")
         "Run `repair`, which lists them anew.";
     StoredPath "META-11" Warning Both "8.3"
-        "internal:gdal_vsi is made by readers and not stored: a stored one holds paths of another machine."
+        mark!("internal:gdal_vsi is made by readers and not stored: a stored one holds paths of another machine.")
         "Run `repair`, which drops the column.";
     TypeRefused "META-12" Error Tools "6.2"
-        "No column of a ZIP is float16 or decimal256: the Python reader does not load such a dataset."
+        mark!("No column of a ZIP is float16 or decimal256: the Python reader does not load such a dataset.")
         "Cast the column to float or to decimal128.";
     StatisticsClass "STAT-1" Warning Both "7.2"
-        "Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others."
+        mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";
     StatisticsValues "STAT-2" Warning Both "7.2"
-        "Statistics in geotiff:stats are those of the pixels: some tools look at some blocks only. Found by a deep check."
+        mark!("Statistics in geotiff:stats are those of the pixels: some tools look at some blocks only. Found by a deep check.")
         "Run `repair`, which computes them from the pixels.";
     PlaceValues "STAC-1" Warning Both "7.1.1"
-        "stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check."
+        mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check.")
         "Run the stac extension again, which reads them from the raster.";
     ZipStructure "ZIP-1" Error Both "6.3"
-        "The archive has a central directory that fits its members."
+        mark!("The archive has a central directory that fits its members.")
         "Take the archive from another copy.";
     ZipHeader "ZIP-2" Error Both "6.3"
-        "TACO_HEADER is at byte 0 and points at the level tables and COLLECTION.json."
+        mark!("TACO_HEADER is at byte 0 and points at the level tables and COLLECTION.json.")
         "Run `repair`, which writes a new header.";
     ZipStore "ZIP-3" Error Both "6.3"
-        "Members are stored: no compression, no encryption, no data descriptor."
+        mark!("Members are stored: no compression, no encryption, no data descriptor.")
         "Store the members without compression.";
     ZipOverlap "ZIP-4" Error Both "6.3"
-        "Members lie inside the file and do not overlap."
+        mark!("Members lie inside the file and do not overlap.")
         "Take the archive from another copy.";
     ZipCrc "ZIP-5" Error Both "6.3"
-        "Every member has its CRC-32."
+        mark!("Every member has its CRC-32.")
         "Take the archive from another copy: its bytes are damaged.";
     ZipName "ZIP-6" Error Both "6.3"
-        "Member names are unique, relative, and stay inside the archive."
+        mark!("Member names are unique, relative, and stay inside the archive.")
         "Rename the member.";
     ZipOffset "ZIP-7" Error Both "6.3"
-        "internal:offset and internal:size point at the sample's own bytes."
+        mark!("internal:offset and internal:size point at the sample's own bytes.")
         "Run `repair`, which computes the positions.";
     ZipMissing "ZIP-8" Error Both "6.3"
-        "Every sample of the levels is in the archive."
+        mark!("Every sample of the levels is in the archive.")
         "Add the data, or drop the sample.";
     ZipStray "ZIP-9" Warning Both "6.3"
-        "The archive holds nothing that the levels do not name."
+        mark!("The archive holds nothing that the levels do not name.")
         "Run `repair`, which leaves it out.";
     ZipHeaderEmpty "ZIP-10" Error Both "6.3"
-        "TACO_HEADER lists at least one level and COLLECTION.json: the official header reader lets a count of 0 pass."
+        mark!("TACO_HEADER lists at least one level and COLLECTION.json: the official header reader lets a count of 0 pass.")
         "Run `repair`, which writes a new header.";
     ZipOffsetOther "ZIP-11" Error Both "6.3"
-        "Below level 0 internal:offset points at the own bytes and not at those of another sample: some tools sort the positions by path."
+        mark!("Below level 0 internal:offset points at the own bytes and not at those of another sample: some tools sort the positions by path.")
         "Run `repair`, which computes the positions.";
     FolderMissing "DIR-1" Error Both "6.4"
-        "Every sample of the levels is on disk."
+        mark!("Every sample of the levels is on disk.")
         "Put the file back, or drop the sample.";
     FolderStray "DIR-2" Warning Both "6.4"
-        "DATA/ holds nothing that the levels do not name."
+        mark!("DATA/ holds nothing that the levels do not name.")
         "Remove the file; `repair` leaves it out.";
     FolderPath "DIR-3" Error Both "6.4"
-        "Paths in the levels stay inside DATA/."
+        mark!("Paths in the levels stay inside DATA/.")
         "Rename the sample.";
     PartMissing "CAT-1" Error Both "6.5"
-        "Every part that an index names lies beside it and can be opened."
+        mark!("Every part that an index names lies beside it and can be opened.")
         "Put the part there, or name the folder that holds the parts with --base-path.";
     PartStale "CAT-2" Error Both "6.5"
-        "The index holds the rows of its parts, part by part."
+        mark!("The index holds the rows of its parts, part by part.")
         "Make the index again with `tacocat`.";
     PartList "CAT-3" Warning Both "6.6"
-        "The index's collection lists the parts that its rows name."
+        mark!("The index's collection lists the parts that its rows name.")
         "Make the index again with `tacocat`.";
     PartFacts "CAT-4" Warning Both "6.6"
-        "taco:sources says of each part the id and the extent that the part says itself, and counts them."
+        mark!("taco:sources says of each part the id and the extent that the part says itself, and counts them.")
         "Make the collection again with `tacollection`, or the index with `tacocat`.";
     SourceMissing "SRC-1" Error Both "7.1.1"
-        "The file behind a sample of a draft can be read."
+        mark!("The file behind a sample of a draft can be read.")
         "Put the file back, or point the sample at another one.";
     Unreadable "FMT-1" Error Both "6"
-        "The container can be opened."
+        mark!("The container can be opened.")
         "Take the dataset from another copy.";
     TortillaHeader "TOR-1" Warning Both "TORTILLA 0.5"
-        "The header of a TORTILLA counts its parts, and its reserved bytes are zero."
+        mark!("The header of a TORTILLA counts its parts, and its reserved bytes are zero.")
         "Write the file again with `edit`.";
     TortillaRange "TOR-2" Error Both "TORTILLA 0.5"
-        "tortilla:offset and tortilla:length lie between the header and the footer."
+        mark!("tortilla:offset and tortilla:length lie between the header and the footer.")
         "Take the file from another copy.";
     TortillaOverlap "TOR-3" Error Both "TORTILLA 0.5"
-        "The samples of a tortilla have bytes of their own."
+        mark!("The samples of a tortilla have bytes of their own.")
         "Take the file from another copy.";
     TortillaNested "TOR-4" Error Both "TORTILLA 0.5"
-        "A sample whose format is TORTILLA is a tortilla that can be read."
+        mark!("A sample whose format is TORTILLA is a tortilla that can be read.")
         "Take the file from another copy, or drop the sample with `compile`.";
     TortillaParts "TOR-5" Error Both "TORTILLA 0.5"
-        "All parts that the header counts are there."
+        mark!("All parts that the header counts are there.")
         "Put the missing part beside the others.";
     TortillaSplit "TOR-6" Warning Both "TORTILLA 0.5"
-        "tortilla:data_split is train, test or validation."
+        mark!("tortilla:data_split is train, test or validation.")
         "Write one of the three words with `edit`, or leave the cell empty.";
     TortillaClass "TOR-7" Warning Both "TORTILLA 0.5"
-        "A stac-tortilla or rai-tortilla has all columns of its class."
+        mark!("A stac-tortilla or rai-tortilla has all columns of its class.")
         "Add the columns that are missing with `edit`.";
     TortillaTypes "TOR-8" Warning Both "TORTILLA 0.5"
-        "The tortillas of one level hold each column with one type."
+        mark!("The tortillas of one level hold each column with one type.")
         "Write them again with one type.";
     TortillaFormat "TOR-9" Warning Both "TORTILLA 0.5"
-        "tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL."
+        mark!("tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL.")
         "Write the driver's name as GDAL does, like GTiff, with `edit`.";
     TortillaCollection "TOR-10" Warning Both "TACO 0.2"
-        "COLLECTION of a TACO 0.2 file has every core field."
+        mark!("COLLECTION of a TACO 0.2 file has every core field.")
         "Fill the field with `edit`.";
     TortillaChain "TOR-11" Error Both "TACO 0.2"
-        "The footer of a streamable dataset is a chain of tables that ends with the chunks."
+        mark!("The footer of a streamable dataset is a chain of tables that ends with the chunks.")
         "Write the file again with `compile --stream`.";
     TogForm "TOG-1" Warning Both "TACO 0.2"
-        "A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog."
+        mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
         "Write the dataset again with `optimise --stream`.";
     Taco3Files "NEXT-1" Error Both "TACO 3"
-        "The files of a TACO 3 dataset are those that its levels name, where the levels say."
+        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say.")
         "Take the dataset from another copy.";
     Taco3Contract "NEXT-2" Error Both "TACO 3"
-        "Every sample of a TACO 3 dataset has the files that taco:structure lists."
+        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists.")
         "Take the dataset from another copy.";
     PathQuote "FMT-2" Warning Tools "6"
-        "The path has no apostrophe: the Python reader does not load such a dataset."
+        mark!("The path has no apostrophe: the Python reader does not load such a dataset.")
         "Rename the file or the folder that it lies in.";
 }
 

@@ -25,11 +25,11 @@ impl ColourMap {
     /// The name in menus.
     pub fn label(self) -> &'static str {
         match self {
-            ColourMap::Grey => "Grey",
-            ColourMap::Viridis => "Viridis",
-            ColourMap::Magma => "Magma",
-            ColourMap::RedYellowGreen => "Red, yellow, green",
-            ColourMap::Terrain => "Terrain",
+            ColourMap::Grey => mark!("Grey"),
+            ColourMap::Viridis => mark!("Viridis"),
+            ColourMap::Magma => mark!("Magma"),
+            ColourMap::RedYellowGreen => mark!("Red, yellow, green"),
+            ColourMap::Terrain => mark!("Terrain"),
         }
     }
 

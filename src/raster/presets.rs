@@ -50,10 +50,10 @@ impl Preset {
     /// The name in menus.
     pub fn label(self) -> &'static str {
         match self {
-            Preset::Natural => "Natural colour",
-            Preset::FalseColour => "False colour",
-            Preset::ShortWave => "Short-wave infrared",
-            Preset::First => "First band",
+            Preset::Natural => mark!("Natural colour"),
+            Preset::FalseColour => mark!("False colour"),
+            Preset::ShortWave => mark!("Short-wave infrared"),
+            Preset::First => mark!("First band"),
         }
     }
 

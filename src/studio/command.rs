@@ -86,6 +86,16 @@ pub enum Command {
         /// Files and folders.
         paths: Vec<PathBuf>,
     },
+    /// Puts the files of a folder into the tray, and from now on those that appear in it, once they are complete.
+    Watch {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Watches a folder no longer.
+    Unwatch {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Takes files out of the tray.
     RemoveFromTray {
         /// Which, by path.
@@ -444,6 +454,11 @@ pub enum Event {
     },
     /// Files were added to the draft.
     Imported(Imported),
+    /// Files of watched folders came into the tray.
+    Arrived {
+        /// How many.
+        files: usize,
+    },
     /// What the name pattern of the examples leads to.
     PatternFound(Arc<PatternReport>),
     /// The ways out of a finding.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, ContainerReader, write_document};
+use crate::container::{self, ContainerReader, OpenOptions, Physical, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::export::{Catalogue, Document, Facts, describe};
 use crate::jobs::JobContext;
@@ -18,6 +18,9 @@ use crate::jobs::JobContext;
 pub struct DescribeRequest {
     /// The dataset.
     pub input: PathBuf,
+    /// How to open it: several datasets are described as one.
+    #[serde(default)]
+    pub open: OpenOptions,
     /// The form.
     pub form: Catalogue,
     /// The file to make; of a form with several documents the folder.
@@ -45,12 +48,13 @@ impl Studio {
 /// The documents of a form, the main one first.
 pub fn describe_dataset(
     input: &Path,
+    open: &OpenOptions,
     form: Catalogue,
     url: Option<String>,
     level: Option<usize>,
     ctx: &JobContext,
 ) -> Result<Vec<Document>> {
-    let reader = container::open(input, ctx)?;
+    let reader = container::open_with(input, open, ctx)?;
     let assembly = assembly_of(reader.as_ref(), ctx)?;
     if let Some(level) = level.filter(|level| *level >= assembly.levels.len()) {
         let count = assembly.levels.len();
@@ -63,7 +67,7 @@ pub fn describe_dataset(
 
 /// Writes the documents; gives the path of the main one.
 pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
-    let documents = describe_dataset(&request.input, request.form, request.url.clone(), request.level, ctx)?;
+    let documents = describe_dataset(&request.input, &request.open, request.form, request.url.clone(), request.level, ctx)?;
     let Some((main, rest)) = documents.split_first() else { return Err(Error::internal("a description without documents")) };
     if rest.is_empty() && request.output.extension().is_some() {
         write_document(&request.output, &main.bytes, request.overwrite)?;
@@ -87,7 +91,19 @@ fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> 
         modified: None,
         url: None,
         level: None,
+        roots: reader.levels().rows(0),
+        parts: Vec::new(),
     };
+    if let Physical::Joined(joined) = reader.physical()
+        && joined.listed().is_none()
+    {
+        for part in 0..joined.datasets().len() {
+            facts.parts.push(facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx)?);
+        }
+        facts.size_bytes = facts.parts.iter().map(|part| part.size_bytes).sum();
+        facts.modified = facts.parts.iter().filter_map(|part| part.modified).max();
+        return Ok(facts);
+    }
     let modified = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok().map(DateTime::<Utc>::from);
     if info.path.is_file() {
         facts.modified = modified(&info.path);

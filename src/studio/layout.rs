@@ -43,13 +43,13 @@ impl Part {
     pub fn label(self) -> &'static str {
         match self {
             Part::Header => "TACO_HEADER",
-            Part::Data => "data of samples",
-            Part::Meta => "tables of FOLDERs",
-            Part::Parquet => "tables of levels",
+            Part::Data => mark!("data of samples"),
+            Part::Meta => mark!("tables of FOLDERs"),
+            Part::Parquet => mark!("tables of levels"),
             Part::Collection => "COLLECTION.json",
-            Part::Other => "other members",
-            Part::Directory => "central directory",
-            Part::Gap => "gaps",
+            Part::Other => mark!("other members"),
+            Part::Directory => mark!("central directory"),
+            Part::Gap => mark!("gaps"),
         }
     }
 }

@@ -39,6 +39,7 @@ mod thumbnails;
 mod tray;
 mod verbs;
 mod verify;
+mod watch;
 
 pub use align::align_schemas;
 pub use chunk::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, save_chunk, split_chunk};
@@ -128,6 +129,8 @@ pub struct Studio {
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filtered::FilterState,
+    /// Folders whose new files come into the tray of the draft.
+    watched: Vec<watch::Watched>,
 }
 
 impl Studio {
@@ -145,6 +148,7 @@ impl Studio {
             log: VecDeque::new(),
             pending: Vec::new(),
             filter: filtered::FilterState::default(),
+            watched: Vec::new(),
         }
     }
 
@@ -172,6 +176,8 @@ impl Studio {
             Command::ImportCollection { path } => self.import_collection(path),
             Command::Edit { edit } => self.edit(edit),
             Command::AddToTray { paths } => self.add_to_tray(paths),
+            Command::Watch { folder } => self.watch(&folder),
+            Command::Unwatch { folder } => self.unwatch(&folder),
             Command::RemoveFromTray { files } => self.remove_from_tray(files),
             Command::PlaceUnplaced { file, slot } => self.place_unplaced(&file, &slot),
             Command::FindPattern { examples } => self.find_pattern(examples),
@@ -231,6 +237,7 @@ impl Studio {
 
     /// Takes the results of jobs that have ended. Never blocks.
     pub fn poll(&mut self) -> Vec<Event> {
+        self.poll_watched();
         let mut events = std::mem::take(&mut self.pending);
         let mut index = 0;
         while index < self.running.len() {

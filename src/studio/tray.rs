@@ -87,7 +87,7 @@ fn ambiguous(report: &PatternReport) -> Error {
 }
 
 /// A file, or all files below a folder, in the order of their names. Hidden files and files that go with others are left out.
-fn collect(path: &Path, depth: usize, files: &mut Vec<Unplaced>, ctx: &JobContext) -> Result<()> {
+pub(super) fn collect(path: &Path, depth: usize, files: &mut Vec<Unplaced>, ctx: &JobContext) -> Result<()> {
     ctx.check()?;
     let meta = std::fs::metadata(path).io_at("read", path)?;
     if meta.is_file() {

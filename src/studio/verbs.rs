@@ -28,6 +28,7 @@ impl Studio {
 
     pub(super) fn close(&mut self) -> Result<Outcome> {
         self.document = None;
+        self.watched.clear();
         self.report = Arc::default();
         self.live_check.cancel();
         Ok(Outcome::Done(Event::DocumentChanged))
@@ -43,8 +44,6 @@ impl Studio {
         };
         Ok(self.start(&label, move |ctx| {
             let open = open_dataset(&path, &options, ctx)?;
-            // The first level is what everybody looks at first.
-            open.reader.levels().table(0, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.show(Document::Opened(open));
@@ -250,6 +249,7 @@ impl Studio {
             draft.keep = self.keeper();
         }
         self.live_check.cancel();
+        self.watched.clear();
         self.live = Arc::default();
         self.document = Some(document);
         self.report = Arc::default();
@@ -279,6 +279,8 @@ fn show_report(report: Report) -> Finish {
 
 fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<OpenDataset> {
     let reader = container::open_with(path, options, ctx)?;
+    // The first level is what everybody looks at first; the tree needs some of its columns, which are decoded once.
+    reader.levels().table(0, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     Ok(OpenDataset::new(reader, tree, options.clone()))
 }

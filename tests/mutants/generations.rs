@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema};
-use taco_studio::container::{ContainerReader, Physical, TortillaHeader, TortillaReader, footer_bytes};
+use taco_studio::container::{ContainerReader, OpenOptions, Physical, TortillaHeader, TortillaReader, footer_bytes};
 use taco_studio::export::Catalogue;
 use taco_studio::jobs::JobContext;
 use taco_studio::studio::{self, MigrateRequest};
@@ -55,7 +55,7 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
         };
         let _ = studio::migrate(&request, ctx);
         for form in [Catalogue::Stac, Catalogue::Croissant, Catalogue::Markdown] {
-            let _ = studio::describe_dataset(path, form, None, None, ctx);
+            let _ = studio::describe_dataset(path, &OpenOptions::default(), form, None, None, ctx);
         }
     }
 }

@@ -28,8 +28,8 @@ fn known(name: &str, specs: &[OptionSpec], given: &Json, compute: fn(&Json) -> R
 
 const LABELS: Entry = Entry {
     name: "labels",
-    title: "Labels",
-    summary: "Names the classes of a labelled dataset.",
+    title: mark!("Labels"),
+    summary: mark!("Names the classes of a labelled dataset."),
     scope: Scope::Collection,
     options: labels_options,
     make: |given| known("labels", &labels_options(), given, labels::labels),
@@ -37,15 +37,15 @@ const LABELS: Entry = Entry {
 
 fn labels_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("classes", OptionKind::Json, "a list of {name, category, description, colour}").required(),
-        OptionSpec::new("description", OptionKind::Text, "the scheme as a whole"),
+        OptionSpec::new(mark!("classes"), OptionKind::Json, mark!("a list of {name, category, description, colour}")).required(),
+        OptionSpec::new(mark!("description"), OptionKind::Text, mark!("the scheme as a whole")),
     ]
 }
 
 const OPTICAL: Entry = Entry {
     name: "optical",
-    title: "Sensor and bands",
-    summary: "Describes the sensor and its bands, looked up for fourteen sensors.",
+    title: mark!("Sensor and bands"),
+    summary: mark!("Describes the sensor and its bands, looked up for fourteen sensors."),
     scope: Scope::Collection,
     options: optical_options,
     make: |given| known("optical", &optical_options(), given, optical::optical),
@@ -53,15 +53,20 @@ const OPTICAL: Entry = Entry {
 
 fn optical_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("sensor", OptionKind::Text, "for example sentinel2msi, or landsat8oli[B02,B03] for some bands").required(),
-        OptionSpec::new("bands", OptionKind::Json, "the bands of another sensor, each with a name"),
+        OptionSpec::new(
+            mark!("sensor"),
+            OptionKind::Text,
+            mark!("for example sentinel2msi, or landsat8oli[B02,B03] for some bands"),
+        )
+        .required(),
+        OptionSpec::new(mark!("bands"), OptionKind::Json, mark!("the bands of another sensor, each with a name")),
     ]
 }
 
 const PUBLICATIONS: Entry = Entry {
     name: "publications",
-    title: "Publications",
-    summary: "Lists the papers that describe or use the dataset.",
+    title: mark!("Publications"),
+    summary: mark!("Lists the papers that describe or use the dataset."),
     scope: Scope::Collection,
     options: publications_options,
     make: |given| known("publications", &publications_options(), given, publications::publications),
@@ -69,15 +74,15 @@ const PUBLICATIONS: Entry = Entry {
 
 fn publications_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("publications", OptionKind::Json, "a list of {doi, citation, summary}"),
-        OptionSpec::new("bibtex", OptionKind::Text, "BibTeX entries, each with a DOI"),
+        OptionSpec::new(mark!("publications"), OptionKind::Json, mark!("a list of {doi, citation, summary}")),
+        OptionSpec::new(mark!("bibtex"), OptionKind::Text, mark!("BibTeX entries, each with a DOI")),
     ]
 }
 
 const SCIENTIFIC: Entry = Entry {
     name: "scientific",
-    title: "How to cite",
-    summary: "Says how the dataset itself is cited.",
+    title: mark!("How to cite"),
+    summary: mark!("Says how the dataset itself is cited."),
     scope: Scope::Collection,
     options: scientific_options,
     make: |given| known("scientific", &scientific_options(), given, publications::scientific),
@@ -85,29 +90,29 @@ const SCIENTIFIC: Entry = Entry {
 
 fn scientific_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("doi", OptionKind::Text, "the dataset's DOI"),
-        OptionSpec::new("citation", OptionKind::Text, "the citation as it stands in a list of references"),
-        OptionSpec::new("bibtex", OptionKind::Text, "one BibTeX entry, for what is not given"),
+        OptionSpec::new(mark!("doi"), OptionKind::Text, mark!("the dataset's DOI")),
+        OptionSpec::new(mark!("citation"), OptionKind::Text, mark!("the citation as it stands in a list of references")),
+        OptionSpec::new(mark!("bibtex"), OptionKind::Text, mark!("one BibTeX entry, for what is not given")),
     ]
 }
 
 const SPLIT_STRATEGY: Entry = Entry {
     name: "split_strategy",
-    title: "Split strategy",
-    summary: "Says how the samples were divided into train, validation and test.",
+    title: mark!("Split strategy"),
+    summary: mark!("Says how the samples were divided into train, validation and test."),
     scope: Scope::Collection,
     options: strategy_options,
     make: |given| known("split_strategy", &strategy_options(), given, texts::split_strategy),
 };
 
 fn strategy_options() -> Vec<OptionSpec> {
-    vec![OptionSpec::new("strategy", OptionKind::Choice(&texts::STRATEGIES), "the method").required()]
+    vec![OptionSpec::new(mark!("strategy"), OptionKind::Choice(&texts::STRATEGIES), mark!("the method")).required()]
 }
 
 const RAI: Entry = Entry {
     name: "rai",
-    title: "Responsible AI",
-    summary: "Answers questions on collection, labels, limits and effects of the data.",
+    title: mark!("Responsible AI"),
+    summary: mark!("Answers questions on collection, labels, limits and effects of the data."),
     scope: Scope::Collection,
     options: rai_options,
     make: |given| known("rai", &rai_options(), given, texts::rai),
@@ -119,8 +124,8 @@ fn rai_options() -> Vec<OptionSpec> {
 
 const EXTENT: Entry = Entry {
     name: "extent",
-    title: "Extent",
-    summary: "Computes the extent in space and time from the samples.",
+    title: mark!("Extent"),
+    summary: mark!("Computes the extent in space and time from the samples."),
     scope: Scope::Collection,
     options: Vec::new,
     make: |given| {

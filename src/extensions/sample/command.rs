@@ -18,8 +18,8 @@ use crate::model::{FieldSpec, Value, check_field_name};
 
 pub const ENTRY: Entry = Entry {
     name: "command",
-    title: "Own program",
-    summary: "Runs a program of your own for each sample, with JSON lines in and out.",
+    title: mark!("Own program"),
+    summary: mark!("Runs a program of your own for each sample, with JSON lines in and out."),
     scope: Scope::Sample,
     options,
     make,
@@ -34,18 +34,18 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("command", OptionKind::List(&OptionKind::Text), "the program and its arguments, without a shell")
+        OptionSpec::new(mark!("command"), OptionKind::List(&OptionKind::Text), mark!("the program and its arguments, without a shell"))
             .required(),
         OptionSpec::new(
-            "fields",
+            mark!("fields"),
             OptionKind::Json,
-            "the columns: {\"name\": \"type\"}, with bool, int8 to uint64, double, float, string, timestamp[us], list<double>, …",
+            mark!("the columns: {\"name\": \"type\"}, with bool, int8 to uint64, double, float, string, timestamp[us], list<double>, …"),
         )
         .required(),
-        OptionSpec::new("batch", OptionKind::Integer, "samples for one start of the program").or(1),
-        OptionSpec::new("timeout", OptionKind::Number, "seconds that one start may take").or(60),
-        OptionSpec::new("columns", OptionKind::List(&OptionKind::Column), "columns whose values the program gets"),
-        OptionSpec::new("needs_file", OptionKind::Bool, "false to run for FOLDERs as well").or(true),
+        OptionSpec::new(mark!("batch"), OptionKind::Integer, mark!("samples for one start of the program")).or(1),
+        OptionSpec::new(mark!("timeout"), OptionKind::Number, mark!("seconds that one start may take")).or(60),
+        OptionSpec::new(mark!("columns"), OptionKind::List(&OptionKind::Column), mark!("columns whose values the program gets")),
+        OptionSpec::new(mark!("needs_file"), OptionKind::Bool, mark!("false to run for FOLDERs as well")).or(true),
     ]
 }
 

@@ -11,8 +11,8 @@ use crate::model::{FieldSpec, Value};
 
 pub const ENTRY: Entry = Entry {
     name: "histogram",
-    title: "Histogram",
-    summary: "Counts the pixels of each band in bins of equal width that are the same for every sample.",
+    title: mark!("Histogram"),
+    summary: mark!("Counts the pixels of each band in bins of equal width that are the same for every sample."),
     scope: Scope::Sample,
     options,
     make,
@@ -20,10 +20,11 @@ pub const ENTRY: Entry = Entry {
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("low", OptionKind::Number, "where the first bin begins").required(),
-        OptionSpec::new("high", OptionKind::Number, "where the last bin ends; this value itself counts to it").required(),
-        OptionSpec::new("bins", OptionKind::Integer, "how many bins, 1 to 65536").or(64),
-        OptionSpec::new("bands", OptionKind::List(&OptionKind::Integer), "bands from 1; all of them when left out"),
+        OptionSpec::new(mark!("low"), OptionKind::Number, mark!("where the first bin begins")).required(),
+        OptionSpec::new(mark!("high"), OptionKind::Number, mark!("where the last bin ends; this value itself counts to it"))
+            .required(),
+        OptionSpec::new(mark!("bins"), OptionKind::Integer, mark!("how many bins, 1 to 65536")).or(64),
+        OptionSpec::new(mark!("bands"), OptionKind::List(&OptionKind::Integer), mark!("bands from 1; all of them when left out")),
     ]
 }
 

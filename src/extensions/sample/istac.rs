@@ -16,7 +16,7 @@ use crate::raster;
 pub const ENTRY: Entry = Entry {
     name: "istac",
     title: "ISTAC",
-    summary: "Adds coordinate system, footprint, centroid and times of data without a regular grid.",
+    summary: mark!("Adds coordinate system, footprint, centroid and times of data without a regular grid."),
     scope: Scope::Sample,
     options,
     make,
@@ -25,14 +25,14 @@ pub const ENTRY: Entry = Entry {
 fn options() -> Vec<OptionSpec> {
     let mut options = vec![
         OptionSpec::new(
-            "geometry_column",
+            mark!("geometry_column"),
             OptionKind::Column,
-            "a column with the footprint as WKB; the raster's corners when left out",
+            mark!("a column with the footprint as WKB; the raster's corners when left out"),
         ),
         OptionSpec::new(
-            "crs",
+            mark!("crs"),
             OptionKind::Text,
-            "the footprint's coordinate system: EPSG:…, WKT or PROJ; needed with geometry_column",
+            mark!("the footprint's coordinate system: EPSG:…, WKT or PROJ; needed with geometry_column"),
         ),
     ];
     options.extend(time_options());

@@ -11,8 +11,8 @@ use crate::model::{FieldSpec, Value};
 
 pub const ENTRY: Entry = Entry {
     name: "scaling",
-    title: "Scaling",
-    summary: "Adds scale factor, offset and padding: unpacked = packed × factor + offset.",
+    title: mark!("Scaling"),
+    summary: mark!("Adds scale factor, offset and padding: unpacked = packed × factor + offset."),
     scope: Scope::Sample,
     options,
     make,
@@ -20,10 +20,19 @@ pub const ENTRY: Entry = Entry {
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("scale_factor", OptionKind::Json, "a number other than 0, or a list with one for each band"),
-        OptionSpec::new("scale_offset", OptionKind::Json, "a number, or a list with one for each band"),
-        OptionSpec::new("padding", OptionKind::List(&OptionKind::Integer), "pixels added at top, right, bottom and left"),
-        OptionSpec::new("from_bands", OptionKind::Bool, "take factor and offset of each band from the raster's header").or(false),
+        OptionSpec::new(mark!("scale_factor"), OptionKind::Json, mark!("a number other than 0, or a list with one for each band")),
+        OptionSpec::new(mark!("scale_offset"), OptionKind::Json, mark!("a number, or a list with one for each band")),
+        OptionSpec::new(
+            mark!("padding"),
+            OptionKind::List(&OptionKind::Integer),
+            mark!("pixels added at top, right, bottom and left"),
+        ),
+        OptionSpec::new(
+            mark!("from_bands"),
+            OptionKind::Bool,
+            mark!("take factor and offset of each band from the raster's header"),
+        )
+        .or(false),
     ]
 }
 

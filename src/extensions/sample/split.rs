@@ -10,8 +10,8 @@ use crate::model::{FieldSpec, Value};
 
 pub const ENTRY: Entry = Entry {
     name: "split",
-    title: "Split",
-    summary: "Says whether a sample is for train, test or validation.",
+    title: mark!("Split"),
+    summary: mark!("Says whether a sample is for train, test or validation."),
     scope: Scope::Sample,
     options,
     make,
@@ -22,8 +22,12 @@ const PARTS: &[&str] = &["train", "test", "validation"];
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("value", OptionKind::Choice(PARTS), "the same part for every targeted sample"),
-        OptionSpec::new("column", OptionKind::Column, "a column that holds the part; \"val\" and \"valid\" mean validation"),
+        OptionSpec::new(mark!("value"), OptionKind::Choice(PARTS), mark!("the same part for every targeted sample")),
+        OptionSpec::new(
+            mark!("column"),
+            OptionKind::Column,
+            mark!("a column that holds the part; \"val\" and \"valid\" mean validation"),
+        ),
     ]
 }
 

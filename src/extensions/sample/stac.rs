@@ -15,15 +15,18 @@ use crate::raster;
 pub const ENTRY: Entry = Entry {
     name: "stac",
     title: "STAC",
-    summary: "Adds coordinate system, shape, geotransform, centroid and times of a raster on a regular grid.",
+    summary: mark!("Adds coordinate system, shape, geotransform, centroid and times of a raster on a regular grid."),
     scope: Scope::Sample,
     options,
     make,
 };
 
 fn options() -> Vec<OptionSpec> {
-    let mut options =
-        vec![OptionSpec::new("crs", OptionKind::Text, "the coordinate system of files that name none: EPSG:…, WKT or PROJ")];
+    let mut options = vec![OptionSpec::new(
+        mark!("crs"),
+        OptionKind::Text,
+        mark!("the coordinate system of files that name none: EPSG:…, WKT or PROJ"),
+    )];
     options.extend(time_options());
     options
 }

@@ -12,8 +12,10 @@ use crate::model::{FieldSpec, Value};
 
 pub const ENTRY: Entry = Entry {
     name: "stats",
-    title: "Statistics",
-    summary: "Adds exact statistics of each band: minimum, maximum, mean, deviation and percentiles, or the share of each class.",
+    title: mark!("Statistics"),
+    summary: mark!(
+        "Adds exact statistics of each band: minimum, maximum, mean, deviation and percentiles, or the share of each class."
+    ),
     scope: Scope::Sample,
     options,
     make,
@@ -24,18 +26,18 @@ const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 95.0];
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("categorical", OptionKind::Bool, "the share of each class instead of minimum, maximum, …").or(false),
-        OptionSpec::new("class_values", OptionKind::List(&OptionKind::Integer), "the classes, in the order of the shares"),
+        OptionSpec::new(mark!("categorical"), OptionKind::Bool, mark!("the share of each class instead of minimum, maximum, …")).or(false),
+        OptionSpec::new(mark!("class_values"), OptionKind::List(&OptionKind::Integer), mark!("the classes, in the order of the shares")),
         OptionSpec::new(
-            "fields",
+            mark!("fields"),
             OptionKind::Choice(&["geotiff:stats", "stats"]),
-            "one column geotiff:stats, or stats:mean, stats:min, stats:max and stats:std as in version 0.2.0",
+            mark!("one column geotiff:stats, or stats:mean, stats:min, stats:max and stats:std as in version 0.2.0"),
         )
         .or("geotiff:stats"),
         OptionSpec::new(
-            "scaling",
+            mark!("scaling"),
             OptionKind::Choice(&["columns", "bands", "none"]),
-            "physical values by the columns scaling:scale_factor and scaling:scale_offset, by the raster's header, or stored values",
+            mark!("physical values by the columns scaling:scale_factor and scaling:scale_offset, by the raster's header, or stored values"),
         )
         .or("columns"),
     ]

@@ -16,8 +16,8 @@ use crate::raster::{TileLayout, tile_layout};
 
 pub const ENTRY: Entry = Entry {
     name: "tacotiff",
-    title: "TACOTIFF header",
-    summary: "Adds the compact header of a TACOTIFF, which says where its tiles lie.",
+    title: mark!("TACOTIFF header"),
+    summary: mark!("Adds the compact header of a TACOTIFF, which says where its tiles lie."),
     scope: Scope::Sample,
     options,
     make,
@@ -30,8 +30,8 @@ const VERSION: u16 = 1;
 const BETWEEN_TILES: u64 = 8;
 
 fn options() -> Vec<OptionSpec> {
-    let help = "refuse files that are no TACOTIFF: zstd, bands in tiles of their own, no overviews";
-    vec![OptionSpec::new("strict", OptionKind::Bool, help).or(true)]
+    let help = mark!("refuse files that are no TACOTIFF: zstd, bands in tiles of their own, no overviews");
+    vec![OptionSpec::new(mark!("strict"), OptionKind::Bool, help).or(true)]
 }
 
 #[derive(serde::Deserialize)]

@@ -15,19 +15,25 @@ use crate::model::{FieldSpec, Payload, Value};
 pub fn time_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::new(
-            "time_start",
+            mark!("time_start"),
             OptionKind::Json,
-            "when it begins: ISO 8601 text (UTC without an offset), or microseconds since 1970",
+            mark!("when it begins: ISO 8601 text (UTC without an offset), or microseconds since 1970"),
         ),
-        OptionSpec::new("time_end", OptionKind::Json, "when it ends, written as time_start"),
+        OptionSpec::new(mark!("time_end"), OptionKind::Json, mark!("when it ends, written as time_start")),
         OptionSpec::new(
-            "time_pattern",
+            mark!("time_pattern"),
             OptionKind::Text,
-            "finds times in the sample's path: as %Y%m%dT%H%M%S (a second date is the end), or a regular expression with groups \
-             year, month, day, doy, hour, minute, second or start, end",
+            mark!(
+                "finds times in the sample's path: as %Y%m%dT%H%M%S (a second date is the end), or a regular expression with groups \
+             year, month, day, doy, hour, minute, second or start, end"
+            ),
         ),
-        OptionSpec::new("time_column", OptionKind::Column, "a column with the start: a time, a date, ISO text, or microseconds"),
-        OptionSpec::new("time_end_column", OptionKind::Column, "a column with the end"),
+        OptionSpec::new(
+            mark!("time_column"),
+            OptionKind::Column,
+            mark!("a column with the start: a time, a date, ISO text, or microseconds"),
+        ),
+        OptionSpec::new(mark!("time_end_column"), OptionKind::Column, mark!("a column with the end")),
     ]
 }
 

@@ -18,35 +18,47 @@ use crate::table::{LevelTable, cell_text, read_sidecar_as, value_at};
 
 pub const ENTRY: Entry = Entry {
     name: "columns",
-    title: "Columns of a table",
-    summary: "Adds the columns of a CSV, JSON or Parquet table, joined by path or id.",
+    title: mark!("Columns of a table"),
+    summary: mark!("Adds the columns of a CSV, JSON or Parquet table, joined by path or id."),
     scope: Scope::Tortilla,
     options,
     make,
 };
 
 /// Columns that name the samples, the first that is there counts.
-const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+pub(in crate::extensions) const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
 /// Names that an unmatched report carries.
-const NAMED: usize = 20;
+pub(in crate::extensions) const NAMED: usize = 20;
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("table", OptionKind::Path, "the CSV, JSON or Parquet file").required(),
-        OptionSpec::new("key", OptionKind::Text, "the table's column that names the samples; path, file or id when absent"),
+        OptionSpec::new(mark!("table"), OptionKind::Path, mark!("the CSV, JSON or Parquet file")).required(),
         OptionSpec::new(
-            "by",
+            mark!("key"),
+            OptionKind::Text,
+            mark!("the table's column that names the samples; path, file or id when absent"),
+        ),
+        OptionSpec::new(
+            mark!("by"),
             OptionKind::Choice(&["auto", "path", "id"]),
-            "what the key is: the path of ids from the root, as roi_1/before.tif, or the id alone; auto tells by the key's name",
+            mark!(
+                "what the key is: the path of ids from the root, as roi_1/before.tif, or the id alone; auto tells by the key's name"
+            ),
         )
         .or("auto"),
         OptionSpec::new(
-            "columns",
+            mark!("columns"),
             OptionKind::Json,
-            "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \"from\", \"description\"}}; all when absent",
+            mark!(
+                "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \"from\", \"description\"}}; all when absent"
+            ),
         ),
-        OptionSpec::new("missing", OptionKind::Choice(&["null", "error"]), "samples without a row get nulls, or end the run")
-            .or("null"),
+        OptionSpec::new(
+            mark!("missing"),
+            OptionKind::Choice(&["null", "error"]),
+            mark!("samples without a row get nulls, or end the run"),
+        )
+        .or("null"),
     ]
 }
 
@@ -250,7 +262,7 @@ impl Columns {
 }
 
 /// As people write paths.
-fn trimmed(key: &str) -> &str {
+pub(in crate::extensions) fn trimmed(key: &str) -> &str {
     let key = key.trim();
     key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
 }

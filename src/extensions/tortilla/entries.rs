@@ -24,8 +24,8 @@ pub const ENTRIES: &[Entry] = &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CO
 
 const MAJORTOM: Entry = Entry {
     name: "majortom",
-    title: "MajorTOM grid",
-    summary: "Gives each sample the code of its cell in a MajorTOM grid.",
+    title: mark!("MajorTOM grid"),
+    summary: mark!("Gives each sample the code of its cell in a MajorTOM grid."),
     scope: Scope::Tortilla,
     options: majortom_options,
     make: |given| {
@@ -49,10 +49,11 @@ struct MajortomOptions {
 fn majortom_options() -> Vec<OptionSpec> {
     const NUMBERS: OptionKind = OptionKind::List(&OptionKind::Number);
     vec![
-        OptionSpec::new("dist_km", OptionKind::Number, "the size of a cell in kilometres").or(100),
-        OptionSpec::new("latitude_range", NUMBERS, "degrees between which there are rows").or(json!([-85.0, 85.0])),
-        OptionSpec::new("longitude_range", NUMBERS, "degrees between which there are columns").or(json!([-180.0, 180.0])),
-        OptionSpec::new("sep", OptionKind::Text, "what stands between the parts of a code").or("_"),
+        OptionSpec::new(mark!("dist_km"), OptionKind::Number, mark!("the size of a cell in kilometres")).or(100),
+        OptionSpec::new(mark!("latitude_range"), NUMBERS, mark!("degrees between which there are rows")).or(json!([-85.0, 85.0])),
+        OptionSpec::new(mark!("longitude_range"), NUMBERS, mark!("degrees between which there are columns"))
+            .or(json!([-180.0, 180.0])),
+        OptionSpec::new(mark!("sep"), OptionKind::Text, mark!("what stands between the parts of a code")).or("_"),
     ]
 }
 
@@ -72,8 +73,8 @@ impl TortillaExtension for Grid {
 
 const SPATIAL_GROUPING: Entry = Entry {
     name: "spatial_grouping",
-    title: "Spatial groups",
-    summary: "Puts samples that lie close together into groups, by number or by size.",
+    title: mark!("Spatial groups"),
+    summary: mark!("Puts samples that lie close together into groups, by number or by size."),
     scope: Scope::Tortilla,
     options: grouping_options,
     make: |given| {
@@ -92,8 +93,8 @@ struct GroupingOptions {
 
 fn grouping_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("target_count", OptionKind::Integer, "samples of a group at the most"),
-        OptionSpec::new("target_size", OptionKind::Text, "bytes of a group at the most, for example 512MB"),
+        OptionSpec::new(mark!("target_count"), OptionKind::Integer, mark!("samples of a group at the most")),
+        OptionSpec::new(mark!("target_size"), OptionKind::Text, mark!("bytes of a group at the most, for example 512MB")),
     ]
 }
 
@@ -117,8 +118,8 @@ impl TortillaExtension for Limits {
 
 const SPLIT_ASSIGNMENT: Entry = Entry {
     name: "split_assignment",
-    title: "Assign a split",
-    summary: "Deals samples out to train, validation and test, and reports what leaks between them.",
+    title: mark!("Assign a split"),
+    summary: mark!("Deals samples out to train, validation and test, and reports what leaks between them."),
     scope: Scope::Tortilla,
     options: split_options,
     make: |given| Ok(Made::Tortilla(Box::new(parse_split(given)?))),
@@ -129,16 +130,16 @@ const METHODS: &[&str] = &["random", "stratified", "blocks", "together"];
 fn split_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::new(
-            "method",
+            mark!("method"),
             OptionKind::Choice(METHODS),
-            "each sample by itself, in equal shares of each class, by blocks of land, or by a common key",
+            mark!("each sample by itself, in equal shares of each class, by blocks of land, or by a common key"),
         )
         .or("random"),
-        OptionSpec::new("ratios", OptionKind::Json, "the parts with their shares")
+        OptionSpec::new(mark!("ratios"), OptionKind::Json, mark!("the parts with their shares"))
             .or(json!({ "train": 0.7, "validation": 0.15, "test": 0.15 })),
-        OptionSpec::new("column", OptionKind::Column, "the class for stratified, the key for together"),
-        OptionSpec::new("block_km", OptionKind::Number, "side of a block of land in kilometres").or(100),
-        OptionSpec::new("seed", OptionKind::Integer, "the same number gives the same split, everywhere").or(0),
+        OptionSpec::new(mark!("column"), OptionKind::Column, mark!("the class for stratified, the key for together")),
+        OptionSpec::new(mark!("block_km"), OptionKind::Number, mark!("side of a block of land in kilometres")).or(100),
+        OptionSpec::new(mark!("seed"), OptionKind::Integer, mark!("the same number gives the same split, everywhere")).or(0),
     ]
 }
 
@@ -254,8 +255,8 @@ fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut
 
 const CONTENT_HASH: Entry = Entry {
     name: "content_hash",
-    title: "Content hash",
-    summary: "Hashes the bytes of each sample with SHA-256, which finds the same picture under two names.",
+    title: mark!("Content hash"),
+    summary: mark!("Hashes the bytes of each sample with SHA-256, which finds the same picture under two names."),
     scope: Scope::Tortilla,
     options: Vec::new,
     make: |given| {

@@ -15,8 +15,8 @@ use crate::raster::{BandIndex, Sampling, attribute_at, raster_at};
 
 pub const ENTRY: Entry = Entry {
     name: "geo_enrichment",
-    title: "What lies there",
-    summary: "Samples rasters and polygons that you name at the place of each sample, and tells the country.",
+    title: mark!("What lies there"),
+    summary: mark!("Samples rasters and polygons that you name at the place of each sample, and tells the country."),
     scope: Scope::Tortilla,
     options,
     make,
@@ -32,15 +32,15 @@ fn options() -> Vec<OptionSpec> {
     const COUNTRY: &[&str] = &["none", "name", "alpha2", "alpha3"];
     vec![
         OptionSpec::new(
-            "columns",
+            mark!("columns"),
             OptionKind::Json,
-            "a list of {column, path, band, method: nearest or mean, radius_m, description, date} for rasters, or {column, path, \
-             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names",
+            mark!("a list of {column, path, band, method: nearest or mean, radius_m, description, date} for rasters, or {column, path, \
+             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names"),
         )
         .or(json!([])),
-        OptionSpec::new("country", OptionKind::Choice(COUNTRY), "how to write the country, from the boundaries in this program")
+        OptionSpec::new(mark!("country"), OptionKind::Choice(COUNTRY), mark!("how to write the country, from the boundaries in this program"))
             .or("none"),
-        OptionSpec::new("country_column", OptionKind::Text, "the column for the country, for example rai:admin0")
+        OptionSpec::new(mark!("country_column"), OptionKind::Text, mark!("the column for the country, for example rai:admin0"))
             .or("geoenrich:admin_countries"),
     ]
 }

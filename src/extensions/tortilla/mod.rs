@@ -1,7 +1,7 @@
 //! Extensions that look at all samples of a tortilla at once: grids, groups, splits, hashes, what lies at their places. Each is
 //! a plain computation over places, sizes or payloads; must never write, and must give the same answer for the same input.
 
-mod columns;
+pub(super) mod columns;
 pub mod content_hash;
 pub mod countries;
 mod entries;

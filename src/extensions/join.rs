@@ -1,0 +1,358 @@
+//! A table beside the data before its columns are joined: by what its rows name the samples, how many find theirs and on which
+//! level, and what the columns will hold. The joining itself is the extension `columns`, once for each level.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use arrow::array::{Array, StringArray};
+use arrow::datatypes::DataType;
+use serde_json::json;
+
+use super::tortilla::columns::{KEYS, NAMED, trimmed};
+use super::{ExtensionCall, Target};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
+use crate::table::{LevelTable, read_sidecar_as};
+
+/// Keys that a guess looks at.
+const GUESSED_BY: usize = 1000;
+/// Rows that are shown.
+const SHOWN: usize = 8;
+
+/// How the key names samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum JoinBy {
+    /// Whichever finds more samples.
+    #[default]
+    Auto,
+    /// The path of ids from the root: `roi_1/before.tif`.
+    Path,
+    /// The id alone; every sample that has it.
+    Id,
+}
+
+/// Which table, and what names the samples in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct JoinRequest {
+    /// CSV, JSON or Parquet.
+    pub table: PathBuf,
+    /// The column of keys; the best one when absent.
+    pub key: Option<String>,
+    /// What its values are.
+    pub by: JoinBy,
+}
+
+/// What joining would do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinPreview {
+    /// The table.
+    pub table: PathBuf,
+    /// Its rows.
+    pub rows: usize,
+    /// The column that names the samples.
+    pub key: String,
+    /// All its columns.
+    pub names: Vec<String>,
+    /// The key is a path; else an id.
+    pub by_path: bool,
+    /// Levels on which rows find samples.
+    pub levels: Vec<JoinLevel>,
+    /// Rows that find none, and the keys of the first of them.
+    pub unmatched: (usize, Vec<String>),
+    /// The first rows.
+    pub head: Vec<JoinRow>,
+}
+
+/// What joining would do on one level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinLevel {
+    /// The level.
+    pub level: usize,
+    /// Its samples, without padding, and those among them that get a row.
+    pub samples: usize,
+    /// See above.
+    pub matched: usize,
+    /// The paths of the first samples that get none.
+    pub without: Vec<String>,
+    /// What the level gets: the columns that say something about one of its samples.
+    pub columns: Vec<JoinColumn>,
+}
+
+/// A column to come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// The first value that a sample gets.
+    pub example: String,
+    /// The level has a column of this name, which is replaced.
+    pub there: bool,
+    /// Why it can't be joined under this name.
+    pub refused: Option<String>,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinRow {
+    /// Its key.
+    pub key: String,
+    /// The first sample that it is joined to.
+    pub sample: Option<String>,
+}
+
+impl JoinPreview {
+    /// The calls that join these columns on these levels.
+    pub fn calls(&self, wanted: impl Fn(usize, &str) -> bool) -> Vec<ExtensionCall> {
+        let by = if self.by_path { "path" } else { "id" };
+        let call = |level: &JoinLevel| {
+            let usable = level.columns.iter().filter(|column| column.refused.is_none());
+            let names: Vec<&str> = usable.map(|column| column.name.as_str()).filter(|name| wanted(level.level, name)).collect();
+            let options = json!({ "table": self.table, "key": self.key, "by": by, "columns": names });
+            let target = Target { level: level.level, positions: Vec::new() };
+            (!names.is_empty()).then(|| ExtensionCall { extension: "columns".into(), options, target, schema_only: false })
+        };
+        self.levels.iter().filter_map(call).collect()
+    }
+}
+
+/// What joining a table to the dataset would do. A table that can't be read, or names a sample twice, is an error.
+pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) -> Result<JoinPreview> {
+    ctx.stage("Reading the table", None);
+    let mut table = read(request, request.key.as_deref(), ctx)?;
+    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+    if names.is_empty() || table.rows() == 0 {
+        return Err(Error::usage("the table has no rows").at_path(&request.table));
+    }
+    ctx.stage("Looking for the samples", None);
+    let (key, by_path) = match (&request.key, request.by) {
+        (Some(key), JoinBy::Path | JoinBy::Id) => (key.clone(), request.by == JoinBy::Path),
+        _ => guessed(dataset, &table, request, &names, ctx)?,
+    };
+    if request.key.is_none() && !KEYS.contains(&key.as_str()) {
+        // A key such as 007 is no number.
+        table = read(request, Some(&key), ctx)?;
+    }
+    let keys = table.strings(&key)?;
+    let keys = keys.ok_or_else(|| Error::usage(format!("the table has no column {key}")).at_path(&request.table))?;
+    let mut rows = HashMap::with_capacity(keys.len());
+    for (row, key) in texts(&keys) {
+        if rows.insert(key, row).is_some() {
+            let error = Error::usage(format!("the table names {key} twice")).at_path(&request.table);
+            return Err(error.hint("keep one row for each sample, or choose another key"));
+        }
+    }
+    let mut found: Vec<Option<String>> = vec![None; keys.len()];
+    let mut levels: Vec<Matched> = Vec::new();
+    walk(&dataset.root, &mut String::new(), 0, ctx, &mut |level, sample, path| {
+        if levels.len() <= level {
+            levels.resize_with(level + 1, Matched::default);
+        }
+        let matched = &mut levels[level];
+        matched.samples += 1;
+        match rows.get(if by_path { path } else { &sample.id }) {
+            Some(&row) => {
+                matched.rows.push(row);
+                found[row].get_or_insert_with(|| path.to_owned());
+            }
+            None if matched.without.len() < NAMED => matched.without.push(path.to_owned()),
+            None => {}
+        }
+    })?;
+    let schemas = schemas(&dataset.root);
+    let given = table.fields();
+    let column = |level: usize, rows: &[usize], at: usize| {
+        let field = &given[at];
+        let skipped = field.name == key || matches!(field.name.as_str(), "id" | "type") || field.name.starts_with("internal:");
+        if skipped || field.dtype == DataType::Null {
+            return None;
+        }
+        let row = rows.iter().find(|&&row| !table.value(row, at).is_null())?;
+        Some(JoinColumn {
+            name: field.name.clone(),
+            kind: dtype_name(&field.dtype),
+            example: table.text(*row, at),
+            there: schemas.get(level).is_some_and(|known| known.contains(field.name.as_str())),
+            refused: check_field_name(&field.name).err().map(|fault| fault.to_string()),
+        })
+    };
+    let levels = levels.into_iter().enumerate().filter(|(_, matched)| !matched.rows.is_empty());
+    let levels = levels.map(|(level, matched)| JoinLevel {
+        level,
+        samples: matched.samples,
+        matched: matched.rows.len(),
+        columns: (0..given.len()).filter_map(|at| column(level, &matched.rows, at)).collect(),
+        without: matched.without,
+    });
+    let lonely = || texts(&keys).filter(|(row, _)| found[*row].is_none()).map(|(_, key)| key.to_owned());
+    Ok(JoinPreview {
+        table: request.table.clone(),
+        rows: table.rows(),
+        by_path,
+        levels: levels.collect(),
+        unmatched: (lonely().count() + keys.len() - rows.len(), lonely().take(NAMED).collect()),
+        head: texts(&keys).take(SHOWN).map(|(row, key)| JoinRow { key: key.to_owned(), sample: found[row].clone() }).collect(),
+        key,
+        names,
+    })
+}
+
+#[derive(Default)]
+struct Matched {
+    samples: usize,
+    /// The row of each sample that has one.
+    rows: Vec<usize>,
+    without: Vec<String>,
+}
+
+fn read(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<LevelTable> {
+    read_sidecar_as(&request.table, &|name| KEYS.contains(&name) || key == Some(name), ctx)
+}
+
+/// The keys that say something, with their rows.
+fn texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
+    let texts = (0..keys.len()).filter(|&row| keys.is_valid(row)).map(|row| (row, trimmed(keys.value(row))));
+    texts.filter(|(_, key)| !key.is_empty())
+}
+
+/// The key and whether it is a path: what finds most samples, and of equals what is called as keys are.
+fn guessed(
+    dataset: &Dataset,
+    table: &LevelTable,
+    request: &JoinRequest,
+    names: &[String],
+    ctx: &JobContext,
+) -> Result<(String, bool)> {
+    let asked = |name: &&String| request.key.as_ref().is_none_or(|key| key == *name);
+    let mut tried: Vec<(&String, HashSet<String>, [usize; 2])> = Vec::new();
+    for name in names.iter().filter(asked) {
+        let Ok(Some(keys)) = table.strings(name) else { continue };
+        tried.push((name, texts(&keys).take(GUESSED_BY).map(|(_, key)| key.to_owned()).collect(), [0; 2]));
+    }
+    walk(&dataset.root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
+        for (_, keys, hits) in &mut tried {
+            hits[0] += usize::from(keys.contains(path));
+            hits[1] += usize::from(keys.contains(&*sample.id));
+        }
+    })?;
+    let usual = |name: &str| KEYS.iter().rev().position(|key| *key == name).map_or(0, |place| place + 1);
+    let mut ways: Vec<(usize, &String, bool)> = Vec::new();
+    for (name, _, hits) in &tried {
+        // Of two that are alike a path: an id that many samples share says less.
+        ways.extend((request.by != JoinBy::Id).then_some((hits[0], *name, true)));
+        ways.extend((request.by != JoinBy::Path).then_some((hits[1], *name, false)));
+    }
+    let best = ways.into_iter().rev().max_by_key(|(hits, name, _)| (*hits, usual(name)));
+    best.map(|(_, name, by_path)| (name.clone(), by_path))
+        .ok_or_else(|| Error::usage("no column of the table can name samples").at_path(&request.table))
+}
+
+/// Every sample but padding, with its level and its path.
+fn walk(
+    tortilla: &Tortilla,
+    path: &mut String,
+    level: usize,
+    ctx: &JobContext,
+    each: &mut impl FnMut(usize, &Sample, &str),
+) -> Result<()> {
+    ctx.check()?;
+    let above = path.len();
+    for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+        path.push_str(&sample.id);
+        each(level, sample, path);
+        if let Some(children) = sample.children().filter(|_| level + 1 < MAX_LEVELS) {
+            path.push('/');
+            walk(children, path, level + 1, ctx, each)?;
+        }
+        path.truncate(above);
+    }
+    Ok(())
+}
+
+/// The names of the fields of each level.
+fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
+    fn below<'a>(tortilla: &'a Tortilla, level: usize, names: &mut Vec<HashSet<&'a str>>) {
+        if names.len() <= level {
+            names.resize_with(level + 1, HashSet::new);
+        }
+        names[level].extend(tortilla.schema.iter().map(|field| field.name.as_str()));
+        if level + 1 < MAX_LEVELS {
+            tortilla.samples.iter().filter_map(Sample::children).for_each(|children| below(children, level + 1, names));
+        }
+    }
+    let mut names = Vec::new();
+    below(root, 0, &mut names);
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extensions::{Run, builtin, run};
+    use crate::model::{Collection, FieldSpec, Value};
+
+    fn dataset() -> Dataset {
+        let file = |id: &str| Sample::file(id, "/x", 1);
+        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
+        let mut root = Tortilla::new(["one", "two", "three"].map(scene).into());
+        root.schema = vec![FieldSpec::new("cloud", DataType::Float64)].into();
+        Dataset { collection: Collection::default(), root: root.into() }
+    }
+
+    fn look(name: &str, content: &str, key: Option<&str>, by: JoinBy) -> Result<JoinPreview> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let table = folder.path().join(name);
+        std::fs::write(&table, content).expect("writes");
+        join_preview(&dataset(), &JoinRequest { table, key: key.map(str::to_owned), by }, &JobContext::default())
+    }
+
+    #[test]
+    fn the_key_and_its_kind_are_found_by_what_they_find() {
+        let found = look("t.csv", "nr,scene,cloud\n1,two,3\n2,one,\n3,four,5\n", None, JoinBy::Auto).expect("looks");
+        assert_eq!((found.key.as_str(), found.by_path, found.rows), ("scene", true, 3));
+        let [level] = found.levels.as_slice() else { panic!("{:?}", found.levels) };
+        assert_eq!((level.level, level.samples, level.matched), (0, 3, 2));
+        assert_eq!(level.without, ["three"]);
+        let columns: Vec<_> = level.columns.iter().map(|c| (c.name.as_str(), c.example.as_str(), c.there)).collect();
+        assert_eq!(columns, [("nr", "2", false), ("cloud", "3", true)]);
+        assert_eq!(found.unmatched, (1, vec!["four".to_owned()]));
+        let samples: Vec<_> = found.head.iter().map(|row| row.sample.as_deref()).collect();
+        assert_eq!(samples, [Some("two"), Some("one"), None]);
+    }
+
+    #[test]
+    fn ids_find_every_sample_that_has_them_and_keep_their_zeros() {
+        let found = look("t.csv", "code;kind\n007;image\nb.tif;label\n", None, JoinBy::Auto).expect("looks");
+        assert_eq!((found.key.as_str(), found.by_path), ("code", false));
+        assert_eq!(found.levels.iter().map(|l| (l.level, l.matched)).collect::<Vec<_>>(), [(1, 6)]);
+        let found = look("t.csv", "path,n\none,1\ntwo/007,2\n", None, JoinBy::Auto).expect("looks");
+        assert_eq!(found.levels.iter().map(|l| (l.level, l.matched)).collect::<Vec<_>>(), [(0, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn its_calls_join_what_it_showed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let table = folder.path().join("t.csv");
+        std::fs::write(&table, "path,split,n\none,train,\ntwo/b.tif,,4\n").expect("writes");
+        let request = JoinRequest { table, ..JoinRequest::default() };
+        let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
+        let Run { columns, .. } = run(&dataset(), &found.calls(|_, _| true), &builtin(), &JobContext::default()).expect("runs");
+        let made: Vec<Vec<&str>> = columns.iter().map(|level| level.iter().map(|c| c.field.name.as_str()).collect()).collect();
+        assert_eq!(made, [vec!["split"], vec!["n"]]);
+        assert_eq!(columns[0][0].values, [Value::text("train"), Value::Null, Value::Null]);
+        assert_eq!(columns[1][0].values.iter().filter(|value| **value == Value::Int(4)).count(), 1);
+        assert_eq!(found.calls(|level, _| level == 1).len(), 1);
+        assert!(found.calls(|_, _| false).is_empty());
+    }
+
+    #[test]
+    fn tables_that_can_not_be_joined_say_why() {
+        let said = |content: &str, key| look("t.csv", content, key, JoinBy::Auto).expect_err("refuses").report();
+        assert!(said("id,n\none,1\none/,2\n", Some("id")).contains("one twice"));
+        assert!(said("id,n\n", None).contains("no rows"));
+        assert!(said("id,n\none,1\n", Some("name")).contains("name"));
+        assert!(look("t.csv", "id,n\nten,1\n", None, JoinBy::Auto).expect("looks").levels.is_empty());
+    }
+}

@@ -1,0 +1,297 @@
+//! Watched folders: files that appear in them come into the tray by themselves, once whoever writes them is done with them. The
+//! system tells of changes; where it can't, as on some network disks, the folder is looked at every few seconds.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::import::is_data;
+use super::tray::collect;
+use super::{Event, Finish, Outcome, Studio};
+use crate::draft::{Edit, Unplaced};
+use crate::error::{Error, IoContext, Result};
+use crate::jobs::{JobContext, Jobs};
+use crate::model::{AssetPath, Payload, Tortilla};
+
+/// A file that has kept its size and time for so long is complete.
+const QUIET: Duration = Duration::from_millis(1200);
+/// How often files that are not complete are looked at.
+const LOOK: Duration = Duration::from_millis(300);
+/// How often a folder is looked at of whose changes nobody tells.
+const POLL: Duration = Duration::from_secs(5);
+
+/// One watched folder.
+pub(super) struct Watched {
+    folder: PathBuf,
+    arrived: Arc<Mutex<Vec<PathBuf>>>,
+    /// Ends the watching, and with it the thread, when it goes.
+    _watcher: Box<dyn Watcher + Send>,
+}
+
+impl Studio {
+    pub(super) fn watch(&mut self, folder: &Path) -> Result<Outcome> {
+        let folder = folder.canonicalize().io_at("find the folder", folder)?;
+        if !folder.is_dir() {
+            return Err(Error::usage("only folders are watched").at_path(&folder));
+        }
+        if self.document.is_none() {
+            self.new_draft()?;
+        }
+        self.need_draft()?;
+        if self.watched.iter().any(|watched| watched.folder == folder) {
+            return Err(Error::usage("this folder is watched already").at_path(&folder));
+        }
+        // First the watching: what comes while the folder is looked through is then told of.
+        self.watched.push(begin(&folder, self.jobs.clone())?);
+        Ok(self.take_into_tray(&format!("Look through {}", folder.display()), vec![folder]))
+    }
+
+    pub(super) fn unwatch(&mut self, folder: &Path) -> Result<Outcome> {
+        let before = self.watched.len();
+        let real = folder.canonicalize();
+        self.watched.retain(|watched| watched.folder != folder && real.as_ref().is_ok_and(|real| watched.folder != *real));
+        if self.watched.len() == before {
+            return Err(Error::usage("this folder is not watched").at_path(folder));
+        }
+        Ok(Outcome::Done(Event::None))
+    }
+
+    /// The folders that are watched for files of the draft.
+    pub fn watched(&self) -> impl ExactSizeIterator<Item = &Path> {
+        self.watched.iter().map(|watched| watched.folder.as_path())
+    }
+
+    /// Starts to take what has arrived.
+    pub(super) fn poll_watched(&mut self) {
+        let mut arrived: Vec<PathBuf> = Vec::new();
+        for watched in &self.watched {
+            arrived.append(&mut watched.arrived.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        if !arrived.is_empty() && self.need_draft().is_ok() {
+            arrived.sort();
+            self.take_into_tray("Take files that arrived", arrived);
+        }
+    }
+
+    /// Files that are neither in the tray nor in the draft come into the tray. It is no fault when there are none.
+    fn take_into_tray(&mut self, label: &str, paths: Vec<PathBuf>) -> Outcome {
+        let content = self.need_draft().map(|draft| draft.content().clone()).unwrap_or_default();
+        self.start(label, move |ctx| {
+            ctx.stage("Looking at the files", None);
+            let mut files = Vec::new();
+            for path in paths.iter().filter(|path| path.exists()) {
+                collect(path, 0, &mut files, ctx)?;
+            }
+            let mut placed = HashSet::new();
+            sources(&content.dataset.root, &mut placed);
+            files.retain(|file| !placed.contains(file.path.as_path()));
+            Ok(Box::new(move |studio: &mut Studio| take(studio, files)) as Finish)
+        })
+    }
+}
+
+fn take(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
+    // The draft may have gone meanwhile, and the folder with it.
+    let Ok(draft) = studio.need_draft() else { return Ok(Event::None) };
+    let Some(edit) = Edit::append_to_tray(&draft.tray().clone(), files) else { return Ok(Event::None) };
+    let Edit::AddToTray { files } = &edit else { return Ok(Event::None) };
+    let count = files.len();
+    studio.edit(edit)?;
+    Ok(Event::Arrived { files: count })
+}
+
+/// The files that samples are made of.
+fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
+    for sample in &tortilla.samples {
+        match &sample.payload {
+            Payload::Folder(children) => sources(children, paths),
+            Payload::Asset { path: AssetPath::File(path), .. } => drop(paths.insert(path)),
+            _ => {}
+        }
+    }
+}
+
+fn begin(folder: &Path, jobs: Jobs) -> Result<Watched> {
+    let (sender, receiver) = channel();
+    let told = |sender: Sender<PathBuf>| {
+        move |event: notify::Result<notify::Event>| {
+            let Ok(event) = event else { return };
+            if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
+                // Nobody listens any more once the folder is not watched.
+                event.paths.into_iter().for_each(|path| drop(sender.send(path)));
+            }
+        }
+    };
+    let mut watcher: Option<Box<dyn Watcher + Send>> = None;
+    match RecommendedWatcher::new(told(sender.clone()), Config::default()) {
+        Ok(mut told) => match told.watch(folder, RecursiveMode::Recursive) {
+            Ok(()) => watcher = Some(Box::new(told)),
+            Err(error) => tracing::warn!("{} is looked at every few seconds: {error}", folder.display()),
+        },
+        Err(error) => tracing::warn!("folders are looked at every few seconds: {error}"),
+    }
+    let failed =
+        |error: notify::Error| Error::new(crate::error::Kind::Io, "the folder can't be watched").because(error).at_path(folder);
+    let watcher = match watcher {
+        Some(watcher) => watcher,
+        None => {
+            let mut polled = PollWatcher::new(told(sender), Config::default().with_poll_interval(POLL)).map_err(failed)?;
+            polled.watch(folder, RecursiveMode::Recursive).map_err(failed)?;
+            Box::new(polled)
+        }
+    };
+    let arrived: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
+    let inbox = arrived.clone();
+    let spawned = std::thread::Builder::new().name("watch".into()).spawn(move || settle(&receiver, &inbox, &jobs));
+    spawned.map_err(|error| Error::internal("could not start a thread to watch a folder").because(error))?;
+    Ok(Watched { folder: folder.to_owned(), arrived, _watcher: watcher })
+}
+
+/// A file that somebody may still be writing.
+struct Growing {
+    mark: (u64, Option<SystemTime>),
+    since: Instant,
+}
+
+/// Waits until files are complete, then hands them over together. Ends when the watching does.
+fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs) {
+    let mut growing: HashMap<PathBuf, Growing> = HashMap::new();
+    let mut complete: Vec<PathBuf> = Vec::new();
+    loop {
+        let told = match growing.is_empty() {
+            true => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => receiver.recv_timeout(LOOK),
+        };
+        match told {
+            Ok(path) => seen(path, &mut growing),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while let Ok(path) = receiver.try_recv() {
+            seen(path, &mut growing);
+        }
+        growing.retain(|path, file| {
+            let Some(mark) = mark_of(path) else { return false };
+            if mark != file.mark {
+                *file = Growing { mark, since: Instant::now() };
+            }
+            let done = file.since.elapsed() >= QUIET;
+            if done {
+                complete.push(path.clone());
+            }
+            !done
+        });
+        // What arrives together is one step of the history; a stream without end must not hold it up.
+        if !complete.is_empty() && (growing.is_empty() || complete.len() >= 1000) {
+            inbox.lock().unwrap_or_else(PoisonError::into_inner).append(&mut complete);
+            jobs.wake();
+        }
+    }
+}
+
+/// Notes a file, or the files of a folder that came as a whole.
+fn seen(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
+    if !path.file_name().and_then(|name| name.to_str()).is_some_and(is_data) {
+        return;
+    }
+    if path.is_dir() {
+        let mut files = Vec::new();
+        // A folder that goes again while it is looked through holds nothing.
+        if collect(&path, 0, &mut files, &JobContext::default()).is_ok() {
+            files.into_iter().for_each(|file| note(file.path, growing));
+        }
+    } else {
+        note(path, growing);
+    }
+}
+
+fn note(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
+    let Some(mark) = mark_of(&path) else { return };
+    growing.entry(path).or_insert(Growing { mark, since: Instant::now() });
+}
+
+fn mark_of(path: &Path) -> Option<(u64, Option<SystemTime>)> {
+    let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    Some((meta.len(), meta.modified().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::studio::Command;
+    use std::io::Write;
+
+    fn wait(studio: &mut Studio, what: impl Fn(&Studio) -> bool) -> Vec<usize> {
+        let begun = Instant::now();
+        let mut arrived = Vec::new();
+        while !what(studio) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing came");
+            for event in studio.poll() {
+                if let Event::Arrived { files } = event {
+                    arrived.push(files);
+                }
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        arrived
+    }
+
+    fn names(studio: &Studio) -> Vec<String> {
+        let tray = studio.document().and_then(|document| document.draft()).map(|draft| draft.tray().clone()).unwrap_or_default();
+        let mut names: Vec<String> =
+            tray.iter().map(|file| format!("{} {}", file.path.file_name().unwrap().to_string_lossy(), file.size)).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_come_into_the_tray_when_they_are_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("early.tif"), b"1").unwrap();
+        std::fs::write(at("placed.tif"), b"1").unwrap();
+        let mut studio = Studio::new(Jobs::quiet());
+        let import =
+            Command::Import { paths: vec![at("placed.tif").canonicalize().unwrap()], into: Default::default(), metadata: None };
+        studio.run_to_end(import, &mut |_| {}).unwrap();
+        studio.run_to_end(Command::Watch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["early.tif 1"], "what is there already, but what is a sample already");
+
+        std::fs::create_dir(at("day")).unwrap();
+        std::fs::write(at("day/one.tif"), b"12").unwrap();
+        std::fs::write(at(".hidden"), b"12").unwrap();
+        let mut slow = std::fs::File::create(at("slow.tif")).unwrap();
+        for _ in 0..8 {
+            slow.write_all(b"1234").unwrap();
+            slow.flush().unwrap();
+            std::thread::sleep(Duration::from_millis(250));
+        }
+        drop(slow);
+        let arrived = wait(&mut studio, |studio| names(studio).len() == 3);
+        assert_eq!(names(&studio), ["early.tif 1", "one.tif 2", "slow.tif 32"]);
+        assert!(arrived.iter().sum::<usize>() <= 2, "each once");
+
+        studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
+        assert!(names(&studio).len() < 3, "taken back as any step");
+        studio.run_to_end(Command::Unwatch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
+        assert_eq!(studio.watched().len(), 0);
+    }
+
+    #[test]
+    fn what_can_not_be_watched_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.tif");
+        std::fs::write(&file, b"1").unwrap();
+        let mut studio = Studio::new(Jobs::quiet());
+        assert!(studio.run(Command::Watch { folder: file }).is_err());
+        assert!(studio.run(Command::Watch { folder: folder.path().join("nothing") }).is_err());
+        studio.run_to_end(Command::Watch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
+        assert!(studio.run(Command::Watch { folder: folder.path().to_owned() }).is_err(), "twice");
+        studio.run_to_end(Command::New, &mut |_| {}).unwrap();
+        assert_eq!(studio.watched().len(), 0, "another draft has folders of its own");
+    }
+}

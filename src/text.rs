@@ -1,0 +1,298 @@
+//! The texts of the interface in the user's language.
+//!
+//! English stands in the source, where the code that shows it is read, inside [`tr!`](crate::tr), [`tr_n!`](crate::tr_n) or
+//! [`mark!`](crate::mark); a test gathers all of it in one place, `assets/text/studio.pot`, and holds every catalogue beside it
+//! against that: gettext's own format, which the tools of translators read. Catalogues are inside the program. A text that one
+//! lacks shows in English. To add a language: translate `studio.pot` to `assets/text/TAG.po` and name it in [`Language`].
+//!
+//! Errors and what the command line prints stay English: people search for them, and programs read them.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A language that the interface speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Language {
+    /// The language of the source.
+    #[default]
+    English,
+    /// Spanish.
+    Spanish,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::English, Self::Spanish];
+
+    /// The name that its speakers give it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::Spanish => "Español",
+        }
+    }
+
+    /// The language's subtag (BCP 47).
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Spanish => "es",
+        }
+    }
+
+    /// The language of a tag such as `es-PE` or `es_PE.UTF-8`.
+    pub fn of_tag(tag: &str) -> Option<Self> {
+        let first = tag.split(['-', '_', '.', '@']).next()?;
+        Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(first))
+    }
+
+    /// The language for a start: the system's, once [`follow_system`] was called; English for scripts and tests.
+    pub fn usual() -> Self {
+        SYSTEM.get().copied().unwrap_or_default()
+    }
+
+    /// The first of the languages that the system is set to that the interface speaks; else English.
+    pub fn of_system() -> Self {
+        sys_locale::get_locales().find_map(|tag| Self::of_tag(&tag)).unwrap_or_default()
+    }
+
+    /// The catalogue as it is in the program; `None` for the language of the source.
+    pub fn catalogue(self) -> Option<&'static str> {
+        match self {
+            Self::English => None,
+            Self::Spanish => Some(include_str!("../assets/text/es.po")),
+        }
+    }
+
+    fn texts(self) -> Option<&'static Texts> {
+        static SPANISH: OnceLock<Option<Texts>> = OnceLock::new();
+        let catalogue = self.catalogue()?;
+        match self {
+            Self::English => None,
+            Self::Spanish => SPANISH.get_or_init(|| Texts::read(catalogue).ok()).as_ref(),
+        }
+    }
+}
+
+/// The system's language, where the interface follows it.
+static SYSTEM: OnceLock<Language> = OnceLock::new();
+
+/// Has the interface speak the system's language unless the user set another.
+pub fn follow_system() {
+    SYSTEM.get_or_init(Language::of_system);
+}
+
+/// The language of the window, for all threads that work for it: its place in [`Language::ALL`].
+static OF_WINDOW: AtomicU8 = AtomicU8::new(0);
+
+thread_local! {
+    /// A language of this thread alone.
+    static OF_THREAD: Cell<Option<Language>> = const { Cell::new(None) };
+}
+
+/// The user's choice; `None` for the system's language. In a window that follows the system it holds for every thread that works for
+/// it; elsewhere, as in tests with a window on each thread, for this thread alone.
+pub fn choose(language: Option<Language>) {
+    match SYSTEM.get() {
+        Some(&system) => OF_WINDOW.store(language.unwrap_or(system) as u8, Ordering::Relaxed),
+        None => speak(language),
+    }
+}
+
+/// Has this thread speak a language, whatever the others do; with `None` it speaks as they do.
+pub fn speak(language: Option<Language>) {
+    OF_THREAD.set(language);
+}
+
+/// The language that this thread speaks: English, unless a window said otherwise.
+pub fn spoken() -> Language {
+    let of_window = || Language::ALL.get(usize::from(OF_WINDOW.load(Ordering::Relaxed))).copied().unwrap_or_default();
+    OF_THREAD.get().unwrap_or_else(of_window)
+}
+
+/// A text in the language that is spoken. Prefer [`tr!`](crate::tr); this is for texts out of tables, [`mark!`](crate::mark)ed there.
+pub fn of(english: &'static str) -> &'static str {
+    in_context("", english)
+}
+
+/// A text that means different things in different places: `context` says which.
+pub fn in_context(context: &'static str, english: &'static str) -> &'static str {
+    let found = spoken().texts().and_then(|texts| texts.of.get(&(context, english)));
+    found.map_or(english, |forms| forms.0)
+}
+
+/// The form of a text that goes with a number of things.
+pub fn counted(count: u64, one: &'static str, many: &'static str) -> &'static str {
+    let found = spoken().texts().and_then(|texts| texts.of.get(&("", one)));
+    // English and Spanish alike: one is one, all else, nothing too, is many.
+    match (found, count == 1) {
+        (Some(forms), true) => forms.0,
+        (Some(forms), false) => forms.1,
+        (None, true) => one,
+        (None, false) => many,
+    }
+}
+
+/// A text with its values in the places `{name}`.
+pub fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
+    use std::fmt::Write as _;
+    let mut filled = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        filled.push_str(&rest[..at]);
+        let brace = &rest[at..at + 1];
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix(brace) {
+            filled.push_str(brace);
+            rest = after;
+            continue;
+        }
+        let Some((name, after)) = rest.split_once('}') else { continue };
+        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+            // Writing into a string cannot fail but by the value's own fault.
+            let _ = write!(filled, "{value}");
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// The texts of a language, by context and English.
+struct Texts {
+    /// The text; of a counted one also the form for many.
+    of: HashMap<(&'static str, &'static str), (&'static str, &'static str)>,
+}
+
+impl Texts {
+    fn read(catalogue: &'static str) -> Result<Self, polib::po_file::POParseError> {
+        let mut of = HashMap::new();
+        for entry in entries(catalogue)? {
+            let mut forms = entry.translated.into_iter().map(kept);
+            let Some(one) = forms.next() else { continue };
+            let many = forms.next().unwrap_or(one);
+            of.insert((kept(entry.context), kept(entry.english)), (one, many));
+        }
+        Ok(Self { of })
+    }
+}
+
+/// Texts of a catalogue live as long as the program.
+fn kept(text: String) -> &'static str {
+    text.leak()
+}
+
+/// A text of a catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What tells it from another text that is the same in English; empty for none.
+    pub context: String,
+    /// The text as it stands in the source; of a counted one, for one.
+    pub english: String,
+    /// Of a counted one, for many.
+    pub many: Option<String>,
+    /// The translation's forms; none where it is missing.
+    pub translated: Vec<String>,
+}
+
+/// Reads a catalogue.
+pub fn entries(catalogue: &str) -> Result<Vec<Entry>, polib::po_file::POParseError> {
+    let options = polib::po_file::POParseOptions { message_body_only: true, ..Default::default() };
+    let read = polib::po_file::parse_from_reader_with_option(catalogue.as_bytes(), &options)?;
+    let entries = read.messages().map(|message| {
+        let forms = message.msgstr_plural().cloned().or_else(|_| message.msgstr().map(|text| vec![text.to_owned()]));
+        let translated = forms.unwrap_or_default();
+        Entry {
+            context: message.msgctxt().unwrap_or_default().to_owned(),
+            english: message.msgid().to_owned(),
+            many: message.msgid_plural().ok().map(str::to_owned),
+            translated: if translated.iter().any(String::is_empty) { Vec::new() } else { translated },
+        }
+    });
+    Ok(entries.collect())
+}
+
+/// A text of the interface in the language that is spoken: `tr!("Open file")`, a `&'static str`. With values, a `String`:
+/// `tr!("Kept now: {size} of {files} files", size = paint::bytes(bytes), files)`. Where one English text means two things:
+/// `tr!("Open" in "state of a job")`. The compiler checks that values and places agree.
+macro_rules! tr {
+    ($text:literal) => {
+        $crate::text::of($text)
+    };
+    ($text:literal in $context:literal) => {
+        $crate::text::in_context($context, $text)
+    };
+    ($text:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
+        tr!(@fill $crate::text::of($text), $text, $($name $(= $value)?),+)
+    };
+    (@fill $template:expr, $text:literal, $($name:ident $(= $value:expr)?),+) => {
+        match ($(&tr!(@value $name $(= $value)?),)+) {
+            ($($name,)+) => {
+                // Never made; it has the compiler hold the places against the values.
+                if false {
+                    let _ = format_args!($text, $($name = $name),+);
+                }
+                $crate::text::fill($template, &[$((stringify!($name), $name as &dyn ::std::fmt::Display)),+])
+            }
+        }
+    };
+    (@value $name:ident) => { $name };
+    (@value $name:ident = $value:expr) => { $value };
+}
+
+/// A text that goes with a number of things: `tr_n!(files, "{n} file", "{n} files", n = paint::grouped(files))`. Without values, a
+/// `&'static str`.
+macro_rules! tr_n {
+    ($count:expr, $one:literal, $many:literal) => {
+        $crate::text::counted($count as u64, $one, $many)
+    };
+    ($count:expr, $one:literal, $many:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {{
+        let template = $crate::text::counted($count as u64, $one, $many);
+        tr!(@fill template, $many, $($name $(= $value)?),+)
+    }};
+}
+
+/// Marks a text of a table for the catalogues; [`text::of`](crate::text::of) gives it where it is shown.
+macro_rules! mark {
+    ($text:literal) => {
+        $text
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_take_their_values_and_doubled_braces_stay() {
+        let (size, files) = ("3 MB", 4);
+        assert_eq!(tr!("Kept: {size} of {files}", size, files), "Kept: 3 MB of 4");
+        assert_eq!(tr!("{{as it is}} {files}", files = files + 1), "{as it is} 5");
+        assert_eq!(fill("ñ {a} á {b", &[("a", &1)]), "ñ 1 á b");
+    }
+
+    #[test]
+    fn one_and_many_take_their_form() {
+        let text = |n: usize| tr_n!(n, "{n} thing", "{n} things", n);
+        assert_eq!([text(0), text(1), text(2)], ["0 things", "1 thing", "2 things"]);
+    }
+
+    #[test]
+    fn a_language_is_found_by_the_systems_tag() {
+        assert_eq!(Language::of_tag("es-PE"), Some(Language::Spanish));
+        assert_eq!(Language::of_tag("es_ES.UTF-8"), Some(Language::Spanish));
+        assert_eq!(Language::of_tag("EN"), Some(Language::English));
+        assert_eq!([Language::of_tag("C"), Language::of_tag(""), Language::of_tag("est")], [None; 3]);
+    }
+
+    #[test]
+    fn a_text_is_said_in_the_language_of_its_thread() {
+        speak(Some(Language::Spanish));
+        let spanish = (tr!("Undo"), std::thread::spawn(|| tr!("Undo")).join().unwrap());
+        speak(None);
+        assert_eq!((spanish, tr!("Undo")), (("Deshacer", "Undo"), "Undo"));
+    }
+}
