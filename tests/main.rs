@@ -33,6 +33,7 @@ mod rules;
 mod stats;
 mod support;
 mod tacocat;
+mod texts;
 mod tidy;
 mod togs;
 mod window;

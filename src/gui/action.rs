@@ -1,8 +1,6 @@
 //! The one list of what a person can ask for: menu text, tooltip, shortcut, icon. Menus, shortcuts, buttons and the palette all read it.
 
-use egui::{Key, KeyboardShortcut, Modifiers};
-
-use super::icons;
+use egui::{Key, KeyboardShortcut};
 
 /// Everything that can be asked for from a menu, a shortcut or the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +45,10 @@ pub enum Action {
     AddUnplacedFolder,
     /// Put the selected files of the tray where the selection is.
     Place,
+    /// Take the new files of a folder into the tray as they come.
+    Watch,
+    /// Add the columns of a table to the samples.
+    JoinTable,
     /// Find the places of all files of the tray by their names.
     MatchPattern,
     /// Give the selected sample another id.
@@ -163,11 +165,11 @@ impl Menu {
     /// The menu's title.
     pub fn title(self) -> &'static str {
         match self {
-            Menu::File => "File",
-            Menu::Edit => "Edit",
-            Menu::Check => "Check",
-            Menu::View => "View",
-            Menu::Help => "Help",
+            Menu::File => tr!("File"),
+            Menu::Edit => tr!("Edit"),
+            Menu::Check => tr!("Check"),
+            Menu::View => tr!("View"),
+            Menu::Help => tr!("Help"),
         }
     }
 }
@@ -186,14 +188,6 @@ pub struct Info {
     /// Shortcut, where there is one.
     pub keys: Option<KeyboardShortcut>,
 }
-
-const fn keys(modifiers: Modifiers, key: Key) -> Option<KeyboardShortcut> {
-    Some(KeyboardShortcut::new(modifiers, key))
-}
-
-const CTRL: Modifiers = Modifiers::COMMAND;
-const CTRL_SHIFT: Modifiers = Modifiers { command: true, shift: true, ..Modifiers::NONE };
-const CTRL_ALT: Modifiers = Modifiers { command: true, alt: true, ..Modifiers::NONE };
 
 impl Action {
     /// In the order of the menus.
@@ -217,6 +211,8 @@ impl Action {
         Action::AddFolder,
         Action::AddUnplaced,
         Action::AddUnplacedFolder,
+        Action::Watch,
+        Action::JoinTable,
         Action::Place,
         Action::MatchPattern,
         Action::Rename,
@@ -265,172 +261,6 @@ impl Action {
         Action::Shortcuts,
         Action::About,
     ];
-
-    /// Text, shortcut, icon.
-    pub fn info(self) -> Info {
-        use Menu::{Check, Edit, File, Help, View};
-        let (menu, icon, keys, text, tooltip) = match self {
-            Action::New => (File, icons::PLUS, keys(CTRL, Key::N), "New dataset", "Start an empty draft"),
-            Action::OpenFile => {
-                (File, icons::FOLDER_OPEN, keys(CTRL, Key::O), "Open file…", "Open a .tacozip, or begin a draft from rasters")
-            }
-            Action::OpenFolder => (
-                File,
-                icons::FOLDER_SIMPLE,
-                keys(CTRL_ALT, Key::O),
-                "Open folder…",
-                "Open a dataset folder, or build from a folder of files",
-            ),
-            Action::OpenPath => (
-                File,
-                icons::LINK,
-                keys(CTRL_SHIFT, Key::O),
-                "Open path or address…",
-                "Type or paste a path, or an address: https://, s3://, gs://, az://",
-            ),
-            Action::OpenRecent => {
-                (File, icons::CLOCK_COUNTER_CLOCKWISE, keys(CTRL, Key::P), "Open recent", "Go to the list of recent datasets")
-            }
-            Action::Save => {
-                (File, icons::FLOPPY_DISK, keys(CTRL, Key::S), "Save draft", "Save the draft, to go on with it another time")
-            }
-            Action::SaveAs => {
-                (File, icons::FLOPPY_DISK, keys(CTRL_SHIFT, Key::S), "Save draft as…", "Save the draft under another name")
-            }
-            Action::Write => (File, icons::EXPORT, keys(CTRL, Key::E), "Write dataset…", "Write a ZIP or FOLDER dataset"),
-            Action::ExportSubset => {
-                (File, icons::FUNNEL, None, "Export subset…", "Write what the filter leaves as a dataset of its own")
-            }
-            Action::Describe => {
-                (File, icons::FILE_TEXT, None, "Describe for catalogues…", "STAC, GeoParquet, Croissant, DataCite, data cards")
-            }
-            Action::Migrate => {
-                (File, icons::ARROW_SQUARE_OUT, None, "Move to 2.0…", "Write a dataset of another generation as one of 2.0")
-            }
-            Action::Close => (File, icons::X, keys(CTRL, Key::W), "Close dataset", "Close what is open"),
-            Action::Quit => (File, icons::SIGN_OUT, keys(CTRL, Key::Q), "Quit", "End the program"),
-            Action::Undo => (Edit, icons::ARROW_U_UP_LEFT, keys(CTRL, Key::Z), "Undo", "Take the last edit back"),
-            Action::Redo => (Edit, icons::ARROW_U_UP_RIGHT, keys(CTRL_SHIFT, Key::Z), "Redo", "Do the edit again"),
-            Action::AddFiles => (Edit, icons::FILE, keys(CTRL_SHIFT, Key::A), "Add files…", "Add files to the selected folder"),
-            Action::AddFolder => (Edit, icons::FOLDER_SIMPLE_PLUS, None, "Add folder…", "Add a folder and what it holds"),
-            Action::AddUnplaced => (Edit, icons::TRAY, None, "Add unplaced files…", "Put files into the tray, to be placed later"),
-            Action::AddUnplacedFolder => {
-                (Edit, icons::TRAY_ARROW_DOWN, None, "Add unplaced folder…", "Put all files of a folder into the tray")
-            }
-            Action::Place => (
-                Edit,
-                icons::ARROW_ELBOW_DOWN_RIGHT,
-                keys(CTRL_SHIFT, Key::P),
-                "Place here",
-                "Put the selected unplaced files into the selected slot or folder",
-            ),
-            Action::MatchPattern => (
-                Edit,
-                icons::MAGIC_WAND,
-                keys(CTRL, Key::M),
-                "Match by pattern",
-                "Find the places of the unplaced files by their names",
-            ),
-            Action::Rename => {
-                (Edit, icons::PENCIL_SIMPLE, keys(Modifiers::NONE, Key::F2), "Rename sample", "Give the sample another id")
-            }
-            Action::Remove => {
-                (Edit, icons::TRASH, keys(Modifiers::NONE, Key::Delete), "Remove sample", "Take the sample out. Files on disk stay")
-            }
-            Action::MoveUp => (Edit, icons::CARET_UP, keys(Modifiers::ALT, Key::ArrowUp), "Move sample up", "One position earlier"),
-            Action::MoveDown => {
-                (Edit, icons::CARET_DOWN, keys(Modifiers::ALT, Key::ArrowDown), "Move sample down", "One position later")
-            }
-            Action::Nest => {
-                (Edit, icons::CARET_RIGHT, keys(Modifiers::ALT, Key::ArrowRight), "Nest sample", "Move it into the folder above it")
-            }
-            Action::Unnest => (
-                Edit,
-                icons::CARET_LEFT,
-                keys(Modifiers::ALT, Key::ArrowLeft),
-                "Un-nest sample",
-                "Move it out of its folder, behind it",
-            ),
-            Action::Group => {
-                (Edit, icons::STACK, keys(CTRL_SHIFT, Key::G), "Group into a folder", "Make a folder of the selected samples")
-            }
-            Action::Dissolve => (Edit, icons::ARROWS_LEFT_RIGHT, None, "Dissolve folder", "Put what the folder holds in its place"),
-            Action::Relocate => {
-                (Edit, icons::FOLDER_SIMPLE, None, "Sources have moved…", "Look for the files of the draft in another folder")
-            }
-            Action::EditCopy => (
-                Edit,
-                icons::PENCIL_SIMPLE,
-                keys(CTRL_SHIFT, Key::E),
-                "Edit as a draft",
-                "Begin a draft with these samples; the dataset stays as it is",
-            ),
-            Action::SaveSample => (Edit, icons::DOWNLOAD_SIMPLE, None, "Save sample as…", "Copy the sample's bytes into a file"),
-            Action::Validate => (Check, icons::CHECK_CIRCLE, keys(Modifiers::NONE, Key::F7), "Check dataset", "Check every rule"),
-            Action::ValidateDeep => {
-                (Check, icons::CHECK, keys(Modifiers::SHIFT, Key::F7), "Check every byte", "Check every rule and re-read all data")
-            }
-            Action::NextProblem => {
-                (Check, icons::CARET_RIGHT, keys(Modifiers::NONE, Key::F8), "Next problem", "Select the next problem")
-            }
-            Action::PreviousProblem => {
-                (Check, icons::CARET_LEFT, keys(Modifiers::SHIFT, Key::F8), "Previous problem", "Select the problem before")
-            }
-            Action::FixProblem => {
-                (Check, icons::MAGIC_WAND, keys(CTRL, Key::Period), "Fix problem", "Take the best way out of the selected problem")
-            }
-            Action::FixSafe => (
-                Check,
-                icons::MAGIC_WAND,
-                keys(CTRL_SHIFT, Key::Period),
-                "Fix everything safe",
-                "Mend whatever can be mended without removing anything, in one step",
-            ),
-            Action::Palette => (View, icons::COMMAND, keys(CTRL, Key::K), "Command palette", "Search every command"),
-            Action::GoToRow => (View, icons::ARROW_ELBOW_DOWN_RIGHT, keys(CTRL, Key::G), "Go to row…", "Type a row number"),
-            Action::Filter => (View, icons::FUNNEL, keys(CTRL, Key::F), "Filter", "Filter the hierarchy by id"),
-            Action::ToggleLeft => (View, icons::SIDEBAR_SIMPLE, keys(CTRL, Key::B), "Left panels", "Show or hide the hierarchy"),
-            Action::ToggleRight => {
-                (View, icons::SIDEBAR_SIMPLE, keys(CTRL_ALT, Key::B), "Right panels", "Show or hide sample and collection")
-            }
-            Action::ToggleBottom => {
-                (View, icons::TERMINAL_WINDOW, keys(CTRL, Key::J), "Bottom panels", "Show or hide problems, jobs, log")
-            }
-            Action::ShowTable => (View, icons::TABLE, keys(CTRL, Key::Num1), "Table", "Show the level table"),
-            Action::ShowMap => (View, icons::MAP_TRIFOLD, keys(CTRL, Key::Num2), "Map", "Show where the samples lie"),
-            Action::ShowPreview => (View, icons::IMAGE, keys(CTRL, Key::Num3), "Preview", "Show the selected raster"),
-            Action::ShowGallery => {
-                (View, icons::SQUARES_FOUR, keys(CTRL, Key::Num4), "Gallery", "Show a small picture of every sample")
-            }
-            Action::ShowQuery => (View, icons::DATABASE, keys(CTRL, Key::Num5), "Query", "Select rows with SQL"),
-            Action::ShowColumns => (View, icons::COLUMNS, None, "Columns", "Show every column and what it holds"),
-            Action::ShowStatistics => (View, icons::CHART_BAR, None, "Statistics", "Show pooled statistics, classes and splits"),
-            Action::ShowBytes => (View, icons::MEMORY, None, "Bytes", "Show what the bytes of the container hold"),
-            Action::ClearFilter => (View, icons::FUNNEL, None, "Clear filter", "Show all rows again"),
-            Action::ShowStructure => {
-                (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), "Structure", "Show every root beside the pattern")
-            }
-            Action::ShowExtensions => {
-                (View, icons::PUZZLE_PIECE, keys(CTRL, Key::Num7), "Extensions", "Compute columns from the samples")
-            }
-            Action::ShowProblems => (View, icons::WARNING_OCTAGON, None, "Problems", "Show what the checks found"),
-            Action::ShowJobs => (View, icons::QUEUE, None, "Jobs", "Show what is running"),
-            Action::ShowLog => (View, icons::TERMINAL_WINDOW, None, "Log", "Show what happened"),
-            Action::ShowSource => (View, icons::CLOUD, None, "Source", "Show requests to other machines and the cache"),
-            Action::CancelJobs => (View, icons::STOP, None, "Cancel running jobs", "Stop what is running"),
-            Action::ToggleTheme => (View, icons::MOON, None, "Dark or light theme", "Switch between dark and light"),
-            Action::ResetLayout => (View, icons::SQUARES_FOUR, None, "Reset layout", "Put every panel back to its place"),
-            Action::Settings => {
-                (View, icons::GEAR_SIX, keys(CTRL, Key::Comma), "Settings…", "Theme, size, threads, network and cache")
-            }
-            Action::Tour => (Help, icons::PATH, None, "Take the tour", "Eight steps through the sample dataset"),
-            Action::Shortcuts => {
-                (Help, icons::KEYBOARD, keys(Modifiers::NONE, Key::F1), "Keyboard shortcuts", "List the shortcuts")
-            }
-            Action::About => (Help, icons::INFO, None, "About Taco Studio", "Version and licences"),
-        };
-        Info { menu, text, tooltip, icon, keys }
-    }
 
     /// The shortcut as people read it: `Ctrl Shift Z`. Empty where there is none.
     pub fn keys_text(self) -> String {

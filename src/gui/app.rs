@@ -10,6 +10,7 @@ use super::chrome;
 use super::cx::{Ask, Cx, Remembered};
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::dock::{Contents, Pane};
+use super::drag;
 use super::drive::Driver;
 use super::instance::Instance;
 use super::panels;
@@ -348,6 +349,7 @@ impl eframe::App for App {
         self.palette_ui(&ctx);
         self.toast_ui(&ctx);
         self.tour_ui(&ctx);
+        drag::look(&ctx, &mut self.session.carried, &self.jobs);
         self.hover_ui(&ctx);
         self.fulfil(&ctx);
         if self.is_busy() {
@@ -375,7 +377,7 @@ impl Contents for Panels<'_, '_> {
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
         let began = self.cx.session.watch.begin();
         self.panel_ui(ui, pane);
-        self.cx.session.watch.end(began, || format!("panel {}", pane.title()));
+        self.cx.session.watch.end(began, || format!("panel {pane:?}"));
     }
 
     fn count(&self, pane: Pane) -> Option<(u64, Tone)> {

@@ -56,7 +56,7 @@ impl App {
             Ask::Take(paths) => self.take(paths),
             Ask::Copy(text) => {
                 ctx.copy_text(text);
-                self.toast = Some(Toast::new(true, "Copied"));
+                self.toast = Some(Toast::new(true, tr!("Copied")));
             }
             Ask::ForgetDraft(path) => {
                 self.run_now(Command::Forget { path });
@@ -161,7 +161,7 @@ impl App {
 
     /// An error is in the log already; the toast leads there.
     fn tell_error(&mut self, error: &Error) {
-        let hint = error.hints().first().map(|hint| format!(" Next: {hint}.")).unwrap_or_default();
+        let hint = error.hints().first().map(|hint| format!(" {}", tr!("Next: {hint}.", hint))).unwrap_or_default();
         self.toast = Some(Toast::new(false, format!("{error}.{hint}")));
     }
 
@@ -186,29 +186,38 @@ impl App {
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
                 // Typing in the form speaks for itself.
                 if !label.starts_with("Set ") && !undone {
-                    self.toast = Some(Toast::new(true, label).action("Undo", "Ctrl Z"));
+                    self.toast = Some(Toast::new(true, label).action(tr!("Undo"), "Ctrl Z"));
                 }
             }
+            Event::Arrived { files } => {
+                let text = tr_n!(files, "{n} new file in the tray", "{n} new files in the tray", n = paint::grouped(files as u64));
+                self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
+            }
             Event::Imported(report) => {
-                let (files, folders) = (paint::grouped(report.files), paint::grouped(report.folders));
-                let mut text = format!("Added {files} files in {folders} folders");
+                let files = tr_n!(report.files, "{n} file", "{n} files", n = paint::grouped(report.files));
+                let folders = tr_n!(report.folders, "{n} folder", "{n} folders", n = paint::grouped(report.folders));
+                let mut text = tr!("Added {files} in {folders}", files, folders);
                 if !report.skipped.is_empty() {
-                    text.push_str(&format!("; {} left out, see Log", paint::grouped(report.skipped.len() as u64)));
+                    let skipped = report.skipped.len() as u64;
+                    let left = tr_n!(skipped, "{n} left out, see Log", "{n} left out, see Log", n = paint::grouped(skipped));
+                    text.push_str(&format!("; {left}"));
                 }
                 for skipped in &report.skipped {
                     self.studio.log(false, format!("Left out {skipped}"));
                 }
-                self.toast = Some(Toast::new(true, text).action("Undo", "Ctrl Z"));
+                self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Extended { label, failures, .. } => {
-                let failed =
-                    if failures.is_empty() { String::new() } else { format!("; {} samples failed, see Jobs", failures.len()) };
+                let failed = match failures.len() {
+                    0 => String::new(),
+                    n => format!("; {}", tr_n!(n, "{n} sample failed, see Jobs", "{n} samples failed, see Jobs", n)),
+                };
                 for failure in &failures {
                     self.studio.log(true, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
                 }
                 let sound = failures.is_empty();
                 self.session.jobs.extended(failures);
-                self.toast = Some(Toast::new(sound, format!("{label}{failed}")).action("Undo", "Ctrl Z"));
+                self.toast = Some(Toast::new(sound, format!("{label}{failed}")).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Validated => self.session.checked = true,
             Event::RemoteCache(state) => self.session.source.set_cache(state),
@@ -222,7 +231,8 @@ impl App {
             Event::Verified(found) => self.dialogs.verified(found),
             Event::Repaired(repaired) => {
                 let (mended, left) = (repaired.mended.len(), repaired.left.len());
-                let text = format!("Repaired {mended}, {left} left: {}", intake::shown(&repaired.built.path));
+                let path = intake::shown(&repaired.built.path);
+                let text = tr!("Repaired {mended}, {left} left: {path}", mended, left, path);
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
             Event::Migrated(migrated) => self.migrated(*migrated),
@@ -230,7 +240,7 @@ impl App {
             Event::ChunkRead(array) => self.session.preview.chunks.take(*array),
             Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
             Event::TogsChecked(_) => self.session.checked = true,
-            Event::Saved(path) => self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(&path)))),
+            Event::Saved(path) => self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&path)))),
             Event::Failed { job, label, error } => {
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
@@ -243,7 +253,7 @@ impl App {
                 }
                 let pattern = self.session.pattern.fail(job, Some(&error));
                 if !self.dialogs.failed(job, &error) && !query && !own && !pattern && !self.session.is_own(job) {
-                    self.toast = Some(Toast::new(false, format!("{label} failed: {error}")));
+                    self.toast = Some(Toast::new(false, tr!("{label} failed: {error}", label, error)));
                     self.view.dock.show(Pane::Log);
                 }
             }
@@ -301,7 +311,17 @@ impl App {
         let into = self.folder_of_selection();
         // Loose files among scenes have no place yet, unless somebody says where.
         let loose = into.0.is_empty() && self.has_folders();
-        self.sorting = Some(self.jobs.start("Look at the paths", move |_| {
+        // A table beside a draft is most likely about its samples; the dialog asks.
+        let drafted = self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0);
+        if let [table] = paths.as_slice()
+            && drafted
+            && super::dialogs::is_table(table)
+            && !is_remote(table)
+        {
+            self.dialogs.open(Dialog::join(table.clone(), Some(into)));
+            return;
+        }
+        self.sorting = Some(self.jobs.start(tr!("Look at the paths"), move |_| {
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 return Err(Error::usage("there is nothing here")
                     .at_path(missing)
@@ -327,10 +347,10 @@ impl App {
 
     fn make_sample(&mut self) {
         let Some(folder) = crate::folders::data_dir() else {
-            self.toast = Some(Toast::new(false, "There is no folder for the sample dataset on this system"));
+            self.toast = Some(Toast::new(false, tr!("There is no folder for the sample dataset on this system")));
             return;
         };
-        self.making_sample = Some(self.jobs.start("Make the sample dataset", move |ctx| make_sample_dataset(&folder, ctx)));
+        self.making_sample = Some(self.jobs.start(tr!("Make the sample dataset"), move |ctx| make_sample_dataset(&folder, ctx)));
     }
 
     /// Takes the results of the window's own helpers.
@@ -393,6 +413,15 @@ impl App {
                 self.asks.push(Ask::Run(Command::Import { paths, into, metadata: None }));
             }
             Wish::AddUnplaced | Wish::AddUnplacedFolder => self.asks.push(Ask::Run(Command::AddToTray { paths })),
+            Wish::Watch => {
+                let folders = paths.into_iter();
+                self.asks.extend(folders.map(|folder| Ask::Run(Command::Watch { folder })));
+            }
+            Wish::JoinTable => {
+                if let Some(table) = paths.into_iter().next() {
+                    self.dialogs.open(Dialog::join(table, None));
+                }
+            }
             Wish::SaveProject => self.save_to(paths.into_iter().next()),
             Wish::SaveSample => {
                 if let (Some(at), Some(target)) = (self.session.selected, paths.into_iter().next()) {
@@ -458,6 +487,8 @@ impl App {
             Action::AddFolder => self.pick(ctx, Wish::AddFolder),
             Action::AddUnplaced => self.pick(ctx, Wish::AddUnplaced),
             Action::AddUnplacedFolder => self.pick(ctx, Wish::AddUnplacedFolder),
+            Action::Watch => self.pick(ctx, Wish::Watch),
+            Action::JoinTable => self.pick(ctx, Wish::JoinTable),
             Action::Place => self.place(),
             Action::MatchPattern => self.view.dock.show(Pane::Pattern),
             Action::Nest => self.nest(),

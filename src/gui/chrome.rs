@@ -33,9 +33,12 @@ pub fn top_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             let (logo, _) = ui.allocate_exact_size(vec2(32.0, 28.0), Sense::hover());
             widgets::logo(ui.painter(), Rect::from_center_size(logo.center() - vec2(0.0, 1.0), vec2(22.0, 22.0)));
             menu_ui(ui, cx);
-            for (action, text) in
-                [(Action::New, "New"), (Action::OpenFile, "Open"), (Action::Save, "Save"), (Action::Write, "Write")]
-            {
+            for (action, text) in [
+                (Action::New, tr!("New")),
+                (Action::OpenFile, tr!("Open")),
+                (Action::Save, tr!("Save")),
+                (Action::Write, tr!("Write")),
+            ] {
                 button_ui(ui, cx, action, text);
             }
             export_ui(ui, cx);
@@ -55,8 +58,8 @@ fn separator(ui: &mut Ui) {
 fn button_ui(ui: &mut Ui, cx: &mut Cx<'_>, action: Action, text: &'static str) {
     let info = action.info();
     let label = match action {
-        Action::Undo => cx.document().and_then(|document| document.draft()?.undo_label()).map(|label| format!("Undo: {label}")),
-        Action::Redo => cx.document().and_then(|document| document.draft()?.redo_label()).map(|label| format!("Redo: {label}")),
+        Action::Undo => cx.document().and_then(|document| document.draft()?.undo_label()).map(|label| tr!("Undo: {label}", label)),
+        Action::Redo => cx.document().and_then(|document| document.draft()?.redo_label()).map(|label| tr!("Redo: {label}", label)),
         _ => None,
     };
     let keys = action.keys_text();
@@ -68,7 +71,7 @@ fn button_ui(ui: &mut Ui, cx: &mut Cx<'_>, action: Action, text: &'static str) {
 }
 
 fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    let button = ui.add(Button::bar(icons::LIST, "").name("Menu").tooltip("Every command"));
+    let button = ui.add(Button::bar(icons::LIST, "").name(tr!("Menu")).tooltip(tr!("Every command")));
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(200.0);
         for menu in Menu::ALL {
@@ -90,13 +93,14 @@ fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 /// What the opened dataset can become: forms of catalogues, a part of it, a newer generation.
 fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let reason = blocked(Action::ExportSubset, cx);
-    let button = Button::bar(icons::ARROW_SQUARE_OUT, "Export").tooltip("Data cards, catalogues, a subset").blocked(reason);
+    let button =
+        Button::bar(icons::ARROW_SQUARE_OUT, tr!("Export")).tooltip(tr!("Data cards, catalogues, a subset")).blocked(reason);
     let button = ui.add(button);
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(220.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         for form in Catalogue::ALL {
-            let text = format!("{}…", form.title());
+            let text = format!("{}…", crate::text::of(form.title()));
             if widgets::menu_entry(ui, icons::FILE_TEXT, &text, "", blocked(Action::Describe, cx).as_deref()).clicked() {
                 cx.ask(Ask::Describe(form));
                 ui.close();
@@ -117,7 +121,7 @@ fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn right_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     let icon = if t.dark { icons::MOON } else { icons::SUN };
-    let theme = if t.dark { "Switch to the light theme" } else { "Switch to the dark theme" };
+    let theme = if t.dark { tr!("Switch to the light theme") } else { tr!("Switch to the dark theme") };
     if ui.add(Button::bar(icon, "").name(theme)).clicked() {
         cx.ask(Ask::Do(Action::ToggleTheme));
     }
@@ -133,16 +137,16 @@ fn right_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn jobs_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let running: Vec<_> = cx.session.jobs.running().collect();
     let text = match running.as_slice() {
-        [] if cx.studio.is_checking() => "Checking".to_owned(),
-        [] => "No jobs".to_owned(),
+        [] if cx.studio.is_checking() => tr!("Checking").to_owned(),
+        [] => tr!("No jobs").to_owned(),
         [job] => match job.progress.fraction() {
-            Some(fraction) => format!("1 job {:.0} %", fraction * 100.0),
-            None => format!("1 job {}", time_text(job.elapsed)),
+            Some(fraction) => tr!("1 job {percent} %", percent = format!("{:.0}", fraction * 100.0)),
+            None => tr!("1 job {time}", time = time_text(job.elapsed)),
         },
-        jobs => format!("{} jobs", jobs.len()),
+        jobs => tr_n!(jobs.len(), "{n} job", "{n} jobs", n = jobs.len()),
     };
     let icon = if running.is_empty() { icons::QUEUE } else { icons::CIRCLE_NOTCH };
-    if ui.add(Button::bar(icon, text).tooltip("Show the jobs")).clicked() {
+    if ui.add(Button::bar(icon, text).tooltip(tr!("Show the jobs"))).clicked() {
         cx.ask(Ask::Do(Action::ShowJobs));
     }
 }
@@ -163,7 +167,7 @@ fn search_ui(ui: &mut Ui, cx: &mut Cx<'_>, width: f32) {
         paint::text_center(ui.painter(), cap, &keys, font::mono(11.0), t.tx3);
         inner.max.x = cap.left() - 6.0;
     }
-    paint::text_left(ui.painter(), inner, "Search commands", font::regular(13.0), t.tx3);
+    paint::text_left(ui.painter(), inner, tr!("Search commands"), font::regular(13.0), t.tx3);
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
         cx.ask(Ask::Do(Action::Palette));
@@ -176,7 +180,10 @@ fn title_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.spacing_mut().item_spacing.x = 8.0;
     separator(ui);
     let title = document.title();
-    let badge = document.format().map_or("Draft".to_owned(), |format| format!("{}, read-only", format.badge()));
+    let badge = match document.format() {
+        Some(format) => tr!("{format}, read-only", format = format.badge()),
+        None => tr!("Draft").to_owned(),
+    };
     let room = ui.available_width() - widgets::badge_width(ui, Some(icons::PENCIL_SIMPLE), &badge) - 16.0;
     if room < 40.0 {
         return;
@@ -189,9 +196,8 @@ fn title_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         Some(draft) => {
             widgets::badge(ui, Tone::Accent, Some(icons::PENCIL_SIMPLE), &badge);
             let text = match (draft.is_dirty(), draft.steps()) {
-                (false, _) => "no changes since it was written".to_owned(),
-                (true, 1) => "1 change".to_owned(),
-                (true, steps) => format!("{} changes", paint::grouped(steps as u64)),
+                (false, _) => tr!("no changes since it was written").to_owned(),
+                (true, steps) => tr_n!(steps, "{n} change", "{n} changes", n = paint::grouped(steps as u64)),
             };
             if ui.available_width() > 120.0 && draft.steps() > 0 {
                 ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
@@ -215,7 +221,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
             let Some(document) = cx.document() else {
-                part(ui, None, "No dataset open", false);
+                part(ui, None, tr!("No dataset open"), false);
                 return;
             };
             part(ui, Some((icons::PACKAGE, t.tx3)), &document.title(), true);
@@ -224,7 +230,10 @@ pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 .map(|level| format!("L{level} {}", paint::grouped(document.rows(level) as u64)))
                 .collect();
             let totals = cx.session.totals();
-            let padded = if totals.padded > 0 { format!(" ({} padded)", paint::grouped(totals.padded)) } else { String::new() };
+            let padded = match totals.padded {
+                0 => String::new(),
+                padded => format!(" {}", tr_n!(padded, "({n} padded)", "({n} padded)", n = paint::grouped(padded))),
+            };
             if !levels.is_empty() {
                 part(ui, None, &format!("{}{padded}", levels.join(" ")), true);
             }
@@ -245,10 +254,10 @@ pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 /// Where a draft is kept.
 fn place_text(document: &Document) -> String {
     match document {
-        Document::Opened(_) => "Read-only".to_owned(),
+        Document::Opened(_) => tr!("Read-only").to_owned(),
         Document::Draft(draft) => match draft.project.as_ref().and_then(|path| path.file_name()) {
             Some(name) => name.to_string_lossy().into_owned(),
-            None => "Draft in memory".to_owned(),
+            None => tr!("Draft in memory").to_owned(),
         },
     }
 }
@@ -256,21 +265,22 @@ fn place_text(document: &Document) -> String {
 /// `Autosaved 14:32`.
 fn autosaved_text(at: u64) -> String {
     let time = chrono::DateTime::from_timestamp(at as i64, 0).map(|time| time.with_timezone(&chrono::Local));
-    time.map_or_else(|| "Autosaved".to_owned(), |time| format!("Autosaved {}", time.format("%H:%M")))
+    time.map_or_else(|| tr!("Autosaved").to_owned(), |time| tr!("Autosaved {time}", time = time.format("%H:%M")))
 }
 
 fn checks_part(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     let marks = cx.session.marks.clone();
-    let plural = |number: u64, word: &str| format!("{} {word}{}", paint::grouped(number), if number == 1 { "" } else { "s" });
+    let errors_text = |errors: u64| tr_n!(errors, "{n} error", "{n} errors", n = paint::grouped(errors));
+    let warnings_text = |warnings: u64| tr_n!(warnings, "{n} warning", "{n} warnings", n = paint::grouped(warnings));
     let (icon, text) = match (marks.checked(), marks.errors, marks.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
-        (false, _, _) => (None, "Not checked".to_owned()),
-        (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), "Valid".to_owned()),
-        (true, 0, warnings) => (Some((icons::WARNING, t.warn)), plural(warnings, "warning")),
-        (true, errors, 0) => (Some((icons::WARNING_OCTAGON, t.err)), plural(errors, "error")),
+        (false, _, _) => (None, tr!("Not checked").to_owned()),
+        (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), tr!("Valid").to_owned()),
+        (true, 0, warnings) => (Some((icons::WARNING, t.warn)), warnings_text(warnings)),
+        (true, errors, 0) => (Some((icons::WARNING_OCTAGON, t.err)), errors_text(errors)),
         (true, errors, warnings) => {
-            (Some((icons::WARNING_OCTAGON, t.err)), format!("{}, {}", plural(errors, "error"), plural(warnings, "warning")))
+            (Some((icons::WARNING_OCTAGON, t.err)), format!("{}, {}", errors_text(errors), warnings_text(warnings)))
         }
     };
     part(ui, icon, &text, false);

@@ -2,14 +2,13 @@
 
 use super::action::Action;
 use super::cx::Cx;
-use crate::container::Format;
 use crate::model::SampleKind;
 use crate::studio::is_other_generation;
 
-const NOTHING_OPEN: &str = "Nothing is open";
-const NO_DRAFT: &str = "This dataset is read-only; edit it as a draft first";
-const NOT_WRITTEN: &str = "A draft has to be written first; then open what was written";
-const NO_SAMPLE: &str = "No sample is selected";
+const NOTHING_OPEN: &str = mark!("Nothing is open");
+const NO_DRAFT: &str = mark!("This dataset is read-only; edit it as a draft first");
+const NOT_WRITTEN: &str = mark!("A draft has to be written first; then open what was written");
+const NO_SAMPLE: &str = mark!("No sample is selected");
 
 /// Why `action` can't be done now; `None` when it can.
 pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
@@ -24,64 +23,76 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
     let selected = || if cx.session.selected.is_none() { Some(NO_SAMPLE) } else { None };
     let reason = match action {
         Action::Close | Action::Validate | Action::GoToRow | Action::Filter => open(),
-        Action::ValidateDeep => open().or(draft.map(|_| "A draft has no bytes of its own yet; write it first")),
+        Action::ValidateDeep => open().or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first"))),
         Action::Save | Action::SaveAs | Action::Relocate => drafted(),
-        Action::Write => drafted().or(match document {
-            Some(document) if document.rows(0) == 0 => Some("The draft has no samples yet"),
+        Action::JoinTable => drafted().or(match document {
+            Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         }),
-        Action::ExportSubset => open().or(draft.map(|_| NOT_WRITTEN)),
-        Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
-            let several = document?.opened()?.reader.info().format == Format::Joined;
-            several.then_some("Several datasets are open as one; write them as one first, or describe each")
+        Action::Write => drafted().or(match document {
+            Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
+            _ => None,
         }),
+        Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
         Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened()?;
-            (!is_other_generation(open.reader.as_ref())).then_some("This dataset is of 2.0 already")
+            (!is_other_generation(open.reader.as_ref())).then_some(mark!("This dataset is of 2.0 already"))
         }),
-        Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| "There is nothing to undo")),
-        Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| "There is nothing to redo")),
+        Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| mark!("There is nothing to undo"))),
+        Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| mark!("There is nothing to redo"))),
         Action::AddFiles | Action::AddFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),
-        Action::AddUnplaced | Action::AddUnplacedFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),
-        Action::Place => drafted().or(cx.session.tray.chosen().is_empty().then_some("Select files among the unplaced ones first")),
-        Action::MatchPattern => drafted().or(draft.filter(|draft| draft.tray().is_empty()).map(|_| "There are no unplaced files")),
-        Action::Remove if cx.session.tray.focused => cx.session.tray.removal().is_none().then_some("No unplaced file is selected"),
+        Action::AddUnplaced | Action::AddUnplacedFolder | Action::Watch => {
+            draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT))
+        }
+        Action::Place => {
+            drafted().or(cx.session.tray.chosen().is_empty().then_some(mark!("Select files among the unplaced ones first")))
+        }
+        Action::MatchPattern => {
+            drafted().or(draft.filter(|draft| draft.tray().is_empty()).map(|_| mark!("There are no unplaced files")))
+        }
+        Action::Remove if cx.session.tray.focused => {
+            cx.session.tray.removal().is_none().then_some(mark!("No unplaced file is selected"))
+        }
         Action::Rename | Action::Remove => drafted().or_else(selected),
         Action::Nest => drafted().or_else(selected).or_else(|| no_folder_above(cx)),
         Action::Unnest => drafted().or_else(selected).or_else(|| {
             let top = cx.session.selected.is_some_and(|at| at.level == 0);
-            top.then_some("It stands in no folder")
+            top.then_some(mark!("It stands in no folder"))
         }),
         Action::Group => drafted().or_else(selected),
         Action::Dissolve => drafted().or_else(selected).or_else(|| {
             let folder = document?.kind(cx.session.selected?)? == SampleKind::Folder;
-            (!folder).then_some("A FILE holds nothing")
+            (!folder).then_some(mark!("A FILE holds nothing"))
         }),
         Action::MoveUp | Action::MoveDown => drafted().or_else(selected).or_else(|| edge(action, cx)),
-        Action::EditCopy => open().or(draft.map(|_| "This is a draft already")),
+        Action::EditCopy => open().or(draft.map(|_| mark!("This is a draft already"))),
         Action::SaveSample => open().or_else(selected).or_else(|| {
             let file = document?.kind(cx.session.selected?)? == SampleKind::File;
-            (!file).then_some("A FOLDER has no bytes of its own")
+            (!file).then_some(mark!("A FOLDER has no bytes of its own"))
         }),
-        Action::NextProblem | Action::PreviousProblem => cx.studio.report().findings.is_empty().then_some("There are no problems"),
+        Action::NextProblem | Action::PreviousProblem => {
+            cx.studio.report().findings.is_empty().then_some(mark!("There are no problems"))
+        }
         Action::FixSafe | Action::FixProblem if cx.studio.report().findings.is_empty() => {
-            drafted().or(Some("There are no problems"))
+            drafted().or(Some(mark!("There are no problems")))
         }
         Action::FixSafe => drafted(),
-        Action::FixProblem => drafted().or(cx.session.problems.selected.is_none().then_some("Select a problem first, with F8")),
-        Action::ClearFilter => open().or(cx.studio.filters().is_empty().then_some("No filter is set")),
-        Action::CancelJobs => cx.studio.jobs().is_empty().then_some("Nothing is running"),
+        Action::FixProblem => {
+            drafted().or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))
+        }
+        Action::ClearFilter => open().or(cx.studio.filters().is_empty().then_some(mark!("No filter is set"))),
+        Action::CancelJobs => cx.studio.jobs().is_empty().then_some(mark!("Nothing is running")),
         _ => None,
     };
-    reason.map(str::to_owned)
+    reason.map(|reason| crate::text::of(reason).to_owned())
 }
 
 fn no_folder_above(cx: &Cx<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
-    let Some(above) = position.checked_sub(1) else { return Some("No folder stands above it") };
+    let Some(above) = position.checked_sub(1) else { return Some(mark!("No folder stands above it")) };
     let above = document.draft()?.dataset().sample(&parent.child(above))?;
-    above.children().is_none().then_some("What stands above it is a FILE")
+    above.children().is_none().then_some(mark!("What stands above it is a FILE"))
 }
 
 fn edge(action: Action, cx: &Cx<'_>) -> Option<&'static str> {
@@ -89,8 +100,8 @@ fn edge(action: Action, cx: &Cx<'_>) -> Option<&'static str> {
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
     let last = document.draft()?.dataset().tortilla(&parent)?.samples.len().checked_sub(1)? as u32;
     match action {
-        Action::MoveUp if position == 0 => Some("It is the first one"),
-        Action::MoveDown if position == last => Some("It is the last one"),
+        Action::MoveUp if position == 0 => Some(mark!("It is the first one")),
+        Action::MoveDown if position == last => Some(mark!("It is the last one")),
         _ => None,
     }
 }

@@ -74,24 +74,24 @@ impl Pane {
     /// The tab's word.
     pub fn title(self) -> &'static str {
         match self {
-            Pane::Hierarchy => "Hierarchy",
-            Pane::Table => "Table",
-            Pane::Map => "Map",
-            Pane::Preview => "Preview",
-            Pane::Gallery => "Gallery",
-            Pane::Query => "Query",
-            Pane::Columns => "Columns",
-            Pane::Statistics => "Statistics",
-            Pane::Bytes => "Bytes",
-            Pane::Structure => "Structure",
-            Pane::Pattern => "Pattern",
-            Pane::Extensions => "Extensions",
-            Pane::Sample => "Sample",
-            Pane::Collection => "Collection",
-            Pane::Problems => "Problems",
-            Pane::Jobs => "Jobs",
-            Pane::Log => "Log",
-            Pane::Source => "Source",
+            Pane::Hierarchy => tr!("Hierarchy"),
+            Pane::Table => tr!("Table"),
+            Pane::Map => tr!("Map"),
+            Pane::Preview => tr!("Preview"),
+            Pane::Gallery => tr!("Gallery"),
+            Pane::Query => tr!("Query"),
+            Pane::Columns => tr!("Columns"),
+            Pane::Statistics => tr!("Statistics"),
+            Pane::Bytes => tr!("Bytes"),
+            Pane::Structure => tr!("Structure"),
+            Pane::Pattern => tr!("Pattern"),
+            Pane::Extensions => tr!("Extensions"),
+            Pane::Sample => tr!("Sample"),
+            Pane::Collection => tr!("Collection"),
+            Pane::Problems => tr!("Problems"),
+            Pane::Jobs => tr!("Jobs"),
+            Pane::Log => tr!("Log"),
+            Pane::Source => tr!("Source"),
         }
     }
 
@@ -266,7 +266,7 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
 
     fn tab_ui(&mut self, tiles: &mut Tiles<Pane>, ui: &mut Ui, id: egui::Id, tile: TileId, state: &TabState) -> Response {
         let pane = tiles.get_pane(&tile).copied();
-        let title = pane.map_or("Group", Pane::title);
+        let title = pane.map_or(tr!("Group" in "tabs"), Pane::title);
         let count = pane.and_then(|pane| self.contents.count(pane));
         tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag())
     }

@@ -1,16 +1,20 @@
 //! What is dragged inside the window, unplaced files and samples, and what a drop does. Every drop is one step that undo takes
 //! back; the same can be done from the keyboard.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, RichText, Ui, vec2};
 
 use super::cx::{Ask, Cx};
 use super::icons;
+use super::slot::Slot as Computed;
 use super::theme::{self, font, text_style};
 use super::widgets::{self, paint};
 use crate::draft::{Edit, Example, Slot, Unplaced, place_between};
-use crate::model::{NodePath, SampleKind, SamplePath};
+use crate::jobs::Jobs;
+use crate::model::{AssetPath, NodePath, SampleKind, SamplePath};
+use crate::raster::{RasterInfo, describe};
 use crate::studio::{Command, Document};
 
 /// What hangs on the pointer.
@@ -36,6 +40,34 @@ pub enum Target {
 /// What is being dragged, if something is.
 pub fn carried(ctx: &Context) -> Option<Arc<Dragged>> {
     DragAndDrop::payload::<Dragged>(ctx)
+}
+
+/// Looks into the one file that is being dragged, so that the hint can say what it is.
+pub fn look(ctx: &Context, facts: &mut Computed<PathBuf, Arc<RasterInfo>>, jobs: &Jobs) {
+    let dragged = carried(ctx);
+    let file = match dragged.as_deref() {
+        Some(Dragged::Files(files)) if files.len() == 1 => files.first(),
+        _ => None,
+    };
+    facts.poll();
+    let Some(file) = file else { return };
+    let path = file.path.clone();
+    facts.want(jobs, path.clone(), tr!("Look at the dragged file"), move |_| describe(&AssetPath::file(path)));
+    let text = facts.of(&file.path).and_then(|found| found.as_ref().ok()).map(|info| facts_text(info));
+    ctx.data_mut(|data| data.insert_temp(facts_id(), text.unwrap_or_default()));
+}
+
+fn facts_id() -> Id {
+    Id::unique("facts of the dragged file")
+}
+
+/// `uint16 · 10 980 × 10 980 · 4 bands · EPSG:32718`.
+fn facts_text(info: &RasterInfo) -> String {
+    let dtype = info.bands.first().map_or(String::new(), |band| band.dtype.clone());
+    let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
+    let bands = tr_n!(info.band_count, "{n} band", "{n} bands", n = info.band_count);
+    let crs = info.crs_code.clone().or_else(|| info.crs_name.clone()).unwrap_or_default();
+    [dtype, size, bands, crs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// Begins to drag.
@@ -72,16 +104,16 @@ pub enum Zone {
 /// Why what is dragged can't be let go there.
 pub fn refusal(document: &Document, dragged: &Dragged, target: &Target) -> Option<&'static str> {
     match (dragged, target) {
-        (Dragged::Files(files), Target::Slot(..)) if files.len() > 1 => Some("One file fits into a slot"),
+        (Dragged::Files(files), Target::Slot(..)) if files.len() > 1 => Some(tr!("One file fits into a slot")),
         (Dragged::Files(_), Target::Slot(_, position)) => {
             let structure = document.structure()?;
             let folder = structure.pattern().get(*position as usize)?.kind == SampleKind::Folder;
-            folder.then_some("The pattern wants a FOLDER here")
+            folder.then_some(tr!("The pattern wants a FOLDER here"))
         }
         (Dragged::Files(_), _) => None,
-        (Dragged::Samples(_), Target::Slot(..)) => Some("Only unplaced files fit into a slot"),
+        (Dragged::Samples(_), Target::Slot(..)) => Some(tr!("Only unplaced files fit into a slot")),
         (Dragged::Samples(samples), Target::Gap(into, _) | Target::Into(into)) => {
-            samples.iter().any(|sample| into.0.starts_with(&sample.0)).then_some("A FOLDER can't be moved into itself")
+            samples.iter().any(|sample| into.0.starts_with(&sample.0)).then_some(tr!("A FOLDER can't be moved into itself"))
         }
     }
 }
@@ -211,19 +243,22 @@ pub fn hover_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target
     let (icon, name, places) = match dragged {
         Dragged::Files(files) => match files.as_slice() {
             [file] => (icons::IMAGE, file_name(file), place_ids(document, file, target).map(|ids| ids.to_string())),
-            files => (icons::IMAGE, format!("{} files", paint::grouped(files.len() as u64)), into_text(document, target)),
+            files => {
+                let name = tr_n!(files.len(), "{n} file", "{n} files", n = paint::grouped(files.len() as u64));
+                (icons::IMAGE, name, into_text(document, target))
+            }
         },
         Dragged::Samples(samples) => {
             let id = |node: &NodePath| document.draft()?.dataset().sample(node).map(|sample| sample.id.to_string());
             let name = match samples.as_slice() {
                 [one] => id(one).unwrap_or_default(),
-                samples => format!("{} samples", paint::grouped(samples.len() as u64)),
+                samples => tr_n!(samples.len(), "{n} sample", "{n} samples", n = paint::grouped(samples.len() as u64)),
             };
             (icons::STACK, name, into_text(document, target))
         }
     };
-    let verb = if matches!(dragged, Dragged::Files(_)) { "Place as" } else { "Move into" };
-    let verb = if matches!(dragged, Dragged::Files(files) if files.len() > 1) { "Place into" } else { verb };
+    let verb = if matches!(dragged, Dragged::Files(_)) { tr!("Place as") } else { tr!("Move into") };
+    let verb = if matches!(dragged, Dragged::Files(files) if files.len() > 1) { tr!("Place into") } else { verb };
     let area = Area::new(Id::unique("dragged")).order(Order::Tooltip).interactable(false).fixed_pos(pointer + vec2(16.0, 18.0));
     area.show(ui.ctx(), |ui| {
         let frame = Frame::NONE.fill(t.bg2).stroke(egui::Stroke::new(1.0, t.line2)).corner_radius(6);
@@ -234,6 +269,10 @@ pub fn hover_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target
                 ui.label(RichText::new(icon).font(font::icon(15.0)).color(t.acc));
                 ui.label(RichText::new(name).font(font::mono_semibold(12.0)).color(t.tx));
             });
+            let facts: String = ui.ctx().data(|data| data.get_temp(facts_id())).unwrap_or_default();
+            if matches!(dragged, Dragged::Files(files) if files.len() == 1) && !facts.is_empty() {
+                ui.label(RichText::new(facts).font(font::mono(11.0)).color(t.tx3));
+            }
             match refusal {
                 Some(why) => drop(ui.label(RichText::new(why).text_style(text_style("small12")).color(t.err))),
                 None => drop(ui.horizontal(|ui| {
@@ -243,10 +282,10 @@ pub fn hover_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target
             }
             ui.horizontal(|ui| {
                 if refusal.is_none() && matches!(target, Target::Slot(..)) {
-                    ui.label(RichText::new("Fixes 1 problem").text_style(text_style("small12")).color(t.tx2));
+                    ui.label(RichText::new(tr!("Fixes 1 problem")).text_style(text_style("small12")).color(t.tx2));
                 }
                 widgets::key_cap(ui, "Esc");
-                ui.label(RichText::new("cancel").text_style(text_style("small12")).color(t.tx2));
+                ui.label(RichText::new(tr!("cancel")).text_style(text_style("small12")).color(t.tx2));
             });
         });
     });
@@ -255,7 +294,7 @@ pub fn hover_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target
 fn into_text(document: &Document, target: &Target) -> Option<String> {
     let (Target::Gap(into, _) | Target::Into(into)) = target else { return None };
     let ids = document.draft()?.dataset().ids(into)?;
-    Some(if ids.0.is_empty() { "root".to_owned() } else { ids.to_string() })
+    Some(if ids.0.is_empty() { tr!("root").to_owned() } else { ids.to_string() })
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ impl App {
         let Some(finding) = self.session.problems.selected.and_then(|index| report.findings.get(index)) else { return };
         match self.studio.fixes(finding).into_iter().next() {
             Some(fix) => self.edit_and_select(fix.edit, None),
-            None => self.toast = Some(Toast::new(false, "There is no way out of this problem by a button")),
+            None => self.toast = Some(Toast::new(false, tr!("There is no way out of this problem by a button"))),
         }
     }
 

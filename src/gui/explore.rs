@@ -43,7 +43,8 @@ impl App {
 
     pub(super) fn describe(&mut self, form: Catalogue) {
         let Some((input, id)) = self.opened() else { return };
-        self.dialogs.open(Dialog::describe(input, &self.folder(), &id, form));
+        let open = self.studio.document().and_then(|document| document.opened()).map(|open| open.options.clone());
+        self.dialogs.open(Dialog::describe(input, open.unwrap_or_default(), &self.folder(), &id, form));
     }
 
     pub(super) fn migrate(&mut self) {
@@ -55,8 +56,11 @@ impl App {
     pub(super) fn migrated(&mut self, migrated: Migrated) {
         let Some(migrated) = self.dialogs.migrated(migrated) else { return };
         let text = match &migrated.built {
-            Some(built) => format!("Moved to 2.0: {}", intake::shown(&built.path)),
-            None => format!("2.0 can't hold this dataset yet: {} findings", migrated.findings.len()),
+            Some(built) => tr!("Moved to 2.0: {path}", path = intake::shown(&built.path)),
+            None => {
+                let n = migrated.findings.len();
+                tr_n!(n, "2.0 can't hold this dataset yet: {n} finding", "2.0 can't hold this dataset yet: {n} findings", n)
+            }
         };
         self.toast = Some(Toast::new(migrated.built.is_some(), text));
     }

@@ -17,21 +17,25 @@ pub const TIMES: [&str; 2] = ["istac:time_start", "stac:time_start"];
 
 /// Icon and words of a chip.
 pub fn chip_text(filter: &Filter) -> (&'static str, String) {
-    let level = if filter.level > 0 { format!(" on level {}", filter.level) } else { String::new() };
+    let placed = |text: String| match filter.level {
+        0 => text,
+        level => tr!("{condition} on level {level}", condition = text, level),
+    };
     if let Some([west, south, east, north]) = filter.bbox {
         let short = |number: f64| format!("{:.2}", number).trim_end_matches('0').trim_end_matches('.').to_owned();
-        return (icons::BOUNDING_BOX, format!("{}, {}, {}, {}{level}", short(west), short(south), short(east), short(north)));
+        let text = format!("{}, {}, {}, {}", short(west), short(south), short(east), short(north));
+        return (icons::BOUNDING_BOX, placed(text));
     }
     if let Some(range) = &filter.datetime {
         let text = match range.split_once('/') {
-            Some(("..", end)) => format!("until {end}"),
-            Some((start, "..")) => format!("from {start}"),
+            Some(("..", end)) => tr!("until {end}", end),
+            Some((start, "..")) => tr!("from {start}", start),
             Some((start, end)) => format!("{start} – {end}"),
             None => range.clone(),
         };
-        return (icons::CLOCK, format!("{text}{level}"));
+        return (icons::CLOCK, placed(text));
     }
-    (icons::FUNNEL, format!("{}{level}", filter.condition.as_deref().unwrap_or("everything")))
+    (icons::FUNNEL, placed(filter.condition.clone().unwrap_or_else(|| tr!("everything").to_owned())))
 }
 
 /// The column that was asked for, else the first of the usual ones that the level has; as SQL needs it.
@@ -151,11 +155,11 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
 pub fn tally_text(cx: &Cx<'_>, document: &Document, level: usize) -> String {
     let all = paint::grouped(document.rows(level) as u64);
     match () {
-        () if cx.studio.is_filtering() => "Filtering…".to_owned(),
-        () if cx.studio.filter_failure().is_some() => "The filter could not be applied".to_owned(),
+        () if cx.studio.is_filtering() => tr!("Filtering…").to_owned(),
+        () if cx.studio.filter_failure().is_some() => tr!("The filter could not be applied").to_owned(),
         () => match cx.studio.kept().and_then(|kept| kept.rows(level)) {
-            Some(rows) => format!("{} of {all} rows of level {level}", paint::grouped(rows.len() as u64)),
-            None => format!("{all} rows of level {level}"),
+            Some(rows) => tr!("{n} of {all} rows of level {level}", n = paint::grouped(rows.len() as u64), all, level),
+            None => tr_n!(document.rows(level), "{n} row of level {level}", "{n} rows of level {level}", n = all, level),
         },
     }
 }
@@ -188,11 +192,11 @@ fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
     let shown: String = if text.chars().count() > 48 { text.chars().take(47).chain(['…']).collect() } else { text.to_owned() };
     let galley = ui.painter().layout_no_wrap(shown, font::medium(12.0), t.acc);
     let (rect, label) = ui.allocate_exact_size(vec2((galley.size().x + 46.0).round(), 22.0), Sense::hover());
-    label.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("Filter {text}")));
+    label.widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("Filter {text}", text)));
     let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
     let enabled = ui.is_enabled();
     let response = ui.interact(cross, label.id.with("remove"), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, format!("Remove filter {text}")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, tr!("Remove filter {text}", text)));
     if ui.is_rect_visible(rect) {
         ui.painter().rect(rect, 4, t.accbg, Stroke::new(1.0, t.accline), StrokeKind::Inside);
         paint::icon(ui.painter(), pos2(rect.left() + 14.0, rect.center().y), icon, 13.0, t.acc);

@@ -27,12 +27,15 @@ impl App {
         paint::icon(&painter, frame.center() - vec2(0.0, 44.0), icons::TRAY_ARROW_DOWN, 32.0, t.acc);
         let draft = self.studio.document().is_some_and(|document| document.draft().is_some());
         let title = match (hovered.len(), draft) {
-            (1, _) => format!("Drop {}", hovered[0].file_name().map(|name| name.to_string_lossy()).unwrap_or_default()),
-            (count, _) => format!("Drop {count} files and folders"),
+            (1, _) => {
+                let name = hovered[0].file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+                tr!("Drop {name}", name)
+            }
+            (count, _) => tr!("Drop {count} files and folders", count),
         };
         let what = match draft {
-            true => "Datasets open; files and folders are added to the draft",
-            false => "Datasets open; files and folders begin a draft",
+            true => tr!("Datasets open; files and folders are added to the draft"),
+            false => tr!("Datasets open; files and folders begin a draft"),
         };
         let line = Rect::from_center_size(frame.center(), vec2(frame.width() - 32.0, 24.0));
         paint::text_center(&painter, line, &title, font::semibold(15.0), t.tx);

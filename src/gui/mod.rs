@@ -5,6 +5,7 @@
 //! entry, add an [`action::Action`].
 
 pub mod action;
+mod action_info;
 mod app;
 mod asks;
 mod chrome;

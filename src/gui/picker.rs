@@ -26,6 +26,10 @@ pub enum Wish {
     AddUnplaced,
     /// A folder whose files go into the tray.
     AddUnplacedFolder,
+    /// A folder whose new files go into the tray.
+    Watch,
+    /// A table to join.
+    JoinTable,
     /// Where to copy a sample to.
     SaveSample,
     /// Where to save the draft.
@@ -58,9 +62,12 @@ impl Picker {
     pub fn open(wish: Wish, name: &str, wake: impl Fn() + Send + 'static) -> Self {
         let (sender, answer) = channel();
         let name = name.to_owned();
+        // The language is known on the window's thread only.
+        let title = title(wish);
+        let kinds: Vec<_> = kinds(wish).iter().map(|&(kind, endings)| (crate::text::of(kind), endings)).collect();
         // Without a thread the sender is dropped, which reads as "no dialog here".
         let _ = std::thread::Builder::new().name("file-dialog".into()).spawn(move || {
-            let _ = sender.send(ask(wish, &name));
+            let _ = sender.send(ask(wish, title, &kinds, &name));
             wake();
         });
         Self { wish, answer, since: Instant::now() }
@@ -91,35 +98,55 @@ impl Picker {
     }
 }
 
-fn ask(wish: Wish, name: &str) -> Option<Vec<PathBuf>> {
-    let dialog = rfd::FileDialog::new();
+/// Words for the endings of files.
+type Kind = (&'static str, &'static [&'static str]);
+
+const OPENED: [Kind; 3] = [
+    (mark!("Everything"), &["*"]),
+    ("TACO", &["tacozip", "zip"]),
+    (mark!("Rasters"), &["tif", "tiff", "jp2", "png", "jpg", "nc", "h5", "vrt"]),
+];
+const TABLES: [Kind; 1] = [(mark!("Tables"), &["csv", "tsv", "json", "jsonl", "parquet"])];
+const DRAFTS: [Kind; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
+const ROWS: [Kind; 3] = [("CSV", &["csv"]), (mark!("JSON lines"), &["json"]), ("Parquet", &["parquet"])];
+
+fn kinds(wish: Wish) -> &'static [Kind] {
     match wish {
-        Wish::Open => dialog
-            .set_title("Open a dataset or rasters")
-            .add_filter("Everything", &["*"])
-            .add_filter("TACO", &["tacozip", "zip"])
-            .add_filter("Rasters", &["tif", "tiff", "jp2", "png", "jpg", "nc", "h5", "vrt"])
-            .pick_files(),
-        Wish::OpenFolder => dialog.set_title("Open a folder").pick_folder().map(|path| vec![path]),
-        Wish::AddFiles => dialog.set_title("Add files").pick_files(),
-        Wish::AddFolder => dialog.set_title("Add a folder").pick_folders(),
-        Wish::AddUnplaced => dialog.set_title("Add unplaced files").pick_files(),
-        Wish::AddUnplacedFolder => dialog.set_title("Add the files of a folder, unplaced").pick_folders(),
-        Wish::SaveSample => dialog.set_title("Save sample").set_file_name(name).save_file().map(|path| vec![path]),
-        Wish::SaveProject => dialog
-            .set_title("Save the draft")
-            .add_filter("Draft of Taco Studio", &["tacostudio"])
-            .set_file_name(name)
-            .save_file()
-            .map(|path| vec![path]),
-        Wish::SaveRows => dialog
-            .set_title("Save rows")
-            .add_filter("CSV", &["csv"])
-            .add_filter("JSON lines", &["json"])
-            .add_filter("Parquet", &["parquet"])
-            .set_file_name(name)
-            .save_file()
-            .map(|path| vec![path]),
-        Wish::Target => dialog.set_title("Write the dataset into").pick_folder().map(|path| vec![path]),
+        Wish::Open => &OPENED,
+        Wish::SaveProject => &DRAFTS,
+        Wish::JoinTable => &TABLES,
+        Wish::SaveRows => &ROWS,
+        _ => &[],
+    }
+}
+
+fn title(wish: Wish) -> &'static str {
+    match wish {
+        Wish::Open => tr!("Open a dataset or rasters"),
+        Wish::OpenFolder => tr!("Open a folder"),
+        Wish::AddFiles => tr!("Add files"),
+        Wish::AddFolder => tr!("Add a folder"),
+        Wish::AddUnplaced => tr!("Add unplaced files"),
+        Wish::AddUnplacedFolder => tr!("Add the files of a folder, unplaced"),
+        Wish::Watch => tr!("Watch a folder"),
+        Wish::JoinTable => tr!("Join a table"),
+        Wish::SaveSample => tr!("Save sample"),
+        Wish::SaveProject => tr!("Save the draft"),
+        Wish::SaveRows => tr!("Save rows"),
+        Wish::Target => tr!("Write the dataset into"),
+    }
+}
+
+fn ask(wish: Wish, title: &str, kinds: &[Kind], name: &str) -> Option<Vec<PathBuf>> {
+    let mut dialog = rfd::FileDialog::new().set_title(title);
+    for &(kind, endings) in kinds {
+        dialog = dialog.add_filter(kind, endings);
+    }
+    match wish {
+        Wish::Open | Wish::AddFiles | Wish::AddUnplaced => dialog.pick_files(),
+        Wish::AddFolder | Wish::AddUnplacedFolder => dialog.pick_folders(),
+        Wish::JoinTable => dialog.pick_file().map(|path| vec![path]),
+        Wish::OpenFolder | Wish::Watch | Wish::Target => dialog.pick_folder().map(|path| vec![path]),
+        Wish::SaveSample | Wish::SaveProject | Wish::SaveRows => dialog.set_file_name(name).save_file().map(|path| vec![path]),
     }
 }

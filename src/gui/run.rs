@@ -87,6 +87,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
         crash::install(folder.clone());
     }
     let report = data.as_deref().and_then(crash::take_unseen);
+    crate::text::follow_system();
     let mut state = if options.safe_mode { ViewState::default() } else { ViewState::load() };
     let tried = tried();
     let asked = options.renderer.or(options.safe_mode.then_some(Renderer::Software));

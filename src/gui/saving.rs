@@ -52,10 +52,11 @@ impl App {
         self.asks.push(Ask::Run(Command::SaveProject { path: Some(path), view: Some(view) }));
     }
 
-    /// What is found again when the draft is opened: level and selection.
+    /// What is found again when the draft is opened: level, selection, watched folders.
     fn view_of_draft(&self) -> serde_json::Value {
         let ids = self.session.selected.and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
-        json!({ "level": self.session.level, "selected": ids })
+        let watched: Vec<&Path> = self.studio.watched().collect();
+        json!({ "level": self.session.level, "selected": ids, "watched": watched })
     }
 
     /// Shows what was shown when the draft was saved.
@@ -64,6 +65,11 @@ impl App {
         let level = draft.view.get("level").and_then(serde_json::Value::as_u64).unwrap_or_default() as usize;
         let ids = draft.view.get("selected").and_then(serde_json::Value::as_str).map(SamplePath::parse);
         let found = ids.and_then(|ids| document.tree().find(&ids));
+        // A folder that is gone is not watched; that is told as any failure is.
+        let watched = draft.view.get("watched").and_then(serde_json::Value::as_array);
+        for folder in watched.into_iter().flatten().filter_map(serde_json::Value::as_str).map(PathBuf::from) {
+            self.asks.push(Ask::Run(Command::Watch { folder }));
+        }
         self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
         if let Some((level, row)) = found {
             self.asks.push(Ask::Select(Some(RowRef { level, row })));
@@ -73,7 +79,7 @@ impl App {
     /// The draft was saved: it is the newest of the recent ones, and whatever waited for it goes on.
     pub(super) fn saved(&mut self, path: &Path) {
         self.remember_draft(path);
-        self.toast = Some(Toast::new(true, format!("Saved {}", intake::shown(path))));
+        self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(path))));
         if let Some(then) = self.after_save.take() {
             self.asks.push(Ask::Anyway(Box::new(then)));
         }
@@ -109,8 +115,8 @@ impl App {
     pub(super) fn tell_autosave(&mut self) {
         if let Some(trouble) = self.studio.autosave_trouble() {
             self.studio.log(true, format!("The draft could not be kept: {trouble}"));
-            self.toast =
-                Some(Toast::new(false, format!("Autosave failed: {trouble}. Save the draft with {}.", Action::Save.keys_text())));
+            let text = tr!("Autosave failed: {trouble}. Save the draft with {keys}.", trouble, keys = Action::Save.keys_text());
+            self.toast = Some(Toast::new(false, text));
         }
     }
 }

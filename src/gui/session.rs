@@ -15,6 +15,7 @@ use super::slot::Slot;
 use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
 use crate::model::Sample;
+use crate::raster::RasterInfo;
 use crate::studio::{Document, Recoverable, RowRef, Studio};
 
 /// Names a state of the document: which one, and which revision of it.
@@ -52,6 +53,8 @@ pub struct Session {
     pub drops_blocked: bool,
     /// Hierarchy.
     pub tree: TreePanelState,
+    /// What GDAL says of the one file that hangs on the pointer.
+    pub carried: Slot<PathBuf, Arc<RasterInfo>>,
     /// Unplaced files.
     pub tray: TrayState,
     /// Pattern by example.
@@ -144,7 +147,7 @@ impl Session {
         let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
         let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
         self.marking.poll();
-        self.marking.want(jobs, of, "Marks", move |_| Ok(Arc::new(Marks::new(&report, &tree, checked))));
+        self.marking.want(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(Marks::new(&report, &tree, checked))));
         if let Some(marks) = self.marking.last() {
             self.marks = marks.clone();
         }
@@ -152,7 +155,7 @@ impl Session {
         let draft = document.draft().map(|draft| draft.dataset().root.clone());
         let known = document.opened().and_then(|open| open.reader.info().size_bytes);
         self.totals.poll();
-        self.totals.want(jobs, key, "Sums", move |_| {
+        self.totals.want(jobs, key, tr!("Sums"), move |_| {
             let bytes = draft.map(|root| root.samples.iter().map(Sample::size_bytes).sum()).or(known);
             Ok(Totals { bytes, padded: outline::padded(&tree) })
         });
@@ -170,6 +173,7 @@ impl Session {
             || self.marking.is_busy()
             || self.recent_there.is_busy()
             || self.recoverable.is_busy()
+            || self.carried.is_busy()
             || self.tree.is_busy()
             || self.tray.is_busy()
             || self.preview.is_busy()

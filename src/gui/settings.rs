@@ -6,6 +6,7 @@ use egui::style::ScrollAnimation;
 
 use super::theme;
 use crate::remote::{Limits, set_limits};
+use crate::text::{self, Language};
 
 /// The sizes that can be chosen, in parts of the usual one.
 pub const SCALES: [f32; 6] = [0.8, 0.9, 1.0, 1.25, 1.5, 2.0];
@@ -14,6 +15,8 @@ pub const SCALES: [f32; 6] = [0.8, 0.9, 1.0, 1.25, 1.5, 2.0];
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Settings {
+    /// The language of the interface; the system's when absent.
+    pub language: Option<Language>,
     /// Size of everything, in parts of the usual one: 0.5 to 3. Comes on top of the display's own.
     pub scale: f32,
     /// Nothing slides, fades or spins.
@@ -26,13 +29,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { scale: 1.0, still: false, threads: 0, remote: Limits::default() }
+        Self { language: None, scale: 1.0, still: false, threads: 0, remote: Limits::default() }
     }
 }
 
 impl Settings {
     /// Makes them so, but for the threads.
     pub fn apply(&self, ctx: &Context) {
+        text::choose(self.language);
         let scale = if self.scale.is_finite() { self.scale.clamp(0.5, 3.0) } else { 1.0 };
         ctx.set_zoom_factor(scale);
         ctx.all_styles_mut(|style| {

@@ -23,60 +23,74 @@ struct Step {
 
 const STEPS: [Step; 8] = [
     Step {
-        title: "Open a dataset",
-        text: "The sample dataset is made on this machine: scenes before and after a change, with labels. Your own open the same way, \
-               by a drop, a path or an address.",
-        button: "Open the sample dataset now",
+        title: mark!("Open a dataset"),
+        text: mark!(
+            "The sample dataset is made on this machine: scenes before and after a change, with labels. Your own open the same way, \
+             by a drop, a path or an address."
+        ),
+        button: mark!("Open the sample dataset now"),
         act: |_| vec![Ask::SampleDataset],
         done: |cx| cx.document().is_some(),
     },
     Step {
-        title: "Walk the hierarchy",
-        text: "A FOLDER is a sample that holds samples. Every scene has the same children in the same order: that is what makes \
-               a TACO dataset readable by position.",
-        button: "Select a file",
+        title: mark!("Walk the hierarchy"),
+        text: mark!(
+            "A FOLDER is a sample that holds samples. Every scene has the same children in the same order: that is what makes \
+             a TACO dataset readable by position."
+        ),
+        button: mark!("Select a file"),
         act: |cx| first_file(cx).into_iter().flat_map(|row| [Ask::Select(Some(row)), Ask::Show(Pane::Preview)]).collect(),
         done: |cx| cx.session.selected.and_then(|row| cx.document()?.kind(row)) == Some(SampleKind::File),
     },
     Step {
-        title: "See where it lies",
-        text: "Places come from the columns of the extension STAC. Draw a box, and table, gallery and query show what is in it.",
-        button: "Show the map",
+        title: mark!("See where it lies"),
+        text: mark!(
+            "Places come from the columns of the extension STAC. Draw a box, and table, gallery and query show what is in it."
+        ),
+        button: mark!("Show the map"),
         act: |_| vec![Ask::Show(Pane::Map)],
         done: |_| false,
     },
     Step {
-        title: "Ask a question",
-        text: "Every level is a table: level0, level1, and so on. What a query leaves can be exported as a dataset of its own.",
-        button: "Show the query",
+        title: mark!("Ask a question"),
+        text: mark!(
+            "Every level is a table: level0, level1, and so on. What a query leaves can be exported as a dataset of its own."
+        ),
+        button: mark!("Show the query"),
         act: |_| vec![Ask::Show(Pane::Query)],
         done: |_| false,
     },
     Step {
-        title: "Check it",
-        text: "All rules at once, each with its place and the fix. While you edit, this happens by itself.",
-        button: "Check the dataset",
+        title: mark!("Check it"),
+        text: mark!("All rules at once, each with its place and the fix. While you edit, this happens by itself."),
+        button: mark!("Check the dataset"),
         act: |_| vec![Ask::Do(Action::Validate), Ask::Show(Pane::Problems)],
         done: |_| false,
     },
     Step {
-        title: "Make it yours",
-        text: "A draft points at the files where they are. Every edit can be undone, and nothing is written before you say so.",
-        button: "Edit as a draft",
+        title: mark!("Make it yours"),
+        text: mark!(
+            "A draft points at the files where they are. Every edit can be undone, and nothing is written before you say so."
+        ),
+        button: mark!("Edit as a draft"),
         act: |_| vec![Ask::Do(Action::EditCopy)],
         done: |cx| cx.document().is_some_and(|document| document.draft().is_some()),
     },
     Step {
-        title: "Look at its structure",
-        text: "The pattern, and every root beside it: what is missing, misnamed or of the wrong type, with fixes to choose from.",
-        button: "Show the structure",
+        title: mark!("Look at its structure"),
+        text: mark!(
+            "The pattern, and every root beside it: what is missing, misnamed or of the wrong type, with fixes to choose from."
+        ),
+        button: mark!("Show the structure"),
         act: |_| vec![Ask::Show(Pane::Structure)],
         done: |_| false,
     },
     Step {
-        title: "Write it",
-        text: "As one ZIP, in parts with an index, or as a FOLDER. It appears under its name when it is whole, never before.",
-        button: "Choose where to write",
+        title: mark!("Write it"),
+        text: mark!(
+            "As one ZIP, in parts with an index, or as a FOLDER. It appears under its name when it is whole, never before."
+        ),
+        button: mark!("Choose where to write"),
         act: |_| vec![Ask::Do(Action::Write)],
         done: |_| false,
     },
@@ -106,26 +120,27 @@ impl Tour {
             ui.horizontal(|ui| {
                 let (icon, color) = if done { (icons::CHECK_CIRCLE, t.ok) } else { (icons::PATH, t.acc) };
                 ui.label(RichText::new(icon).font(font::icon(16.0)).color(color));
-                ui.label(RichText::new(step.title).font(font::semibold(13.0)).color(t.tx));
+                ui.label(RichText::new(crate::text::of(step.title)).font(font::semibold(13.0)).color(t.tx));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    stay = !ui.add(Button::icon_only(icons::X, "End the tour")).clicked();
-                    let place = format!("{} of {}", self.step + 1, STEPS.len());
+                    stay = !ui.add(Button::icon_only(icons::X, tr!("End the tour"))).clicked();
+                    let place = tr!("{n} of {total}", n = self.step + 1, total = STEPS.len());
                     ui.label(RichText::new(place).font(font::mono(12.0)).color(t.tx2));
                 });
             });
-            ui.label(RichText::new(step.text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(RichText::new(crate::text::of(step.text)).text_style(text_style("small12")).color(t.tx2));
             ui.add_space(4.0);
             ui.horizontal(|ui| {
-                let act = if done { Button::secondary(step.button) } else { Button::primary(step.button) };
+                let button = crate::text::of(step.button);
+                let act = if done { Button::secondary(button) } else { Button::primary(button) };
                 if ui.add(act).clicked() {
                     cx.asks.extend((step.act)(cx));
                     self.acted = true;
                 }
                 let last = self.step + 1 == STEPS.len();
-                let word = if last { "Finish" } else { "Next step" };
+                let word = if last { tr!("Finish") } else { tr!("Next step") };
                 let next = if done { Button::primary(word) } else { Button::ghost(word) };
                 // Later steps need a dataset.
-                let nothing = cx.document().is_none().then_some("Nothing is open yet");
+                let nothing = cx.document().is_none().then_some(tr!("Nothing is open yet"));
                 if ui.add(next.blocked(nothing)).clicked() {
                     (self.step, self.acted) = (self.step + 1, false);
                     stay = !last;

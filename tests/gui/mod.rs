@@ -3,6 +3,7 @@
 mod build;
 mod explore;
 mod frames;
+mod incoming;
 mod keyboard;
 mod leave;
 mod names;
@@ -10,6 +11,7 @@ mod preview;
 mod saving;
 mod screens;
 mod settings;
+mod spanish;
 mod stranger;
 mod structure;
 mod support;

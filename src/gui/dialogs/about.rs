@@ -16,7 +16,7 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
     let t = theme::tokens(ui);
     ui.set_width(620.0);
     ui.spacing_mut().item_spacing.y = 0.0;
-    if head_ui(ui, icons::KEYBOARD, "Keyboard shortcuts", "") {
+    if head_ui(ui, icons::KEYBOARD, tr!("Keyboard shortcuts"), "") {
         return Next::Close;
     }
     let height = (ui.ctx().content_rect().height() - 160.0).max(200.0);
@@ -37,7 +37,9 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
                     }
                 }
             });
-            let more = "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. Preview: arrows go to the next file, + − 0 zoom.";
+            let more = tr!(
+                "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. Preview: arrows go to the next file, + − 0 zoom."
+            );
             ui.label(RichText::new(more).text_style(text_style("small12")).color(t.tx2));
         });
     });
@@ -59,7 +61,7 @@ impl About {
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
         let t = theme::tokens(ui);
-        self.checks.want(cx.jobs, (), "Look at this machine", |_| {
+        self.checks.want(cx.jobs, (), tr!("Look at this machine"), |_| {
             let mut checks = doctor::examine();
             checks.push(crate::gui::graphics());
             Ok(checks)
@@ -67,7 +69,7 @@ impl About {
         self.checks.poll();
         ui.set_width(620.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        if head_ui(ui, icons::INFO, "About Taco Studio", "") {
+        if head_ui(ui, icons::INFO, tr!("About Taco Studio"), "") {
             return Next::Close;
         }
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
@@ -77,24 +79,24 @@ impl About {
                 widgets::logo(ui.painter(), rect);
                 ui.vertical(|ui| {
                     ui.label(RichText::new(format!("Taco Studio {}", env!("CARGO_PKG_VERSION"))).font(font::semibold(15.0)));
-                    let what = "Builds, checks and explores TACO datasets";
+                    let what = tr!("Builds, checks and explores TACO datasets");
                     ui.label(RichText::new(what).text_style(text_style("small12")).color(t.tx2));
                 });
             });
             for line in [
-                "Licence: MIT or Apache-2.0, as you like.",
-                "Fonts: Inter and JetBrains Mono (SIL Open Font License 1.1). Icons: Phosphor (MIT).",
-                "Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars.",
-                "No telemetry. Nothing is read that you do not open.",
+                tr!("Licence: MIT or Apache-2.0, as you like."),
+                tr!("Fonts: Inter and JetBrains Mono (SIL Open Font License 1.1). Icons: Phosphor (MIT)."),
+                tr!("Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars."),
+                tr!("No telemetry. Nothing is read that you do not open."),
             ] {
                 ui.label(RichText::new(line).text_style(text_style("small12")).color(t.tx2));
             }
             ui.add_space(4.0);
-            ui.label(RichText::new("This machine").font(font::semibold(12.0)).color(t.tx2));
+            ui.label(RichText::new(tr!("This machine")).font(font::semibold(12.0)).color(t.tx2));
             match self.checks.last() {
                 Some(checks) => checks_ui(ui, checks),
                 None => {
-                    ui.label(RichText::new("Looking…").text_style(text_style("small12")).color(t.tx2));
+                    ui.label(RichText::new(tr!("Looking…")).text_style(text_style("small12")).color(t.tx2));
                 }
             }
         });
@@ -108,9 +110,9 @@ fn checks_ui(ui: &mut Ui, checks: &[Check]) {
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         for check in checks {
             let (icon, colour, word) = match check.health {
-                Health::Ok => (icons::CHECK_CIRCLE, t.ok, "fine"),
-                Health::Warning => (icons::WARNING, t.warn, "warning"),
-                Health::Error => (icons::WARNING_OCTAGON, t.err, "error"),
+                Health::Ok => (icons::CHECK_CIRCLE, t.ok, tr!("fine")),
+                Health::Warning => (icons::WARNING, t.warn, tr!("warning")),
+                Health::Error => (icons::WARNING_OCTAGON, t.err, tr!("error")),
             };
             ui.horizontal_top(|ui| {
                 ui.label(RichText::new(icon).font(font::icon(14.0)).color(colour)).on_hover_text(word);

@@ -16,12 +16,12 @@ use crate::studio::Command;
 
 /// Types to choose from, as Arrow writes them, and as people read them.
 const TYPES: [(&str, &str); 6] = [
-    ("Utf8", "text"),
-    ("Float64", "number"),
-    ("Float32", "number, 4 bytes"),
-    ("Int64", "whole number"),
-    ("Int32", "whole number, 4 bytes"),
-    ("Boolean", "true or false"),
+    ("Utf8", mark!("text")),
+    ("Float64", mark!("number")),
+    ("Float32", mark!("number, 4 bytes")),
+    ("Int64", mark!("whole number")),
+    ("Int32", mark!("whole number, 4 bytes")),
+    ("Boolean", mark!("true or false")),
 ];
 
 /// What to do with the field.
@@ -78,16 +78,17 @@ impl ColumnDialog {
     fn change(&self, taken: &[String]) -> Result<ColumnChange, String> {
         let typed = self.name.trim().to_owned();
         let free = |name: &str| match () {
-            () if name.is_empty() => Err("Type a name".to_owned()),
-            () if taken.iter().any(|other| other == name) => Err(format!("There is a field {name} already")),
+            () if name.is_empty() => Err(tr!("Type a name").to_owned()),
+            () if taken.iter().any(|other| other == name) => Err(tr!("There is a field {name} already", name)),
             () => Ok(()),
         };
         let value = |dtype: &DataType| -> Result<Value, String> {
-            parse(&self.value, dtype).map_err(|wanted| format!("\"{}\" is no {wanted}", self.value.trim()))
+            let text = self.value.trim();
+            parse(&self.value, dtype).map_err(|wanted| tr!("\"{text}\" is no {wanted}", text, wanted = crate::text::of(wanted)))
         };
         let Some(field) = &self.field else {
             free(&typed)?;
-            let dtype: DataType = TYPES[self.dtype].0.parse().map_err(|_| "This type is not known".to_owned())?;
+            let dtype: DataType = TYPES[self.dtype].0.parse().map_err(|_| tr!("This type is not known").to_owned())?;
             let value = value(&dtype)?;
             return Ok(ColumnChange::Add { field: FieldSpec::new(typed, dtype), at: None, value });
         };
@@ -101,18 +102,18 @@ impl ColumnDialog {
             Verb::Fill => {
                 let value = value(&field.dtype)?;
                 if value == Value::Null && !self.all {
-                    return Err("Type the value for the empty cells".to_owned());
+                    return Err(tr!("Type the value for the empty cells").to_owned());
                 }
                 ColumnChange::Fill { name, value, all: self.all }
             }
             Verb::Split => {
                 let into: Vec<String> = self.into.split(',').map(|name| name.trim().to_owned()).collect();
                 if into.len() < 2 {
-                    return Err("Name at least two new fields, with a comma between".to_owned());
+                    return Err(tr!("Name at least two new fields, with a comma between").to_owned());
                 }
                 into.iter().try_for_each(|name| free(name))?;
                 if self.by.is_empty() {
-                    return Err("Type the separator".to_owned());
+                    return Err(tr!("Type the separator").to_owned());
                 }
                 ColumnChange::Split { name, by: self.by.clone(), into, keep: self.keep }
             }
@@ -126,8 +127,8 @@ impl ColumnDialog {
         let t = theme::tokens(ui);
         ui.set_width(520.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = self.field.as_ref().map_or("Add column".to_owned(), |field| format!("Column {}", field.name));
-        let close = head_ui(ui, icons::COLUMNS, &title, &format!("level {}", self.level));
+        let title = self.field.as_ref().map_or(tr!("Add column").to_owned(), |field| tr!("Column {name}", name = field.name));
+        let close = head_ui(ui, icons::COLUMNS, &title, &tr!("level {level}", level = self.level));
         let document = cx.document();
         let taken: Vec<String> =
             document.map(|document| document.fields(self.level)).unwrap_or_default().into_iter().map(|field| field.name).collect();
@@ -136,20 +137,22 @@ impl ColumnDialog {
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
             self.form_ui(ui);
-            let text = format!(
-                "Each level has one schema (PIT-2): this changes all {} samples of level {}.",
-                paint::grouped(rows),
-                self.level
+            let text = tr_n!(
+                rows,
+                "Each level has one schema (PIT-2): this changes the {n} sample of level {level}.",
+                "Each level has one schema (PIT-2): this changes all {n} samples of level {level}.",
+                n = paint::grouped(rows),
+                level = self.level
             );
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
         let change = self.change(&taken);
         let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
         let (act, cancel) = foot_ui(ui, |ui| {
-            let text = change.as_ref().map_or("Change column".to_owned(), ColumnChange::label);
+            let text = change.as_ref().map_or(tr!("Change column").to_owned(), ColumnChange::label);
             let button = if removes { Button::danger(text) } else { Button::primary(text) };
-            let act = ui.add(button.large().name("Change column").blocked(change.as_ref().err().cloned())).clicked();
-            (act, ui.add(Button::ghost("Cancel").large()).clicked())
+            let act = ui.add(button.large().name(tr!("Change column")).blocked(change.as_ref().err().cloned())).clicked();
+            (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match change {
             Ok(change) if act || (entered && !removes) => {
@@ -162,50 +165,55 @@ impl ColumnDialog {
 
     fn form_ui(&mut self, ui: &mut Ui) {
         let Some(field) = self.field.clone() else {
-            TextField::new("Name", &mut self.name).mono().hint("cloud_cover").show(ui);
+            TextField::new(tr!("Name"), &mut self.name).mono().hint("cloud_cover").show(ui);
             self.type_ui(ui);
-            TextField::new("Value", &mut self.value).mono().hint("empty for null").show(ui);
+            TextField::new(tr!("Value"), &mut self.value).mono().hint(tr!("empty for null")).show(ui);
             return;
         };
         let text = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8);
-        let mut verbs = vec![(Verb::Rename, "Rename"), (Verb::Cast, "Type"), (Verb::Fill, "Fill"), (Verb::Describe, "Describe")];
+        let mut verbs = vec![
+            (Verb::Rename, tr!("Rename")),
+            (Verb::Cast, tr!("Type")),
+            (Verb::Fill, tr!("Fill")),
+            (Verb::Describe, tr!("Describe")),
+        ];
         if text {
-            verbs.push((Verb::Split, "Split"));
+            verbs.push((Verb::Split, tr!("Split" in "verb")));
         }
-        verbs.push((Verb::Remove, "Remove"));
+        verbs.push((Verb::Remove, tr!("Remove")));
         let segments: Vec<_> = verbs.into_iter().map(|(verb, word)| Segment::new(verb, word)).collect();
         widgets::segmented(ui, "column-verb", &mut self.verb, &segments);
         match self.verb {
-            Verb::Rename => drop(TextField::new("New name", &mut self.name).mono().show(ui)),
+            Verb::Rename => drop(TextField::new(tr!("New name"), &mut self.name).mono().show(ui)),
             Verb::Cast => {
                 self.type_ui(ui);
-                widgets::checkbox(ui, &mut self.lossy, "Values that do not fit become null");
+                widgets::checkbox(ui, &mut self.lossy, tr!("Values that do not fit become null"));
             }
             Verb::Fill => {
                 let kind = dtype_name(&field.dtype);
-                TextField::new("Value", &mut self.value).mono().trailing(&kind).show(ui);
-                widgets::checkbox(ui, &mut self.all, "Also where there is a value");
+                TextField::new(tr!("Value"), &mut self.value).mono().trailing(&kind).show(ui);
+                widgets::checkbox(ui, &mut self.all, tr!("Also where there is a value"));
             }
             Verb::Split => {
-                TextField::new("Separator", &mut self.by).mono().width(120.0).show(ui);
-                TextField::new("New fields", &mut self.into).mono().hint("year, month, day").show(ui);
-                widgets::checkbox(ui, &mut self.keep, "Keep the field itself too");
+                TextField::new(tr!("Separator"), &mut self.by).mono().width(120.0).show(ui);
+                TextField::new(tr!("New fields"), &mut self.into).mono().hint("year, month, day").show(ui);
+                widgets::checkbox(ui, &mut self.keep, tr!("Keep the field itself too"));
             }
-            Verb::Describe => drop(TextField::new("Description", &mut self.description).rows(2).show(ui)),
+            Verb::Describe => drop(TextField::new(tr!("Description"), &mut self.description).rows(2).show(ui)),
             Verb::Remove => {
                 widgets::note_ui(
                     ui,
-                    &Note::Warning(format!("The values of {} leave the dataset; undo brings them back.", field.name)),
+                    &Note::Warning(tr!("The values of {field} leave the dataset; undo brings them back.", field = field.name)),
                 );
             }
         }
     }
 
     fn type_ui(&mut self, ui: &mut Ui) {
-        let words: Vec<String> = TYPES.iter().map(|(name, word)| format!("{word} ({name})")).collect();
+        let words: Vec<String> = TYPES.iter().map(|&(name, word)| format!("{} ({name})", crate::text::of(word))).collect();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Type").text_style(text_style("small12")));
-            if let Some(index) = widgets::combo(ui, "Type of the column", &words[self.dtype], 240.0, false, &words) {
+            ui.label(RichText::new(tr!("Type")).text_style(text_style("small12")));
+            if let Some(index) = widgets::combo(ui, tr!("Type of the column"), &words[self.dtype], 240.0, false, &words) {
                 self.dtype = index;
             }
         });

@@ -38,7 +38,7 @@ impl Confirm {
                 better = ui.add(Button::primary(verb.as_str()).large()).clicked();
             }
             let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
-            (ui.add(Button::ghost("Keep").large()).clicked(), act)
+            (ui.add(Button::ghost(tr!("Keep")).large()).clicked(), act)
         });
         if better && let Some((_, ask)) = self.instead.take() {
             return Next::Do(ask);

@@ -28,23 +28,25 @@ impl CrashReport {
         let t = theme::tokens(ui);
         ui.set_width(620.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let close = head_ui(ui, icons::WARNING, "Taco Studio stopped unexpectedly last time", "");
+        let close = head_ui(ui, icons::WARNING, tr!("Taco Studio stopped unexpectedly last time"), "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
-            let told = "Written datasets are whole: nothing half-written ever stands under its final name. The report names the place in the \
-                        program and the last commands, never your data. It stays on this machine; add it when you report the fault.";
+            let told = tr!(
+                "Written datasets are whole: nothing half-written ever stands under its final name. The report names the place in the \
+                 program and the last commands, never your data. It stays on this machine; add it when you report the fault."
+            );
             ui.label(RichText::new(told).text_style(text_style("small12")).color(t.tx2));
             ScrollArea::vertical().max_height(220.0).show(ui, |ui| {
                 let mut text = self.text.as_str();
                 let edit = TextEdit::multiline(&mut text).font(text_style("mono11")).desired_width(f32::INFINITY).desired_rows(8);
                 let response = ui.add(edit);
-                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, "Crash report"));
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, tr!("Crash report")));
             });
             ui.label(RichText::new(&self.path).text_style(text_style("mono11")).color(t.tx2));
         });
         let (done, copy) = foot_ui(ui, |ui| {
-            let done = ui.add(Button::primary("Close").large()).clicked();
-            (done, ui.add(Button::ghost("Copy report").large()).clicked())
+            let done = ui.add(Button::primary(tr!("Close")).large()).clicked();
+            (done, ui.add(Button::ghost(tr!("Copy report")).large()).clicked())
         });
         match (copy, done || close) {
             (true, _) => Next::Also(Ask::Copy(self.text.clone())),

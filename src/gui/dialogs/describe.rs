@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, foot_ui, head_ui};
+use crate::container::OpenOptions;
 use crate::export::Catalogue;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -16,6 +17,7 @@ use crate::studio::{Command, DescribeRequest};
 /// The dialog.
 pub struct Describe {
     input: PathBuf,
+    open: OpenOptions,
     folder: PathBuf,
     id: String,
     form: Catalogue,
@@ -28,13 +30,13 @@ pub struct Describe {
 /// What a form is for.
 fn purpose(form: Catalogue) -> &'static str {
     match form {
-        Catalogue::Stac => "A folder with collection.json and an Item for each sample that has a time",
-        Catalogue::Geoparquet => "The samples of a level with their outlines, for GIS programs and DuckDB",
-        Catalogue::StacGeoparquet => "The STAC Items as one Parquet file",
-        Catalogue::Croissant => "JSON-LD for machine-learning catalogues, with sources, checksums and responsible use",
-        Catalogue::Datacite => "JSON to register a DOI with",
-        Catalogue::Markdown => "A README for a repository or a hub",
-        Catalogue::Html => "A page with map, structure and fields that needs nothing from elsewhere",
+        Catalogue::Stac => tr!("A folder with collection.json and an Item for each sample that has a time"),
+        Catalogue::Geoparquet => tr!("The samples of a level with their outlines, for GIS programs and DuckDB"),
+        Catalogue::StacGeoparquet => tr!("The STAC Items as one Parquet file"),
+        Catalogue::Croissant => tr!("JSON-LD for machine-learning catalogues, with sources, checksums and responsible use"),
+        Catalogue::Datacite => tr!("JSON to register a DOI with"),
+        Catalogue::Markdown => tr!("A README for a repository or a hub"),
+        Catalogue::Html => tr!("A page with map, structure and fields that needs nothing from elsewhere"),
     }
 }
 
@@ -53,11 +55,11 @@ fn name_of(form: Catalogue, id: &str) -> String {
 
 impl Describe {
     /// Proposes a name in `folder`.
-    pub fn new(input: PathBuf, folder: &Path, id: &str, form: Catalogue) -> Self {
+    pub fn new(input: PathBuf, open: OpenOptions, folder: &Path, id: &str, form: Catalogue) -> Self {
         let id = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(name_of(form, id)).display().to_string();
         let folder = folder.to_owned();
-        Self { input, folder, id: id.to_owned(), form, target, url: String::new(), level: None, replace: false }
+        Self { input, open, folder, id: id.to_owned(), form, target, url: String::new(), level: None, replace: false }
     }
 
     fn choose(&mut self, form: Catalogue) {
@@ -76,11 +78,11 @@ impl Describe {
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
-        let close = head_ui(ui, icons::FILE_TEXT, "Describe for catalogues", &title);
+        let close = head_ui(ui, icons::FILE_TEXT, tr!("Describe for catalogues"), &title);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 4.0;
             for form in Catalogue::ALL {
-                if widgets::radio(ui, self.form == form, form.title()).clicked() {
+                if widgets::radio(ui, self.form == form, crate::text::of(form.title())).clicked() {
                     self.choose(form);
                 }
             }
@@ -89,26 +91,26 @@ impl Describe {
             let levels = cx.document().map_or(0, |document| document.tree().levels.len());
             if levels > 1 && matches!(self.form, Catalogue::Stac | Catalogue::Geoparquet | Catalogue::StacGeoparquet) {
                 ui.horizontal(|ui| {
-                    ui.label(RichText::new("Samples of").text_style(text_style("small12")).color(t.tx2));
-                    let mut names = vec!["the first level with places".to_owned()];
-                    names.extend((0..levels).map(|level| format!("level {level}")));
+                    ui.label(RichText::new(tr!("Samples of")).text_style(text_style("small12")).color(t.tx2));
+                    let mut names = vec![tr!("the first level with places").to_owned()];
+                    names.extend((0..levels).map(|level| tr!("level {level}", level)));
                     let current = names[self.level.map_or(0, |level| (level + 1).min(levels))].clone();
-                    if let Some(index) = widgets::combo(ui, "Level to describe", &current, 220.0, false, &names) {
+                    if let Some(index) = widgets::combo(ui, tr!("Level to describe"), &current, 220.0, false, &names) {
                         self.level = index.checked_sub(1);
                     }
                 });
             }
-            TextField::new("Address of the dataset on the web", &mut self.url)
+            TextField::new(tr!("Address of the dataset on the web"), &mut self.url)
                 .mono()
-                .hint("where people will get it; may be empty")
+                .hint(tr!("where people will get it; may be empty"))
                 .show(ui);
-            TextField::new("Destination", &mut self.target).mono().name("Destination of the description").show(ui);
-            widgets::checkbox(ui, &mut self.replace, "Replace what is there");
+            TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description")).show(ui);
+            widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
         });
-        let blocked = self.target.trim().is_empty().then_some("Name the file to write");
+        let blocked = self.target.trim().is_empty().then_some(tr!("Name the file to write"));
         let (stay, act) = foot_ui(ui, |ui| {
-            let act = ui.add(Button::primary("Write description").large().blocked(blocked)).clicked();
-            (ui.add(Button::ghost("Cancel").large()).clicked(), act)
+            let act = ui.add(Button::primary(tr!("Write description")).large().blocked(blocked)).clicked();
+            (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
         });
         match (act, stay || close) {
             (true, _) => Next::Do(Ask::Run(Command::Describe { request: Box::new(self.request()) })),
@@ -120,6 +122,7 @@ impl Describe {
     fn request(&self) -> DescribeRequest {
         DescribeRequest {
             input: self.input.clone(),
+            open: self.open.clone(),
             form: self.form,
             output: intake::path_of(&self.target),
             url: Some(self.url.trim().to_owned()).filter(|url| !url.is_empty()),
@@ -135,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_name_follows_the_form_in_the_folder_that_was_typed() {
-        let mut dialog = Describe::new("/in.tacozip".into(), Path::new("/home"), "set", Catalogue::Html);
+        let mut dialog = Describe::new("/in.tacozip".into(), OpenOptions::default(), Path::new("/home"), "set", Catalogue::Html);
         assert_eq!(dialog.target, "/home/set-card.html");
         dialog.target = "/elsewhere/page.html".into();
         dialog.choose(Catalogue::Croissant);

@@ -91,7 +91,7 @@ impl ExportSubset {
     pub fn cancelled(&mut self, job: JobId) {
         if self.job == Some(job) {
             (self.asked, self.job) = (false, None);
-            self.failed = Some("Stopped; nothing was written.".into());
+            self.failed = Some(tr!("Stopped; nothing was written.").into());
         }
     }
 
@@ -101,19 +101,22 @@ impl ExportSubset {
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
-        let close = head_ui(ui, icons::EXPORT, "Export subset", &title);
+        let close = head_ui(ui, icons::EXPORT, tr!("Export subset"), &title);
         let mut taken = false;
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
             let filters: Vec<String> = cx.studio.filters().iter().map(|filter| chip_text(filter).1).collect();
-            let what = if filters.is_empty() { "No filter is set.".to_owned() } else { format!("Filter: {}.", filters.join("; ")) };
+            let what = match filters.as_slice() {
+                [] => tr!("No filter is set.").to_owned(),
+                filters => tr!("Filter: {filters}.", filters = filters.join("; ")),
+            };
             ui.label(RichText::new(what).text_style(text_style("small12")).color(t.tx2));
             if let Some(document) = cx.document() {
                 let left = tally_text(cx, document, 0);
                 ui.label(RichText::new(left).text_style(text_style("small12")).color(t.tx2));
             }
             if let Some(sql) = &self.sql {
-                widgets::checkbox(ui, &mut self.with_sql, "Only samples whose id the query gives");
+                widgets::checkbox(ui, &mut self.with_sql, tr!("Only samples whose id the query gives"));
                 if self.with_sql {
                     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
                     ui.add(egui::Label::new(RichText::new(line).font(font::mono(11.0)).color(t.tx3)).truncate());
@@ -133,17 +136,17 @@ impl ExportSubset {
             let target = intake::path_of(&self.target);
             self.there.poll();
             let place = target.clone();
-            self.there.want(cx.jobs, target.clone(), "Look at the destination", move |_| Ok(place.exists()));
+            self.there.want(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| Ok(place.exists()));
             taken = matches!(self.there.of(&target), Some(Ok(true))) && !self.replace;
             let note = match taken {
-                true => Note::Warning("Something lies there already. Choose another name, or replace it.".into()),
+                true => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
                 false => Note::None,
             };
-            TextField::new("Destination", &mut self.target).mono().name("Destination of the subset").note(note).show(ui);
-            widgets::checkbox(ui, &mut self.keep_siblings, "Keep all children of the samples that stay");
-            widgets::checkbox(ui, &mut self.keep_padding, "Keep placeholders");
-            widgets::checkbox(ui, &mut self.replace, "Replace what is there");
-            let note = "The subset notes what it is a part of and when it was taken.";
+            TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the subset")).note(note).show(ui);
+            widgets::checkbox(ui, &mut self.keep_siblings, tr!("Keep all children of the samples that stay"));
+            widgets::checkbox(ui, &mut self.keep_padding, tr!("Keep placeholders"));
+            widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
+            let note = tr!("The subset notes what it is a part of and when it was taken.");
             ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
             if let Some(why) = &self.failed {
                 widgets::note_ui(ui, &Note::Error(why.clone()));
@@ -151,10 +154,10 @@ impl ExportSubset {
         });
         let nothing = cx.studio.kept().and_then(|kept| kept.rows(0)).is_some_and(<[u32]>::is_empty);
         let blocked = match () {
-            () if self.target.trim().is_empty() => Some("Name the file to write"),
-            () if taken => Some("Something lies at the destination"),
-            () if nothing => Some("The filter leaves no sample"),
-            () if cx.studio.is_filtering() => Some("The filter is being applied"),
+            () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
+            () if taken => Some(tr!("Something lies at the destination")),
+            () if nothing => Some(tr!("The filter leaves no sample")),
+            () if cx.studio.is_filtering() => Some(tr!("The filter is being applied")),
             () => None,
         };
         self.foot_ui(ui, cx, blocked, close)
@@ -164,12 +167,12 @@ impl ExportSubset {
         let running = self.is_running();
         let (leave, act) = foot_ui(ui, |ui| {
             if running {
-                let stop = ui.add(Button::danger("Stop").large().name("Stop the export")).clicked();
+                let stop = ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop the export"))).clicked();
                 widgets::spinner(ui, 18.0);
                 return (false, stop);
             }
-            let act = ui.add(Button::primary("Export now").large().blocked(blocked)).clicked();
-            (ui.add(Button::ghost("Cancel").large()).clicked(), act)
+            let act = ui.add(Button::primary(tr!("Export now")).large().blocked(blocked)).clicked();
+            (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
         });
         match (act, self.job) {
             (true, Some(job)) if running => Next::Also(Ask::Run(Command::Cancel { job })),

@@ -116,7 +116,7 @@ impl Migrate {
     pub fn cancelled(&mut self, job: JobId) {
         if self.job == Some(job) {
             self.job = None;
-            self.failed = Some("Stopped; nothing was written.".into());
+            self.failed = Some(tr!("Stopped; nothing was written.").into());
         }
     }
 
@@ -160,8 +160,8 @@ impl Migrate {
         let screen = ui.ctx().content_rect();
         ui.set_width((screen.width() - 64.0).min(860.0));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let generation = self.plan.as_ref().map_or(String::new(), |plan| format!("from {}", plan.generation));
-        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, "Move to 2.0", &generation);
+        let generation = self.plan.as_ref().map_or(String::new(), |plan| tr!("from {generation}", generation = plan.generation));
+        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, tr!("Move to 2.0"), &generation);
         let written = self.plan.as_ref().and_then(|plan| plan.built.as_ref()).map(|built| built.path.clone());
         Frame::NONE.inner_margin(Margin::symmetric(16, 10)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
@@ -180,7 +180,9 @@ impl Migrate {
                     ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
                         ui.set_min_height(height);
                         match &self.failed {
-                            Some(_) => ui.label(RichText::new("There is no plan.").text_style(text_style("small12")).color(t.tx3)),
+                            Some(_) => {
+                                ui.label(RichText::new(tr!("There is no plan.")).text_style(text_style("small12")).color(t.tx3))
+                            }
                             None => widgets::spinner(ui, 20.0),
                         }
                     });
@@ -209,27 +211,27 @@ impl Migrate {
         match (written, &self.plan) {
             (Some(path), _) => {
                 ui.horizontal(|ui| {
-                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), "Written");
+                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
                     ui.add(egui::Label::new(RichText::new(intake::shown(path)).font(font::mono(12.0)).color(t.tx)).truncate());
                 });
             }
             (None, Some(plan)) if plan.is_possible() => {
-                ui.label(small("Data is copied as it is, byte by byte. This is what becomes of the metadata.".into()));
+                ui.label(small(tr!("Data is copied as it is, byte by byte. This is what becomes of the metadata.").into()));
             }
             (None, Some(_)) => {
                 ui.horizontal(|ui| {
-                    widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), "Not possible yet");
-                    ui.label(small("The report says what stands in the way.".into()));
+                    widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Not possible yet"));
+                    ui.label(small(tr!("The report says what stands in the way.").into()));
                 });
             }
-            (None, None) => drop(ui.label(small("Looking at the dataset…".into()))),
+            (None, None) => drop(ui.label(small(tr!("Looking at the dataset…").into()))),
         }
         let Some(plan) = &self.plan else { return };
         let problems = plan.findings.len() + plan.renamed.len() + plan.fields.iter().filter(|field| !field.lost.is_empty()).count();
         let parts = [
-            Segment::new(Part::Fields, "Fields").count(plan.fields.len() as u64),
-            Segment::new(Part::Collection, "Collection").count(plan.collection.len() as u64),
-            Segment::new(Part::Report, "Report").count(problems as u64),
+            Segment::new(Part::Fields, tr!("Fields")).count(plan.fields.len() as u64),
+            Segment::new(Part::Collection, tr!("Collection")).count(plan.collection.len() as u64),
+            Segment::new(Part::Report, tr!("Report")).count(problems as u64),
         ];
         widgets::segmented(ui, "migrate-part", &mut self.part, &parts);
     }
@@ -261,11 +263,11 @@ impl Migrate {
         let key = (line.level, line.from.clone());
         let planned = line.to.clone().unwrap_or_default();
         let mut text = self.names.get(&key).cloned().unwrap_or_else(|| planned.clone());
-        let name = format!("New name of {} on level {}", line.from, line.level);
+        let name = tr!("New name of {field} on level {level}", field = line.from, level = line.level);
         let place = egui::UiBuilder::new().max_rect(middle.shrink2(vec2(8.0, 4.0))).id_salt(("name", line.level, &line.from));
         let changed = ui
             .scope_builder(place, |ui| {
-                TextField::new("New name", &mut text).name(&name).hide_label().mono().hint("left out").show(ui).changed()
+                TextField::new(tr!("New name"), &mut text).name(&name).hide_label().mono().hint(tr!("left out")).show(ui).changed()
             })
             .inner;
         if changed {
@@ -274,14 +276,16 @@ impl Migrate {
         let lost = if line.lost.is_empty() {
             String::new()
         } else {
-            format!("{} values have no home. ", paint::grouped(line.lost.len() as u64))
+            let lost = line.lost.len();
+            let n = paint::grouped(lost as u64);
+            format!("{} ", tr_n!(lost, "{n} value has no home.", "{n} values have no home.", n))
         };
         let to_type = line.to_type.as_ref().filter(|to| **to != line.from_type).map(|to| format!("→ {to}. ")).unwrap_or_default();
         let words = format!("{to_type}{lost}{}", line.note);
         let color = if line.lost.is_empty() { t.tx2 } else { t.warn };
         paint::text_left(ui.painter(), right, &words, font::regular(12.0), color);
         let response = ui.interact(right, ui.scope_id().with(("words", line.level, &line.from)), Sense::hover());
-        let told = format!("{old} {} {words}", line.to.as_deref().unwrap_or("is left out"));
+        let told = format!("{old} {} {words}", line.to.as_deref().unwrap_or(tr!("is left out")));
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &told));
         if !words.is_empty() {
             response.on_hover_text(words);
@@ -295,11 +299,11 @@ impl Migrate {
         let (rect, inner) = row(ui, 34.0);
         let [left, middle, right] = columns(inner, [0.28, 0.42, 0.30]);
         let (word, color) = match line.action {
-            Change::Kept => ("kept", t.tx3),
-            Change::Renamed => ("renamed", t.info),
-            Change::Changed => ("changed", t.warn),
-            Change::Filled => ("filled in", t.acc),
-            Change::Dropped => ("no home", t.err),
+            Change::Kept => (tr!("kept"), t.tx3),
+            Change::Renamed => (tr!("renamed"), t.info),
+            Change::Changed => (tr!("changed"), t.warn),
+            Change::Filled => (tr!("filled in"), t.acc),
+            Change::Dropped => (tr!("no home"), t.err),
         };
         let key = line.to.clone().unwrap_or_else(|| line.from.clone());
         let typed = paint::text_right(ui.painter(), left, word, font::medium(11.0), color);
@@ -307,9 +311,9 @@ impl Migrate {
         let (old, new) = (shown(&line.old), shown(&line.new));
         if line.action == Change::Filled {
             let mut text = self.values.get(&key).cloned().unwrap_or_else(|| new.clone());
-            let name = format!("Value of {key}");
+            let name = tr!("Value of {field}", field = key);
             let place = egui::UiBuilder::new().max_rect(middle.shrink2(vec2(8.0, 4.0))).id_salt(("value", &key));
-            let field = TextField::new("Value", &mut text).name(&name).hide_label().mono();
+            let field = TextField::new(tr!("Value"), &mut text).name(&name).hide_label().mono();
             if ui.scope_builder(place, |ui| field.show(ui).changed()).inner {
                 self.values.insert(key.clone(), text);
             }
@@ -326,7 +330,7 @@ impl Migrate {
         let response = ui.interact(left.union(right), ui.scope_id().with(("line", &key, &line.from)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{key}: {word} {}", line.note)));
         if line.action == Change::Changed || line.action == Change::Dropped {
-            response.on_hover_text(format!("{old}\n→ {}", if new.is_empty() { "nothing" } else { &new }));
+            response.on_hover_text(format!("{old}\n→ {}", if new.is_empty() { tr!("nothing") } else { &new }));
         }
         rule(ui, rect);
     }
@@ -335,8 +339,8 @@ impl Migrate {
         ui.add_enabled_ui(!self.is_running(), |ui| {
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 16.0;
-                widgets::checkbox(ui, &mut self.fill_missing, "Pad what roots lack");
-                widgets::checkbox(ui, &mut self.keep_ids, "Keep ids as they are");
+                widgets::checkbox(ui, &mut self.fill_missing, tr!("Pad what roots lack"));
+                widgets::checkbox(ui, &mut self.keep_ids, tr!("Keep ids as they are"));
                 let before = self.format;
                 let formats = [Segment::new(Format::Zip, "ZIP"), Segment::new(Format::Folder, "FOLDER")];
                 widgets::segmented(ui, "migrate-format", &mut self.format, &formats);
@@ -344,44 +348,47 @@ impl Migrate {
                     let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
                     self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
                 }
-                widgets::checkbox(ui, &mut self.replace, "Replace what is there");
+                widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
             });
-            TextField::new("Destination", &mut self.target).mono().name("Destination of the new dataset").show(ui);
+            TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the new dataset")).show(ui);
         });
     }
 
     fn foot_ui(&mut self, ui: &mut Ui, written: Option<PathBuf>, close: bool) -> Next {
         let blocked = match &self.plan {
-            _ if self.job.is_some() => Some("The dataset is being read"),
-            None => Some("There is no plan yet"),
-            Some(plan) if !plan.is_possible() => Some("The report says what stands in the way"),
-            _ if self.target.trim().is_empty() => Some("Name the file to write"),
+            _ if self.job.is_some() => Some(tr!("The dataset is being read")),
+            None => Some(tr!("There is no plan yet")),
+            Some(plan) if !plan.is_possible() => Some(tr!("The report says what stands in the way")),
+            _ if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             _ => None,
         };
         let mut next = Next::Stay;
         foot_ui(ui, |ui| {
             if let Some(path) = written {
-                if ui.add(Button::primary("Open the new dataset").large()).clicked() {
+                if ui.add(Button::primary(tr!("Open the new dataset")).large()).clicked() {
                     next = Next::Do(Ask::Take(vec![path]));
                 }
             } else if self.is_running() {
-                if ui.add(Button::danger("Stop").large().name("Stop moving")).clicked()
+                if ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop moving"))).clicked()
                     && let Some(job) = self.job
                 {
                     next = Next::Also(Ask::Run(Command::Cancel { job }));
                 }
                 widgets::spinner(ui, 18.0);
-            } else if ui.add(Button::primary("Move to 2.0").large().name("Write the new dataset").blocked(blocked)).clicked() {
+            } else if ui
+                .add(Button::primary(tr!("Move to 2.0")).large().name(tr!("Write the new dataset")).blocked(blocked))
+                .clicked()
+            {
                 let request = self.request(true);
                 self.asked = Some(request.clone());
                 next = Next::Also(Ask::Run(Command::Migrate { request: Box::new(request) }));
             }
-            if ui.add(Button::ghost("Close").large().name("Close the move")).clicked() {
+            if ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the move"))).clicked() {
                 next = Next::Close;
             }
-            let none = self.plan.is_none().then_some("There is no plan yet");
-            let copy = Button::ghost("Copy report").large().icon(icons::COPY).blocked(none);
-            if ui.add(copy.tooltip("Every field and every value that changed, as JSON")).clicked()
+            let none = self.plan.is_none().then_some(tr!("There is no plan yet"));
+            let copy = Button::ghost(tr!("Copy report")).large().icon(icons::COPY).blocked(none);
+            if ui.add(copy.tooltip(tr!("Every field and every value that changed, as JSON"))).clicked()
                 && let Some(plan) = &self.plan
             {
                 next = Next::Also(Ask::Copy(serde_json::to_string_pretty(&plan.report()).unwrap_or_default()));
@@ -448,24 +455,31 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         line(
             icons::WARNING,
             t.warn,
-            format!("{count} values of {} on level {} have no home: rows {}{more}", field.from, field.level, rows.join(", ")),
+            tr_n!(
+                field.lost.len(),
+                "{n} value of {field} on level {level} has no home: row {rows}",
+                "{n} values of {field} on level {level} have no home: rows {rows}",
+                n = count,
+                field = field.from,
+                level = field.level,
+                rows = format!("{}{more}", rows.join(", "))
+            ),
         );
     }
     for sample in plan.renamed.iter().take(SHOWN) {
-        line(icons::PENCIL_SIMPLE, t.info, format!("{} is called {} now", sample.path, sample.id));
+        line(icons::PENCIL_SIMPLE, t.info, tr!("{path} is called {id} now", path = sample.path, id = sample.id));
     }
     if plan.renamed.len() > SHOWN {
-        line(
-            icons::INFO,
-            t.info,
-            format!("and {} more samples with another id", paint::grouped((plan.renamed.len() - SHOWN) as u64)),
-        );
+        let more = plan.renamed.len() - SHOWN;
+        let n = paint::grouped(more as u64);
+        line(icons::INFO, t.info, tr_n!(more, "and {n} more sample with another id", "and {n} more samples with another id", n));
     }
     if plan.padded > 0 {
-        line(icons::CIRCLE_DASHED, t.info, format!("{} roots were padded", paint::grouped(plan.padded)));
+        let n = paint::grouped(plan.padded);
+        line(icons::CIRCLE_DASHED, t.info, tr_n!(plan.padded, "{n} root was padded", "{n} roots were padded", n));
     }
     if plan.findings.is_empty() && plan.renamed.is_empty() && plan.padded == 0 {
-        line(icons::CHECK_CIRCLE, t.ok, "Every sample keeps its id, and nothing stands in the way".into());
+        line(icons::CHECK_CIRCLE, t.ok, tr!("Every sample keeps its id, and nothing stands in the way").into());
     }
 }
 

@@ -6,6 +6,7 @@ mod confirm;
 mod crash;
 mod describe;
 mod export_subset;
+mod join;
 mod migrate;
 mod open_path;
 mod plan;
@@ -42,6 +43,8 @@ use confirm::Confirm;
 pub use crash::CrashReport;
 use describe::Describe;
 use export_subset::ExportSubset;
+use join::JoinDialog;
+pub use join::is_table;
 use migrate::Migrate;
 use open_path::OpenPath;
 use plan::PlanDialog;
@@ -65,6 +68,8 @@ pub enum Dialog {
     Confirm(Box<Confirm>),
     /// Where sources lie now.
     Relocate(Relocate),
+    /// A table whose columns are joined.
+    Join(Box<JoinDialog>),
     /// One field of a level.
     Column(Box<ColumnDialog>),
     /// What a fix of many roots changes.
@@ -85,23 +90,26 @@ impl Dialog {
     /// Asks before unsaved changes are lost.
     pub fn discard(then: Ask) -> Self {
         Dialog::Confirm(Box::new(Confirm {
-            title: "The draft has changes that are not saved".into(),
-            what: "Closing it loses the order, ids and metadata that you gave. Files on disk stay.".into(),
-            button: "Discard changes".into(),
+            title: tr!("The draft has changes that are not saved").into(),
+            what: tr!("Closing it loses the order, ids and metadata that you gave. Files on disk stay.").into(),
+            button: tr!("Discard changes").into(),
             then: Some(Ask::Anyway(Box::new(then.clone()))),
-            instead: Some(("Save first".into(), Ask::SaveFirst(Box::new(then)))),
+            instead: Some((tr!("Save first").into(), Ask::SaveFirst(Box::new(then)))),
         }))
     }
 
     /// Asks before a folder with contents is taken out.
     pub fn remove(path: &str, children: u64, then: Ask) -> Self {
-        let count = widgets::paint::grouped(children);
+        let n = widgets::paint::grouped(children);
         Dialog::Confirm(Box::new(Confirm {
-            title: format!("Remove {path}"),
-            what: format!(
-                "Removes this FOLDER and its {count} children from the dataset. Files on disk stay, and undo brings it back."
+            title: tr!("Remove {path}", path),
+            what: tr_n!(
+                children,
+                "Removes this FOLDER and its {n} child from the dataset. Files on disk stay, and undo brings it back.",
+                "Removes this FOLDER and its {n} children from the dataset. Files on disk stay, and undo brings it back.",
+                n
             ),
-            button: "Remove folder".into(),
+            button: tr!("Remove folder").into(),
             then: Some(then),
             instead: None,
         }))
@@ -109,11 +117,11 @@ impl Dialog {
 
     /// Asks before several samples are taken out.
     pub fn remove_many(count: u64, then: Ask) -> Self {
-        let count = widgets::paint::grouped(count);
+        let n = widgets::paint::grouped(count);
         Dialog::Confirm(Box::new(Confirm {
-            title: format!("Remove {count} samples"),
-            what: "Removes them and what they hold from the dataset. Files on disk stay, and undo brings them back.".into(),
-            button: format!("Remove {count}"),
+            title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
+            what: tr!("Removes them and what they hold from the dataset. Files on disk stay, and undo brings them back.").into(),
+            button: tr!("Remove {n}", n),
             then: Some(then),
             instead: None,
         }))
@@ -140,8 +148,8 @@ impl Dialog {
     }
 
     /// Asks where to put a description.
-    pub fn describe(input: PathBuf, folder: &std::path::Path, id: &str, form: Catalogue) -> Self {
-        Dialog::Describe(Box::new(Describe::new(input, folder, id, form)))
+    pub fn describe(input: PathBuf, open: OpenOptions, folder: &std::path::Path, id: &str, form: Catalogue) -> Self {
+        Dialog::Describe(Box::new(Describe::new(input, open, folder, id, form)))
     }
 
     /// Shows what moving to 2.0 would do.
@@ -157,6 +165,11 @@ impl Dialog {
     /// Asks where the sources of a draft lie now.
     pub fn relocate(draft: &crate::draft::Draft) -> Self {
         Dialog::Relocate(Relocate::new(draft))
+    }
+
+    /// Shows what joining a table would do. A dropped one may go into this FOLDER as a file instead.
+    pub fn join(table: PathBuf, otherwise: Option<crate::model::NodePath>) -> Self {
+        Dialog::Join(Box::new(JoinDialog::new(table, otherwise)))
     }
 
     /// Changes a field of a level, or adds one.
@@ -208,6 +221,7 @@ impl Dialogs {
             Some(Dialog::Settings(dialog)) => dialog.is_busy(),
             Some(Dialog::Migrate(dialog)) => dialog.is_busy(),
             Some(Dialog::Subset(dialog)) => dialog.is_busy(),
+            Some(Dialog::Join(dialog)) => dialog.is_busy(),
             _ => false,
         }
     }
@@ -326,6 +340,7 @@ impl App {
                 Dialog::Migrate(dialog) => dialog.ui(ui, cx),
                 Dialog::Path(dialog) => dialog.ui(ui),
                 Dialog::Column(dialog) => dialog.ui(ui, cx),
+                Dialog::Join(dialog) => dialog.ui(ui, cx),
                 Dialog::Relocate(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),
@@ -383,7 +398,7 @@ fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
                 ui.label(RichText::new(title).font(font::semibold(15.0)).color(t.tx));
                 ui.label(RichText::new(detail).font(font::mono(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    close = ui.add(Button::icon_only(icons::X, "Close dialog")).clicked();
+                    close = ui.add(Button::icon_only(icons::X, tr!("Close dialog"))).clicked();
                     widgets::key_cap(ui, "Esc");
                 });
             });

@@ -70,25 +70,25 @@ impl AccessForm {
         let (s3, az) = (schemes.contains(&Scheme::S3), schemes.contains(&Scheme::Az));
         let half = (ui.available_width() - 12.0) / 2.0;
         if s3 || az || schemes.contains(&Scheme::Gs) {
-            let field = TextField::new("Endpoint", &mut self.endpoint).mono();
-            field.hint("empty for the provider's own; http://localhost:9000").show(ui);
+            let field = TextField::new(tr!("Endpoint"), &mut self.endpoint).mono();
+            field.hint(tr!("empty for the provider's own; http://localhost:9000")).show(ui);
         }
         if s3 {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 12.0;
-                TextField::new("Region", &mut self.region).mono().hint("us-east-1").width(half).show(ui);
-                TextField::new("AWS profile", &mut self.profile).mono().hint("default").width(half).show(ui);
+                TextField::new(tr!("Region"), &mut self.region).mono().hint("us-east-1").width(half).show(ui);
+                TextField::new(tr!("AWS profile"), &mut self.profile).mono().hint("default").width(half).show(ui);
             });
         }
         if az {
-            TextField::new("Account", &mut self.account).mono().hint("name of the storage account").show(ui);
+            TextField::new(tr!("Account"), &mut self.account).mono().hint(tr!("name of the storage account")).show(ui);
         }
         if web {
-            let field = TextField::new("Token", &mut self.token).mono().secret();
-            field.hint("only where the server asks for one; kept until the program ends").show(ui);
+            let field = TextField::new(tr!("Token"), &mut self.token).mono().secret();
+            field.hint(tr!("only where the server asks for one; kept until the program ends")).show(ui);
         }
-        widgets::checkbox(ui, &mut self.anonymous, "Send no credentials");
-        let why = "Else the environment and the profiles of the provider's own tools are used. Nothing of it is written down.";
+        widgets::checkbox(ui, &mut self.anonymous, tr!("Send no credentials"));
+        let why = tr!("Else the environment and the profiles of the provider's own tools are used. Nothing of it is written down.");
         ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
     }
 }
@@ -110,13 +110,15 @@ impl OpenPath {
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         let (title, verb) = match self.wish {
-            Wish::Open | Wish::OpenFolder => ("Open path or address", "Open"),
-            Wish::AddFiles | Wish::AddFolder => ("Add path", "Add"),
-            Wish::AddUnplaced | Wish::AddUnplacedFolder => ("Add unplaced files", "Add"),
-            Wish::SaveProject => ("Save draft as", "Save"),
-            Wish::SaveSample => ("Save sample as", "Save"),
-            Wish::SaveRows => ("Save rows as", "Save"),
-            Wish::Target => ("Write into", "Use folder"),
+            Wish::Open | Wish::OpenFolder => (tr!("Open path or address"), tr!("Open")),
+            Wish::AddFiles | Wish::AddFolder => (tr!("Add path"), tr!("Add")),
+            Wish::AddUnplaced | Wish::AddUnplacedFolder => (tr!("Add unplaced files"), tr!("Add")),
+            Wish::Watch => (tr!("Watch a folder"), tr!("Watch")),
+            Wish::JoinTable => (tr!("Join a table"), tr!("Look at it")),
+            Wish::SaveProject => (tr!("Save draft as"), tr!("Save")),
+            Wish::SaveSample => (tr!("Save sample as"), tr!("Save")),
+            Wish::SaveRows => (tr!("Save rows as"), tr!("Save")),
+            Wish::Target => (tr!("Write into"), tr!("Use folder")),
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
@@ -127,19 +129,21 @@ impl OpenPath {
         let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
         let missing = paths.iter().find(|path| !there(path));
         let note = match missing {
-            Some(path) if !self.text.is_empty() => Note::Warning(format!("There is nothing at {}.", intake::shown(path))),
+            Some(path) if !self.text.is_empty() => Note::Warning(tr!("There is nothing at {path}.", path = intake::shown(path))),
             _ if !paths.is_empty() => Note::Ok,
             _ => Note::None,
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
             if self.stand_in {
-                let why = "The desktop's file dialog has not come up. Type the path here instead, or wait for it.";
+                let why = tr!("The desktop's file dialog has not come up. Type the path here instead, or wait for it.");
                 ui.label(RichText::new(why).text_style(text_style("small12")).color(t.tx2));
             }
-            let field = TextField::new("Path", &mut self.text).id(Id::unique("typed-path")).mono();
-            let hint =
-                if opens { "/data/dataset.tacozip, a folder, https://…, s3://…" } else { "/data/scenes, one path a line" };
+            let field = TextField::new(tr!("Path"), &mut self.text).id(Id::unique("typed-path")).mono();
+            let hint = match opens {
+                true => tr!("/data/dataset.tacozip, a folder, https://…, s3://…"),
+                false => tr!("/data/scenes, one path a line"),
+            };
             let response = field.hint(hint).note(note).show(ui);
             // The fields below take the focus when they are clicked; at first it is here.
             if ui.memory(|memory| memory.focused().is_none()) && !entered {
@@ -149,10 +153,13 @@ impl OpenPath {
                 self.access.ui(ui, &schemes);
             }
         });
-        let blocked = if paths.is_empty() { Some("Type a path") } else { missing.map(|_| "There is nothing at this path") };
+        let blocked = match paths.is_empty() {
+            true => Some(tr!("Type a path")),
+            false => missing.map(|_| tr!("There is nothing at this path")),
+        };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui.add(Button::primary(verb).large().blocked(blocked)).clicked();
-            (act, ui.add(Button::ghost("Cancel").large()).clicked())
+            (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         if (act || entered) && blocked.is_none() {
             if !schemes.is_empty() {
@@ -169,19 +176,20 @@ pub fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
     let t = theme::tokens(ui);
     ui.set_width(560.0);
     ui.spacing_mut().item_spacing.y = 0.0;
-    if head_ui(ui, icons::CLOCK_COUNTER_CLOCKWISE, "Open recent", "") {
+    if head_ui(ui, icons::CLOCK_COUNTER_CLOCKWISE, tr!("Open recent"), "") {
         return Next::Close;
     }
     let mut next = Next::Stay;
     Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
         if cx.remembered.recent.is_empty() {
-            ui.label(RichText::new("Datasets that you open are listed here.").text_style(text_style("small12")).color(t.tx2));
+            ui.label(RichText::new(tr!("Datasets that you open are listed here.")).text_style(text_style("small12")).color(t.tx2));
         }
         ui.spacing_mut().menu_width = ui.available_width();
         for recent in &cx.remembered.recent {
             let path = intake::shown(&recent.path);
             let text = format!("{}   {path}", recent.title);
-            if widgets::menu_entry(ui, icons::PACKAGE, &text, &recent.badge, None).clicked() {
+            let badge = if recent.badge == "Draft" { tr!("Draft") } else { &recent.badge };
+            if widgets::menu_entry(ui, icons::PACKAGE, &text, badge, None).clicked() {
                 next = Next::Do(Ask::Take(vec![recent.path.clone()]));
             }
         }

@@ -32,7 +32,7 @@ impl PlanDialog {
         let width = (ui.ctx().content_rect().width() - 64.0).min(620.0);
         ui.set_width(width);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let close = head_ui(ui, icons::EYE, "Preview of fixes", &self.plan.label);
+        let close = head_ui(ui, icons::EYE, tr!("Preview of fixes"), &self.plan.label);
         Frame::NONE.inner_margin(Margin::symmetric(16, 12)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 8.0);
             ui.horizontal_wrapped(|ui| {
@@ -42,8 +42,8 @@ impl PlanDialog {
                 }
             });
             let text = match self.plan.safe {
-                true => "One step that undo takes back. Nothing is removed.",
-                false => "One step that undo takes back. What is dropped leaves the dataset; files on disk stay.",
+                true => tr!("One step that undo takes back. Nothing is removed."),
+                false => tr!("One step that undo takes back. What is dropped leaves the dataset; files on disk stay."),
             };
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
@@ -51,7 +51,7 @@ impl PlanDialog {
         ui.allocate_ui(size, |ui| {
             ui.set_min_size(size);
             let plan = &self.plan;
-            VirtualRows::new("Changes", plan.changes.len() as u64).show(ui, &mut self.scroll, |ui, row, rect, response| {
+            VirtualRows::new(tr!("Changes"), plan.changes.len() as u64).show(ui, &mut self.scroll, |ui, row, rect, response| {
                 let (root, what) = &plan.changes[row as usize];
                 response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{root}: {what}")));
                 let painter = ui.painter();
@@ -65,16 +65,17 @@ impl PlanDialog {
         if self.plan.roots > self.plan.changes.len() as u64 {
             Frame::NONE.inner_margin(Margin::symmetric(16, 6)).show(ui, |ui| {
                 let more = self.plan.roots - self.plan.changes.len() as u64;
-                ui.label(RichText::new(format!("{} more roots", paint::grouped(more))).font(font::regular(12.0)).color(t.tx3));
+                let text = tr_n!(more, "{n} more root", "{n} more roots", n = paint::grouped(more));
+                ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
             });
         }
         let now = cx.document().and_then(|document| document.draft()).map(|draft| draft.revision());
-        let stale = (now != Some(self.revision)).then_some("The draft was changed since this was looked at");
+        let stale = (now != Some(self.revision)).then_some(tr!("The draft was changed since this was looked at"));
         let (apply, cancel) = foot_ui(ui, |ui| {
-            let text = format!("Apply to {}", paint::grouped(self.plan.roots));
+            let text = tr!("Apply to {n}", n = paint::grouped(self.plan.roots));
             let button = if self.plan.safe { Button::primary(text) } else { Button::danger(text) };
-            let apply = ui.add(button.large().name("Apply the fixes").blocked(stale)).clicked();
-            (apply, ui.add(Button::ghost("Cancel").large()).clicked())
+            let apply = ui.add(button.large().name(tr!("Apply the fixes")).blocked(stale)).clicked();
+            (apply, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match () {
             () if apply => Next::Do(Ask::Run(Command::Edit { edit: self.plan.edit.clone() })),

@@ -34,30 +34,31 @@ impl Relocate {
         let t = theme::tokens(ui);
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let close = head_ui(ui, icons::FOLDER_SIMPLE, "Sources have moved", "");
+        let close = head_ui(ui, icons::FOLDER_SIMPLE, tr!("Sources have moved"), "");
         let entered = enter_pressed(ui);
         let (from, to) = (intake::path_of(&self.from), intake::path_of(&self.to));
         let note = match () {
             () if self.to.trim().is_empty() => Note::None,
             () if to.is_absolute() => Note::Ok,
-            () => Note::Warning("Type the whole path, from the root of the disk.".into()),
+            () => Note::Warning(tr!("Type the whole path, from the root of the disk.").into()),
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
-            TextField::new("Folder as it was", &mut self.from).mono().show(ui);
-            TextField::new("Folder as it is", &mut self.to).mono().note(note).hint("/data/elsewhere").show(ui);
-            let text =
-                "Every source and unplaced file at or below the first folder is looked for at the same place below the second.";
+            TextField::new(tr!("Folder as it was"), &mut self.from).mono().show(ui);
+            TextField::new(tr!("Folder as it is"), &mut self.to).mono().note(note).hint("/data/elsewhere").show(ui);
+            let text = tr!(
+                "Every source and unplaced file at or below the first folder is looked for at the same place below the second."
+            );
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
         let blocked = match () {
-            () if !from.is_absolute() || !to.is_absolute() => Some("Both folders are needed, as whole paths"),
-            () if from == to => Some("The folders are the same"),
+            () if !from.is_absolute() || !to.is_absolute() => Some(tr!("Both folders are needed, as whole paths")),
+            () if from == to => Some(tr!("The folders are the same")),
             () => None,
         };
         let (act, cancel) = foot_ui(ui, |ui| {
-            let act = ui.add(Button::primary("Look there").large().blocked(blocked)).clicked();
-            (act, ui.add(Button::ghost("Cancel").large()).clicked())
+            let act = ui.add(Button::primary(tr!("Look there")).large().blocked(blocked)).clicked();
+            (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match () {
             () if (act || entered) && blocked.is_none() => Next::Do(Ask::Run(Command::Edit { edit: Edit::Relocate { from, to } })),

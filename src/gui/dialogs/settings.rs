@@ -10,6 +10,7 @@ use crate::gui::slot::Slot;
 use crate::gui::theme::{self, Theme, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, paint, segmented};
 use crate::remote::{CacheState, cache_state, clear_cache};
+use crate::text::Language;
 
 const THREADS: [usize; 6] = [0, 1, 2, 4, 8, 16];
 const REQUESTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
@@ -43,11 +44,11 @@ impl SettingsDialog {
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
         let emptied = self.emptied;
         self.cache
-            .want(cx.jobs, emptied, "Look at the cache", move |_| Ok(if emptied > 0 { clear_cache() } else { cache_state() }));
+            .want(cx.jobs, emptied, tr!("Look at the cache"), move |_| Ok(if emptied > 0 { clear_cache() } else { cache_state() }));
         self.cache.poll();
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        if head_ui(ui, icons::GEAR_SIX, "Settings", "") {
+        if head_ui(ui, icons::GEAR_SIX, tr!("Settings"), "") {
             return Next::Close;
         }
         let before = (self.theme, self.settings.clone());
@@ -63,45 +64,57 @@ impl SettingsDialog {
     }
 
     fn appearance_ui(&mut self, ui: &mut Ui) {
-        group_ui(ui, "Appearance");
-        row_ui(ui, "Theme", |ui| {
-            let themes =
-                [Segment::new(Theme::System, "System"), Segment::new(Theme::Dark, "Dark"), Segment::new(Theme::Light, "Light")];
+        group_ui(ui, tr!("Appearance"));
+        row_ui(ui, tr!("Theme"), |ui| {
+            let themes = [
+                Segment::new(Theme::System, tr!("System")),
+                Segment::new(Theme::Dark, tr!("Dark")),
+                Segment::new(Theme::Light, tr!("Light")),
+            ];
             segmented(ui, "settings-theme", &mut self.theme, &themes);
         });
+        let mut language = self.settings.language;
+        let name = |language: Option<Language>| match language {
+            None => tr!("As the system: {language}", language = Language::usual().name()),
+            Some(language) => language.name().to_owned(),
+        };
+        let languages: Vec<Option<Language>> = std::iter::once(None).chain(Language::ALL.map(Some)).collect();
+        choice_ui(ui, tr!("Language"), &mut language, &languages, name);
+        self.settings.language = language;
         let percent = |scale: f32| format!("{} %", (scale * 100.0).round());
-        choice_ui(ui, "Size of everything", &mut self.settings.scale, &SCALES, percent);
-        widgets::checkbox(ui, &mut self.settings.still, "Less motion: nothing slides, fades or spins");
+        choice_ui(ui, tr!("Size of everything"), &mut self.settings.scale, &SCALES, percent);
+        widgets::checkbox(ui, &mut self.settings.still, tr!("Less motion: nothing slides, fades or spins"));
     }
 
     fn work_ui(&mut self, ui: &mut Ui) {
-        group_ui(ui, "Work");
-        let words = |threads: usize| if threads == 0 { "All processors".to_owned() } else { threads.to_string() };
-        choice_ui(ui, "Threads, from the next start", &mut self.settings.threads, &THREADS, words);
+        group_ui(ui, tr!("Work"));
+        let words = |threads: usize| if threads == 0 { tr!("All processors").to_owned() } else { threads.to_string() };
+        choice_ui(ui, tr!("Threads, from the next start"), &mut self.settings.threads, &THREADS, words);
     }
 
     fn remote_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
-        group_ui(ui, "Other machines");
+        group_ui(ui, tr!("Other machines"));
         let remote = &mut self.settings.remote;
-        choice_ui(ui, "Requests at one time", &mut remote.connections, &REQUESTS, |number| number.to_string());
-        choice_ui(ui, "Give a silent server up after", &mut remote.silence_s, &SILENCE_S, |seconds| format!("{seconds} s"));
+        choice_ui(ui, tr!("Requests at one time"), &mut remote.connections, &REQUESTS, |number| number.to_string());
+        choice_ui(ui, tr!("Give a silent server up after"), &mut remote.silence_s, &SILENCE_S, |seconds| format!("{seconds} s"));
         let megabytes = |mb: u64| match mb {
-            0 => "Keep nothing".to_owned(),
+            0 => tr!("Keep nothing").to_owned(),
             mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
             mb => format!("{mb} MB"),
         };
-        choice_ui(ui, "Keep on this disk up to", &mut remote.cache_mb, &CACHE_MB, megabytes);
+        choice_ui(ui, tr!("Keep on this disk up to"), &mut remote.cache_mb, &CACHE_MB, megabytes);
         let Some(cache) = self.cache.last() else { return };
         let Some(folder) = &cache.folder else { return };
-        row_ui(ui, &format!("Kept now: {} of {} files", paint::bytes(cache.bytes), paint::grouped(cache.files)), |ui| {
-            let nothing = (cache.files == 0).then_some("Nothing is kept");
-            if ui.add(Button::secondary("Empty the cache").blocked(nothing)).clicked() {
+        let (size, n) = (paint::bytes(cache.bytes), paint::grouped(cache.files));
+        row_ui(ui, &tr_n!(cache.files, "Kept now: {size} of {n} file", "Kept now: {size} of {n} files", size, n), |ui| {
+            let nothing = (cache.files == 0).then_some(tr!("Nothing is kept"));
+            if ui.add(Button::secondary(tr!("Empty the cache")).blocked(nothing)).clicked() {
                 self.emptied += 1;
             }
         });
         ui.label(RichText::new(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
-        let variables = "TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB go before what is set here.";
+        let variables = tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB go before what is set here.");
         ui.label(RichText::new(variables).text_style(text_style("small12")).color(t.tx3));
     }
 }

@@ -104,9 +104,9 @@ impl Choices {
             compression: self.compression,
             level: match level {
                 "" => None,
-                level => Some(level.parse().map_err(|_| "The compression level has to be a number.".to_owned())?),
+                level => Some(level.parse().map_err(|_| tr!("The compression level has to be a number.").to_owned())?),
             },
-            row_group_rows: rows.parse().map_err(|_| "The row group has to be a number of rows.".to_owned())?,
+            row_group_rows: rows.parse().map_err(|_| tr!("The row group has to be a number of rows.").to_owned())?,
             ..ParquetOptions::default()
         };
         parquet.check().map_err(|error| format!("{error}."))?;
@@ -118,7 +118,7 @@ impl Choices {
                 }
                 match self.split {
                     Split::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
-                    Split::Column if self.column.is_empty() => return Err("Choose the column that the parts go by.".into()),
+                    Split::Column if self.column.is_empty() => return Err(tr!("Choose the column that the parts go by.").into()),
                     Split::Column => parts.group_by = vec![self.column.clone()],
                     Split::None => {}
                 }
@@ -249,7 +249,7 @@ impl WriteDialog {
         ui.set_width(size.x);
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
-        let close = head_ui(ui, icons::EXPORT, "Write dataset", &title) && !self.is_running();
+        let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
         if let Stage::Done(built, proof @ Proof::Running(None)) = &mut self.stage {
             // Started once; the job's number comes back through [`WriteDialog::started`].
             *proof = Proof::Running(Some(JobId(u64::MAX)));
@@ -313,15 +313,15 @@ impl WriteDialog {
         let t = theme::tokens(ui);
         if let Stage::Running(job) = self.stage {
             let cancelling = cx.studio.jobs().iter().any(|running| running.id == job && running.progress.cancelling);
-            let reason = cancelling.then_some("Stopping at the next safe place");
-            let cancel = foot_ui(ui, |ui| ui.add(Button::danger("Cancel writing").large().blocked(reason)).clicked());
+            let reason = cancelling.then_some(tr!("Stopping at the next safe place"));
+            let cancel = foot_ui(ui, |ui| ui.add(Button::danger(tr!("Cancel writing")).large().blocked(reason)).clicked());
             return if cancel { Next::Also(Ask::Run(Command::Cancel { job })) } else { Next::Stay };
         }
         if let Stage::Done(..) = self.stage {
             let (done, again) = foot_ui(ui, |ui| {
-                let done = ui.add(Button::primary("Done").large()).clicked();
-                let again = ui.add(Button::ghost("Write again…").large()).clicked();
-                let text = "Further edits leave what was written as it is.";
+                let done = ui.add(Button::primary(tr!("Done")).large()).clicked();
+                let again = ui.add(Button::ghost(tr!("Write again…")).large()).clicked();
+                let text = tr!("Further edits leave what was written as it is.");
                 ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
                 (done, again)
             });
@@ -333,15 +333,18 @@ impl WriteDialog {
         let blocking: Vec<&Line> = lines.iter().filter(|line| line.blocks).collect();
         let blocked = match blocking.as_slice() {
             [] => None,
-            [one] => Some(format!("1 check blocks writing: {}", one.reason())),
-            [first, ..] => Some(format!("{} checks block writing. First: {}", blocking.len(), first.reason())),
+            [one] => Some(tr!("1 check blocks writing: {reason}", reason = one.reason())),
+            [first, ..] => Some(tr!("{n} checks block writing. First: {reason}", n = blocking.len(), reason = first.reason())),
         };
-        let size = cx.session.totals().bytes.map(|bytes| format!(" {}", paint::bytes(bytes))).unwrap_or_default();
+        let text = match cx.session.totals().bytes {
+            Some(bytes) => tr!("Write {size}", size = paint::bytes(bytes)),
+            None => tr!("Write").to_owned(),
+        };
         let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
         let (write, cancel) = foot_ui(ui, |ui| {
-            let button = Button::primary(format!("Write{size}")).large().name("Write now").blocked(blocked.clone());
+            let button = Button::primary(text).large().name(tr!("Write now")).blocked(blocked.clone());
             let write = ui.add(button).clicked() || (keyed && blocked.is_none());
-            let cancel = ui.add(Button::ghost("Cancel").large()).clicked();
+            let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             if let Some(reason) = &blocked {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));

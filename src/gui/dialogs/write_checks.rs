@@ -1,6 +1,8 @@
 //! The middle column of the write dialog: how much will be written, and everything that has to hold before. A check that blocks says
 //! why and leads to the place. What takes more than a moment is looked at in jobs.
 
+use std::path::PathBuf;
+
 use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::write::{Choices, Container};
@@ -42,8 +44,29 @@ impl Line {
     /// The reason in the foot of the dialog.
     pub fn reason(&self) -> String {
         match self.state {
-            None => "still looking".into(),
+            None => tr!("still looking").into(),
             Some(_) => self.title.clone(),
+        }
+    }
+}
+
+/// Why nothing can be written at a destination.
+#[derive(Clone, Debug)]
+enum Refused {
+    /// What it would lie in is a file.
+    InFile(PathBuf),
+    /// What it would lie in can't be written to.
+    ReadOnly(PathBuf),
+    /// The path does not say where.
+    Relative,
+}
+
+impl Refused {
+    fn text(&self) -> String {
+        match self {
+            Refused::InFile(path) => tr!("{path} is a file, not a folder.", path = path.display()),
+            Refused::ReadOnly(path) => tr!("{path} can't be written to.", path = path.display()),
+            Refused::Relative => tr!("Give the whole path.").to_owned(),
         }
     }
 }
@@ -53,7 +76,7 @@ impl Line {
 struct Disk {
     there: bool,
     /// Why nothing can be written there.
-    refused: Option<String>,
+    refused: Option<Refused>,
     free: Option<u64>,
 }
 
@@ -89,13 +112,14 @@ impl Checks {
         let Some(draft) = cx.document().and_then(Document::draft) else { return };
         self.key = (cx.session.serial, revision(cx.studio));
         let dataset = draft.dataset().clone();
-        self.sources.want(cx.jobs, self.key, "Look at the sources", move |ctx| validate::sources(&dataset, ctx));
+        self.sources.want(cx.jobs, self.key, tr!("Look at the sources"), move |ctx| validate::sources(&dataset, ctx));
         let dataset = draft.dataset().clone();
-        self.sizes.want(cx.jobs, self.key, "Sizes", move |_| Ok(sizes_of(&dataset)));
+        let words = [tr!("padding"), tr!("roots"), tr!("others")];
+        self.sizes.want(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
         let wanted = (choices.target.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::intake::path_of(&wanted.0);
-        self.disk.want(cx.jobs, wanted, "Look at the destination", move |_| Ok(disk_of(&path)));
+        self.disk.want(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path)));
         self.parts_wanted = None;
         if let Some(options) = options
             && let Some(parts) = options.parts.clone()
@@ -103,7 +127,7 @@ impl Checks {
             let wanted = (self.key, serde_json::to_string(options).unwrap_or_default());
             self.parts_wanted = Some(wanted.clone());
             let (dataset, target, format) = (draft.dataset().clone(), options.target.clone(), options.format);
-            self.parts.want(cx.jobs, wanted, "Plan the parts", move |ctx| {
+            self.parts.want(cx.jobs, wanted, tr!("Plan the parts"), move |ctx| {
                 parts.plan(&Assembly::of_dataset(&dataset, ctx)?, &target, format, ctx)
             });
         }
@@ -135,21 +159,27 @@ impl Checks {
             lines.push(Line::new(Tone::Error, wrong, ""));
         }
         let Some(document) = cx.document().filter(|document| document.draft().is_some()) else {
-            lines.push(Line::new(Tone::Error, "No draft is open", ""));
+            lines.push(Line::new(Tone::Error, tr!("No draft is open"), ""));
             return lines;
         };
         let report = cx.studio.report().clone();
         if cx.studio.is_checking() || !cx.session.marks.checked() {
-            lines.push(Line::waiting("The draft is being checked"));
+            lines.push(Line::waiting(tr!("The draft is being checked")));
         }
-        let roots = paint::grouped(document.rows(0) as u64);
+        let roots = document.rows(0);
+        let shape = tr_n!(
+            roots,
+            "PIT-1: {roots} root has one shape",
+            "PIT-1: {roots} roots share one shape",
+            roots = paint::grouped(roots as u64)
+        );
         let padded = cx.session.totals().padded;
         let fields: Vec<String> = (0..document.tree().levels.len()).map(|n| format!("L{n} {}", document.fields(n).len())).collect();
         let groups: [(&str, String, String); 4] = [
-            ("PIT-2", "PIT-2: one schema per level".into(), format!("{} fields", fields.join(", "))),
-            ("PIT", format!("PIT-1: {roots} roots share one shape"), format!("{} padded samples", paint::grouped(padded))),
-            ("ID", "Ids are valid and unique among siblings".into(), String::new()),
-            ("COL", "COLLECTION: every required field".into(), String::new()),
+            ("PIT-2", tr!("PIT-2: one schema per level").into(), tr!("{fields} fields", fields = fields.join(", "))),
+            ("PIT", shape, tr_n!(padded, "{n} padded sample", "{n} padded samples", n = paint::grouped(padded))),
+            ("ID", tr!("Ids are valid and unique among siblings").into(), String::new()),
+            ("COL", tr!("COLLECTION: every required field").into(), String::new()),
         ];
         let mut rest: Vec<&Finding> = report.findings.iter().filter(|finding| finding.rule != Rule::SourceMissing).collect();
         for (code, title, detail) in groups {
@@ -158,7 +188,7 @@ impl Checks {
             lines.push(group_line(title, detail, &own));
         }
         if !rest.is_empty() {
-            lines.push(group_line("Every other rule".into(), String::new(), &rest));
+            lines.push(group_line(tr!("Every other rule").into(), String::new(), &rest));
         }
         lines.push(self.sources_line());
         lines.extend(self.disk_lines(cx, choices));
@@ -166,27 +196,29 @@ impl Checks {
             lines.push(Line::new(Tone::Error, error.to_string(), error.hints().join("; ")));
         }
         if padded > 0 {
-            let detail = "Readers hide ids that begin with __TACOPAD__.";
-            lines.push(Line::new(Tone::Warning, format!("{} padded samples hold no pixels", paint::grouped(padded)), detail));
+            let detail = tr!("Readers hide ids that begin with __TACOPAD__.");
+            let n = paint::grouped(padded);
+            let title = tr_n!(padded, "{n} padded sample holds no pixels", "{n} padded samples hold no pixels", n);
+            lines.push(Line::new(Tone::Warning, title, detail));
         }
         if document.collection().get("extent").is_none() {
-            let detail = "From the centroids of the samples, where they have any.";
-            lines.push(Line::new(Tone::Warning, "The extent is computed when it is written", detail));
+            let detail = tr!("From the centroids of the samples, where they have any.");
+            lines.push(Line::new(Tone::Warning, tr!("The extent is computed when it is written"), detail));
         }
         lines
     }
 
     fn sources_line(&self) -> Line {
         match self.sources.of(&self.key) {
-            None => Line::waiting("Source files are being looked at"),
+            None => Line::waiting(tr!("Source files are being looked at")),
             Some(Err(error)) => Line::new(Tone::Error, error.to_string(), ""),
-            Some(Ok(report)) if report.findings.is_empty() => Line::new(Tone::Ok, "All source files can be read", ""),
+            Some(Ok(report)) if report.findings.is_empty() => Line::new(Tone::Ok, tr!("All source files can be read"), ""),
             Some(Ok(report)) => {
                 let count = report.findings.len() + report.more.values().sum::<usize>();
-                let files =
-                    if count == 1 { "1 source file".to_owned() } else { format!("{} source files", paint::grouped(count as u64)) };
+                let n = paint::grouped(count as u64);
+                let title = tr_n!(count, "{n} source file can't be read", "{n} source files can't be read", n);
                 let places: Vec<String> = report.findings.iter().take(3).map(|finding| finding.at.to_string()).collect();
-                let mut line = Line::new(Tone::Error, format!("{files} can't be read"), places.join(", "));
+                let mut line = Line::new(Tone::Error, title, places.join(", "));
                 line.jump = report.findings.first().cloned();
                 line
             }
@@ -195,24 +227,24 @@ impl Checks {
 
     fn disk_lines(&self, cx: &Cx<'_>, choices: &Choices) -> Vec<Line> {
         if choices.target.trim().is_empty() {
-            return vec![Line::new(Tone::Error, "Type where to write", "")];
+            return vec![Line::new(Tone::Error, tr!("Type where to write"), "")];
         }
-        let Some(disk) = self.disk_now() else { return vec![Line::waiting("The destination is being looked at")] };
+        let Some(disk) = self.disk_now() else { return vec![Line::waiting(tr!("The destination is being looked at"))] };
         let mut lines = Vec::new();
         match (&disk.refused, disk.there, choices.replace) {
-            (Some(why), ..) => lines.push(Line::new(Tone::Error, "Nothing can be written at the destination", why.clone())),
+            (Some(why), ..) => lines.push(Line::new(Tone::Error, tr!("Nothing can be written at the destination"), why.text())),
             (None, true, false) => {
                 lines.push(Line::new(
                     Tone::Error,
-                    "There is something at the destination already",
-                    "Choose another name, or replace it.",
+                    tr!("There is something at the destination already"),
+                    tr!("Choose another name, or replace it."),
                 ));
             }
-            (None, true, true) => lines.push(Line::new(Tone::Warning, "What is at the destination will be replaced", "")),
-            (None, false, _) => lines.push(Line::new(Tone::Ok, "The destination is writable and empty", "")),
+            (None, true, true) => lines.push(Line::new(Tone::Warning, tr!("What is at the destination will be replaced"), "")),
+            (None, false, _) => lines.push(Line::new(Tone::Ok, tr!("The destination is writable and empty"), "")),
         }
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
-            let text = format!("Free space {}, needs {}", paint::bytes(free), paint::bytes(needed));
+            let text = tr!("Free space {free}, needs {needed}", free = paint::bytes(free), needed = paint::bytes(needed));
             // Tables and archive records come on top.
             let enough = free > needed + needed / 50;
             lines.push(Line::new(if enough { Tone::Ok } else { Tone::Error }, text, ""));
@@ -227,18 +259,18 @@ impl Checks {
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
         ui.painter().hline(rect.x_range(), rect.center().y, Stroke::new(1.0, t.line2));
         ui.horizontal(|ui| {
-            heading(ui, "Pre-flight checks");
+            heading(ui, tr!("Pre-flight checks"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
                 let count = |tone: Tone| lines.iter().filter(|line| line.state == Some(tone)).count();
-                for (tone, icon, word) in [
-                    (Tone::Warning, icons::WARNING, "notes"),
-                    (Tone::Error, icons::WARNING_OCTAGON, "block"),
-                    (Tone::Ok, icons::CHECK, "pass"),
+                let [notes, blocks, passes] = [count(Tone::Warning), count(Tone::Error), count(Tone::Ok)];
+                for (tone, icon, number, text) in [
+                    (Tone::Warning, icons::WARNING, notes, tr_n!(notes, "{n} note", "{n} notes", n = notes)),
+                    (Tone::Error, icons::WARNING_OCTAGON, blocks, tr_n!(blocks, "{n} block", "{n} block", n = blocks)),
+                    (Tone::Ok, icons::CHECK, passes, tr_n!(passes, "{n} pass", "{n} pass", n = passes)),
                 ] {
-                    let number = count(tone);
                     if number > 0 {
-                        widgets::badge(ui, tone, Some(icon), &format!("{number} {word}"));
+                        widgets::badge(ui, tone, Some(icon), &text);
                     }
                 }
             });
@@ -266,17 +298,20 @@ impl Checks {
     fn estimate_ui(&self, ui: &mut Ui, cx: &Cx<'_>) {
         let t = theme::tokens(ui);
         ui.horizontal(|ui| {
-            heading(ui, "Estimate");
+            heading(ui, tr!("Estimate"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new("before writing").font(font::regular(11.0)).color(t.tx3));
+                ui.label(RichText::new(tr!("before writing")).font(font::regular(11.0)).color(t.tx3));
             });
         });
         ui.horizontal(|ui| {
             let bytes = cx.session.totals().bytes;
             ui.label(RichText::new(bytes.map_or("…".to_owned(), paint::bytes)).font(font::semibold(20.0)));
             let samples = cx.document().map_or(0, |document| document.tree().total() as u64);
-            let free = self.disk_now().and_then(|disk| disk.free).map(|free| format!(", {} free", paint::bytes(free)));
-            let text = format!("in {} samples{}", paint::grouped(samples), free.unwrap_or_default());
+            let n = paint::grouped(samples);
+            let text = match self.disk_now().and_then(|disk| disk.free).map(paint::bytes) {
+                Some(free) => tr_n!(samples, "in {n} sample, {free} free", "in {n} samples, {free} free", n, free),
+                None => tr_n!(samples, "in {n} sample", "in {n} samples", n),
+            };
             ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
         });
         let Some(Ok(sizes)) = self.sizes.of(&self.key) else { return };
@@ -286,7 +321,7 @@ impl Checks {
         }
         let colors = [t.tx2, t.tx3, t.ctl, t.line2, t.accfill];
         let (bar, response) = ui.allocate_exact_size(vec2(ui.available_width(), 10.0), Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, "Shares of the bytes"));
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Shares of the bytes")));
         let mut left = bar.left();
         for (index, (_, size)) in sizes.iter().enumerate() {
             let width = bar.width() * (*size as f64 / total as f64) as f32;
@@ -309,7 +344,10 @@ fn group_line(title: String, detail: String, findings: &[&Finding]) -> Line {
     let worst = errors.first().map(|finding| **finding).or(findings.first().copied());
     let Some(worst) = worst else { return Line::new(Tone::Ok, title, detail) };
     let number = if errors.is_empty() { findings.len() } else { errors.len() };
-    let more = if number > 1 { format!(" (and {} more)", paint::grouped(number as u64 - 1)) } else { String::new() };
+    let more = match number {
+        0 | 1 => String::new(),
+        _ => format!(" {}", tr!("(and {n} more)", n = paint::grouped(number as u64 - 1))),
+    };
     let tone = if errors.is_empty() { Tone::Warning } else { Tone::Error };
     let mut line = Line::new(tone, format!("{}: {}{more}", worst.rule, worst.message), worst.at.to_string());
     line.jump = Some(worst.clone());
@@ -345,7 +383,7 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
                     }
                     if let Some(finding) = &line.jump
                         && bad
-                        && ui.add(Button::secondary("Show").name(format!("Show {}", finding.at))).clicked()
+                        && ui.add(Button::secondary(tr!("Show")).name(tr!("Show {place}", place = finding.at))).clicked()
                     {
                         clicked = Some(finding);
                     }
@@ -356,18 +394,18 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
     clicked
 }
 
-/// Bytes of data by position of level 1, the largest first, the small ones together.
-fn sizes_of(dataset: &Dataset) -> Vec<(String, u64)> {
+/// Bytes of data by position of level 1, the largest first, the small ones together; the words are for what is not a position.
+fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(String, u64)> {
     let mut sizes: std::collections::HashMap<&str, u64> = std::collections::HashMap::new();
     for root in &dataset.root.samples {
         match root.children() {
             Some(children) => {
                 for child in &children.samples {
-                    let name = if child.is_padding() { "padding" } else { &*child.id };
+                    let name = if child.is_padding() { padding } else { &*child.id };
                     *sizes.entry(name).or_default() += child.size_bytes();
                 }
             }
-            None => *sizes.entry("roots").or_default() += Sample::size_bytes(root),
+            None => *sizes.entry(roots).or_default() += Sample::size_bytes(root),
         }
     }
     let mut sizes: Vec<(String, u64)> =
@@ -375,7 +413,7 @@ fn sizes_of(dataset: &Dataset) -> Vec<(String, u64)> {
     sizes.sort_by_key(|(name, size)| (std::cmp::Reverse(*size), name.clone()));
     if sizes.len() > 4 {
         let rest: u64 = sizes.drain(3..).map(|(_, size)| size).sum();
-        sizes.push(("others".into(), rest));
+        sizes.push((others.into(), rest));
     }
     sizes
 }
@@ -386,11 +424,11 @@ fn disk_of(path: &std::path::Path) -> Disk {
         Err(_) => path.symlink_metadata().is_ok(),
     };
     let refused = match path.ancestors().skip(1).find(|above| above.exists()) {
-        Some(above) if !above.is_dir() => Some(format!("{} is a file, not a folder.", above.display())),
+        Some(above) if !above.is_dir() => Some(Refused::InFile(above.to_owned())),
         Some(above) if std::fs::metadata(above).is_ok_and(|meta| meta.permissions().readonly()) => {
-            Some(format!("{} can't be written to.", above.display()))
+            Some(Refused::ReadOnly(above.to_owned()))
         }
-        None if path.is_relative() => Some("Give the whole path.".into()),
+        None if path.is_relative() => Some(Refused::Relative),
         _ => None,
     };
     Disk { there, refused, free: free_bytes(path) }
@@ -420,7 +458,7 @@ mod tests {
             Sample::folder(id, Tortilla::new(parts.map(|(id, size)| Sample::file(id, "/x", size)).to_vec()))
         };
         let data = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
-        let sizes = sizes_of(&data);
+        let sizes = sizes_of(&data, ["padding", "roots", "others"]);
         assert_eq!(sizes[0], ("s2".into(), 1400));
         assert_eq!(sizes[3], ("others".into(), 12));
     }

@@ -12,28 +12,31 @@ use crate::model::FieldSpec;
 use crate::studio::Depth;
 use crate::table::Compression;
 
-const DEPTHS: [(Depth, &str); 3] =
-    [(Depth::Counts, "counts the samples"), (Depth::Random, "and compares 120 of them"), (Depth::All, "and compares all bytes")];
+const DEPTHS: [(Depth, &str); 3] = [
+    (Depth::Counts, mark!("counts the samples")),
+    (Depth::Random, mark!("and compares 120 of them")),
+    (Depth::All, mark!("and compares all bytes")),
+];
 
 impl WriteDialog {
     pub(super) fn choices_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) {
         let open = !self.is_running() && !matches!(self.stage, Stage::Done(..));
         ui.add_enabled_ui(open, |ui| {
-            heading(ui, "Container");
+            heading(ui, tr!("Container"));
             let cards = [
-                (Container::Zip, "ZIP", ".tacozip", "One immutable archive, read by byte range.", icons::FILE_ZIP),
+                (Container::Zip, "ZIP", ".tacozip", tr!("One immutable archive, read by byte range."), icons::FILE_ZIP),
                 (
                     Container::Parts,
-                    "ZIP parts and TACOCAT",
+                    tr!("ZIP parts and TACOCAT"),
                     ".tacocat",
-                    "Several archives and one index. Best for publishing.",
+                    tr!("Several archives and one index. Best for publishing."),
                     icons::STACK,
                 ),
                 (
                     Container::Folder,
                     "FOLDER",
-                    "directory",
-                    "Plain files, easy to look into. Best while you work.",
+                    tr!("directory"),
+                    tr!("Plain files, easy to look into. Best while you work."),
                     icons::FOLDER_SIMPLE,
                 ),
             ];
@@ -47,17 +50,17 @@ impl WriteDialog {
                 self.parts_ui(ui, cx);
             }
             self.parquet_ui(ui);
-            heading(ui, "Also");
+            heading(ui, tr!("Also"));
             if self.choices.container == Container::Parts {
                 widgets::checkbox(ui, &mut self.choices.collection_file, "TACOLLECTION.json");
             }
-            widgets::checkbox(ui, &mut self.choices.verify, "Open it again and verify");
+            widgets::checkbox(ui, &mut self.choices.verify, tr!("Open it again and verify"));
             if self.choices.verify {
-                let word = |depth: Depth| DEPTHS.iter().find(|(other, _)| *other == depth).map_or("", |(_, word)| *word);
-                let words: Vec<&str> = DEPTHS.iter().map(|(_, word)| *word).collect();
+                let words = DEPTHS.map(|(_, word)| crate::text::of(word));
+                let index = DEPTHS.iter().position(|(depth, _)| *depth == self.choices.depth).unwrap_or_default();
                 ui.horizontal(|ui| {
                     ui.add_space(21.0);
-                    if let Some(index) = widgets::combo(ui, "How much to verify", word(self.choices.depth), 210.0, false, &words) {
+                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], 210.0, false, &words) {
                         self.choices.depth = DEPTHS[index].0;
                     }
                 });
@@ -67,30 +70,30 @@ impl WriteDialog {
 
     fn target_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) {
         let note = match (self.checks.is_there(), self.choices.replace) {
-            (true, false) => Note::Warning("There is something at this path already.".into()),
-            (true, true) => Note::Warning("What is there will be replaced once the new dataset is complete.".into()),
+            (true, false) => Note::Warning(tr!("There is something at this path already.").into()),
+            (true, true) => Note::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
             _ => Note::None,
         };
         ui.horizontal_top(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let width = ui.available_width() - 84.0;
-            TextField::new("Destination", &mut self.choices.target).mono().width(width).note(note).show(ui);
+            TextField::new(tr!("Destination"), &mut self.choices.target).mono().width(width).note(note).show(ui);
             ui.vertical(|ui| {
                 ui.add_space(21.0);
-                if ui.add(Button::secondary("Browse…").min_width(76.0)).clicked() {
+                if ui.add(Button::secondary(tr!("Browse…")).min_width(76.0)).clicked() {
                     cx.ask(Ask::Pick(Wish::Target));
                 }
             });
         });
         if self.checks.is_there() {
-            widgets::checkbox(ui, &mut self.choices.replace, "Replace what is there");
+            widgets::checkbox(ui, &mut self.choices.replace, tr!("Replace what is there"));
         }
     }
 
     fn parts_ui(&mut self, ui: &mut Ui, cx: &Cx<'_>) {
         let t = theme::tokens(ui);
-        heading(ui, "Parts");
-        let count = self.checks.part_count().map(|count| format!("{count} parts")).unwrap_or_default();
+        heading(ui, tr!("Parts"));
+        let count = self.checks.part_count().map(|count| tr_n!(count, "{n} part", "{n} parts", n = count)).unwrap_or_default();
         let line = |ui: &mut Ui, dialog: &mut Self, split: Split, text: &str, add: &mut dyn FnMut(&mut Ui, &mut Self)| {
             ui.horizontal(|ui| {
                 ui.set_min_height(26.0);
@@ -103,9 +106,9 @@ impl WriteDialog {
                 }
             });
         };
-        line(ui, self, Split::Size, "By size", &mut |ui, dialog| {
+        line(ui, self, Split::Size, tr!("By size"), &mut |ui, dialog| {
             let before = dialog.choices.size.clone();
-            TextField::new("Size of a part", &mut dialog.choices.size).hide_label().mono().width(90.0).show(ui);
+            TextField::new(tr!("Size of a part"), &mut dialog.choices.size).hide_label().mono().width(90.0).show(ui);
             if dialog.choices.size != before {
                 dialog.choices.split = Split::Size;
             }
@@ -117,43 +120,44 @@ impl WriteDialog {
             .iter()
             .map(|f: &FieldSpec| f.name.clone())
             .collect();
-        line(ui, self, Split::Column, "By column", &mut |ui, dialog| {
+        line(ui, self, Split::Column, tr!("By column"), &mut |ui, dialog| {
             let shown =
-                if dialog.choices.column.is_empty() { "choose a column" } else { dialog.choices.column.as_str() }.to_owned();
+                if dialog.choices.column.is_empty() { tr!("choose a column") } else { dialog.choices.column.as_str() }.to_owned();
             ui.add_enabled_ui(!columns.is_empty(), |ui| {
-                if let Some(index) = widgets::combo(ui, "Column of the parts", &shown, 170.0, true, &columns) {
+                if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &shown, 170.0, true, &columns) {
                     dialog.choices.column.clone_from(&columns[index]);
                     dialog.choices.split = Split::Column;
                 }
             });
         });
-        line(ui, self, Split::None, "Do not split", &mut |_, _| {});
+        line(ui, self, Split::None, tr!("Do not split"), &mut |_, _| {});
     }
 
     fn parquet_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
-        heading(ui, "Parquet metadata");
+        heading(ui, tr!("Parquet metadata"));
         let label = |ui: &mut Ui, text: &str| {
             let (rect, _) = ui.allocate_exact_size(vec2(86.0, 26.0), Sense::hover());
             paint::text_left(ui.painter(), rect, text, font::regular(12.0), t.tx2);
         };
         ui.horizontal(|ui| {
-            label(ui, "Compression");
+            label(ui, tr!("Compression"));
             let names: Vec<&str> = Compression::ALL.iter().map(|codec| codec.name()).collect();
-            if let Some(index) = widgets::combo(ui, "Compression", self.choices.compression.name(), 120.0, true, &names) {
+            if let Some(index) = widgets::combo(ui, tr!("Compression"), self.choices.compression.name(), 120.0, true, &names) {
                 self.choices.compression = Compression::ALL[index];
                 self.choices.level.clear();
             }
             if let Some((_, _, usual)) = self.choices.compression.levels() {
-                ui.label(RichText::new("level").font(font::regular(12.0)).color(t.tx2));
+                ui.label(RichText::new(tr!("level")).font(font::regular(12.0)).color(t.tx2));
                 let hint = usual.to_string();
-                TextField::new("Compression level", &mut self.choices.level).hide_label().mono().width(46.0).hint(&hint).show(ui);
+                let field = TextField::new(tr!("Compression level"), &mut self.choices.level).hide_label().mono().width(46.0);
+                field.hint(&hint).show(ui);
             }
         });
         ui.horizontal(|ui| {
-            label(ui, "Row group");
-            TextField::new("Rows of a row group", &mut self.choices.rows).hide_label().mono().width(90.0).show(ui);
-            ui.label(RichText::new("rows").font(font::regular(12.0)).color(t.tx2));
+            label(ui, tr!("Row group"));
+            TextField::new(tr!("Rows of a row group"), &mut self.choices.rows).hide_label().mono().width(90.0).show(ui);
+            ui.label(RichText::new(tr!("rows")).font(font::regular(12.0)).color(t.tx2));
         });
     }
 }

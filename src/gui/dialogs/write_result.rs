@@ -23,17 +23,17 @@ impl WriteDialog {
         let t = theme::tokens(ui);
         match &self.stage {
             Stage::Running(id) => {
-                heading(ui, "Writing");
+                heading(ui, tr!("Writing"));
                 let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else { return };
                 ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
                 let width = ui.available_width();
                 match job.progress.fraction() {
-                    Some(fraction) => drop(widgets::progress_bar(ui, "Writing", fraction, width, 8.0)),
+                    Some(fraction) => drop(widgets::progress_bar(ui, tr!("Writing"), fraction, width, 8.0)),
                     None => drop(widgets::spinner(ui, 16.0)),
                 }
                 let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
-                let text = "You can cancel at any time: partial files go, and what was there before stays.";
+                let text = tr!("You can cancel at any time: partial files go, and what was there before stays.");
                 note_ui(ui, &Note::Info(text.into()));
             }
             Stage::Failed(why) => {
@@ -41,7 +41,7 @@ impl WriteDialog {
                 self.planned_ui(ui, cx);
             }
             Stage::Cancelled => {
-                note_ui(ui, &Note::Info("Cancelled. Nothing was left at the destination.".into()));
+                note_ui(ui, &Note::Info(tr!("Cancelled. Nothing was left at the destination.").into()));
                 self.planned_ui(ui, cx);
             }
             Stage::Choosing => self.planned_ui(ui, cx),
@@ -78,40 +78,43 @@ impl WriteDialog {
             }
         }
         ui.horizontal(|ui| {
-            heading(ui, "Will be written");
+            heading(ui, tr!("Will be written"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+                let count = tr_n!(files.len(), "{n} file", "{n} files", n = files.len());
                 ui.label(RichText::new(count).font(font::regular(11.0)).color(t.tx3));
             });
         });
         files_ui(ui, &files);
         if self.choices.container != Container::Folder {
-            heading(ui, if self.choices.container == Container::Zip { "Layout" } else { "Layout of one part" });
+            heading(ui, if self.choices.container == Container::Zip { tr!("Layout") } else { tr!("Layout of one part") });
             layout_ui(ui);
-            let text = "STORE only, no compression: any sample can be read with one byte-range request.";
+            let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         }
-        let text = "Everything gets its name at the end. Cancel removes partial files.";
+        let text = tr!("Everything gets its name at the end. Cancel removes partial files.");
         note_ui(ui, &Note::Info(text.into()));
     }
 
     fn written_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>, built: &Built) {
         let Stage::Done(_, proof) = &self.stage else { return };
-        let rate = if self.took.as_secs_f64() > 0.5 {
-            format!(", {}/s", paint::bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64))
+        let container = match built.parts.len() {
+            0 => built.format.badge().to_owned(),
+            parts => tr_n!(parts, "{n} part", "{n} parts", n = parts),
+        };
+        let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
+        let what = tr!("{container} with {samples}", container, samples);
+        let (size, time) = (paint::bytes(built.bytes), time_text(self.took));
+        let text = if self.took.as_secs_f64() > 0.5 {
+            let rate = paint::bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
+            tr!("{what}. {size} in {time}, {rate}/s.", what, size, time, rate)
         } else {
-            String::new()
+            tr!("{what}. {size} in {time}.", what, size, time)
         };
-        let what = match built.parts.len() {
-            0 => format!("{} with {} samples", built.format.badge(), paint::grouped(built.samples)),
-            parts => format!("{parts} parts with {} samples", paint::grouped(built.samples)),
-        };
-        let text = format!("{what}. {} in {}{rate}.", paint::bytes(built.bytes), time_text(self.took));
         let (title, sound) = match proof {
-            Proof::Found(found) if found.is_sound() => ("Written and verified", true),
-            Proof::Found(_) => ("Written, but it differs from the draft", false),
-            Proof::Failed(_) => ("Written, but it can't be opened", false),
-            _ => ("Written", true),
+            Proof::Found(found) if found.is_sound() => (tr!("Written and verified"), true),
+            Proof::Found(_) => (tr!("Written, but it differs from the draft"), false),
+            Proof::Failed(_) => (tr!("Written, but it can't be opened"), false),
+            _ => (tr!("Written"), true),
         };
         card_ui(ui, title, &text, sound);
         match proof {
@@ -119,7 +122,7 @@ impl WriteDialog {
             Proof::Running(_) => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
-                    ui.label(RichText::new("Opening it again and comparing").font(font::regular(12.0)));
+                    ui.label(RichText::new(tr!("Opening it again and comparing")).font(font::regular(12.0)));
                 });
             }
             Proof::Failed(why) => note_ui(ui, &Note::Error(why.clone())),
@@ -135,9 +138,9 @@ impl WriteDialog {
         }
         files_ui(ui, &files);
         ui.horizontal(|ui| {
-            heading(ui, "Read it");
+            heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::secondary("Copy snippet").icon(icons::COPY)).clicked() {
+                if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
                     cx.ask(Ask::Copy(snippet(built, self.duckdb)));
                 }
                 let segments = [Segment::new(false, "Python"), Segment::new(true, "SQL")];
@@ -147,13 +150,13 @@ impl WriteDialog {
         code_ui(ui, &snippet(built, self.duckdb));
         ui.horizontal_wrapped(|ui| {
             let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
-            if ui.add(Button::secondary("Open dataset").icon(icons::EYE)).clicked() || keyed {
+            if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
                 self.checks.leave = Some(Ask::Run(Command::Open { path: built.path.clone() }));
             }
-            if ui.add(Button::ghost("Copy path").icon(icons::COPY)).clicked() {
+            if ui.add(Button::ghost(tr!("Copy path")).icon(icons::COPY)).clicked() {
                 cx.ask(Ask::Copy(built.path.display().to_string()));
             }
-            if ui.add(Button::ghost("Copy report").icon(icons::CLIPBOARD_TEXT)).clicked() {
+            if ui.add(Button::ghost(tr!("Copy report")).icon(icons::CLIPBOARD_TEXT)).clicked() {
                 let found = if let Stage::Done(_, Proof::Found(found)) = &self.stage { Some(&**found) } else { None };
                 cx.ask(Ask::Copy(report_of(built, found)));
             }
@@ -177,16 +180,22 @@ fn card_ui(ui: &mut Ui, title: &str, text: &str, sound: bool) {
 
 fn found_ui(ui: &mut Ui, found: &Verified) {
     let t = theme::tokens(ui);
-    let opened = if found.parts == 1 { "Opened again".to_owned() } else { format!("All {} parts opened again", found.parts) };
-    let mut lines =
-        vec![format!("{opened}, {} roots and {} samples counted", paint::grouped(found.roots), paint::grouped(found.samples))];
+    let opened = match found.parts {
+        1 => tr!("Opened again").to_owned(),
+        parts => tr!("All {n} parts opened again", n = parts),
+    };
+    let roots = tr_n!(found.roots, "{n} root", "{n} roots", n = paint::grouped(found.roots));
+    let samples = tr_n!(found.samples, "{n} sample", "{n} samples", n = paint::grouped(found.samples));
+    let mut lines = vec![tr!("{opened}, {roots} and {samples} counted", opened, roots, samples)];
     if found.compared > 0 {
-        lines.push(format!(
-            "{} samples compared with their sources, {}",
-            paint::grouped(found.compared),
-            paint::bytes(found.bytes)
+        lines.push(tr_n!(
+            found.compared,
+            "{n} sample compared with its source, {size}",
+            "{n} samples compared with their sources, {size}",
+            n = paint::grouped(found.compared),
+            size = paint::bytes(found.bytes)
         ));
-        lines.push(format!("First read: {:.0} ms", found.first_read.as_secs_f64() * 1000.0));
+        lines.push(tr!("First read: {time} ms", time = format!("{:.0}", found.first_read.as_secs_f64() * 1000.0)));
     }
     for line in lines {
         ui.horizontal(|ui| {
@@ -221,7 +230,7 @@ fn files_ui(ui: &mut Ui, files: &[(&str, String, String)]) {
                 paint::text_left(painter, room, name, font::mono(12.0), t.tx);
             }
             None => {
-                let more = format!("{} more", paint::grouped((files.len() - LISTED) as u64));
+                let more = tr!("{n} more", n = paint::grouped((files.len() - LISTED) as u64));
                 paint::text_left(painter, line.with_min_x(line.left() + 20.0), &more, font::regular(12.0), t.tx2);
             }
         }

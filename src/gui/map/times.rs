@@ -66,13 +66,34 @@ pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
             break;
         }
         if day >= first {
-            let form = if step >= 12 || number == 1 { "%b %Y" } else { "%b" };
-            let form = if step >= 12 { "%Y" } else { form };
-            found.push((day, date.format(form).to_string()));
+            let word = match () {
+                () if step >= 12 => date.format("%Y").to_string(),
+                () if number == 1 => format!("{} {}", month_name(number), date.format("%Y")),
+                () => month_name(number).to_owned(),
+            };
+            found.push((day, word));
         }
         month += step;
     }
     found
+}
+
+/// The short name of a month, from 1.
+fn month_name(number: u32) -> &'static str {
+    match number {
+        1 => tr!("Jan" in "month"),
+        2 => tr!("Feb" in "month"),
+        3 => tr!("Mar" in "month"),
+        4 => tr!("Apr" in "month"),
+        5 => tr!("May" in "month"),
+        6 => tr!("Jun" in "month"),
+        7 => tr!("Jul" in "month"),
+        8 => tr!("Aug" in "month"),
+        9 => tr!("Sep" in "month"),
+        10 => tr!("Oct" in "month"),
+        11 => tr!("Nov" in "month"),
+        _ => tr!("Dec" in "month"),
+    }
 }
 
 /// Counts rows; `None` when no row has a time.

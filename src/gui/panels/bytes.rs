@@ -62,9 +62,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let nothing = |ui: &mut Ui, title: &str, why: &str| {
         let _ = widgets::empty_state(ui, &EmptyState { icon: icons::MEMORY, title, why, actions: &[] });
     };
-    let Some(document) = cx.document() else { return nothing(ui, "No bytes", "Open a dataset first.") };
+    let Some(document) = cx.document() else { return nothing(ui, tr!("No bytes"), tr!("Open a dataset first.")) };
     let Some(open) = document.opened() else {
-        return nothing(ui, "A draft has no bytes yet", "Write the draft, then open it.");
+        return nothing(ui, tr!("A draft has no bytes yet"), tr!("Write the draft, then open it."));
     };
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.bytes;
@@ -75,20 +75,20 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     state.layout.poll();
     if matches!(open.reader.physical(), Physical::Tacocat(_)) {
         let reader = open.reader.clone();
-        state.parts.want(cx.jobs, key, "Parts", move |ctx| match reader.physical() {
+        state.parts.want(cx.jobs, key, tr!("Parts"), move |ctx| match reader.physical() {
             Physical::Tacocat(index) => Ok(index.part_names(ctx)?.iter().map(|name| name.to_string()).collect()),
             _ => Ok(Vec::new()),
         });
     }
     let (reader, part) = (open.reader.clone(), state.part.clone());
-    state.layout.want(cx.jobs, (key, part.clone()), "Layout of the bytes", move |ctx| {
+    state.layout.want(cx.jobs, (key, part.clone()), tr!("Layout of the bytes"), move |ctx| {
         byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new)
     });
     let layout = match state.layout.of(&(key, state.part.clone())) {
         Some(Ok(layout)) => layout.clone(),
         Some(Err(error)) => {
             let why = error.to_string();
-            return nothing(ui, "No map of the bytes", &why);
+            return nothing(ui, tr!("No map of the bytes"), &why);
         }
         None => {
             widgets::spinner(ui, 24.0);
@@ -112,17 +112,26 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, layout: &ByteLayout) {
             let state = &mut cx.session.bytes;
             if let Some(parts) = state.parts.last().filter(|parts| !parts.is_empty()) {
                 let current = state.part.clone().unwrap_or_else(|| parts[0].clone());
-                if let Some(index) = widgets::combo(ui, "Part of the dataset", &current, 210.0, true, parts) {
+                if let Some(index) = widgets::combo(ui, tr!("Part of the dataset"), &current, 210.0, true, parts) {
                     state.part = Some(parts[index].clone());
                 }
             }
-            let order = if layout.data_first { "data before tables" } else { "tables before data" };
-            let text = format!(
-                "{} in {} members, {order}, {} of them begin at a multiple of 64 bytes",
-                paint::bytes(layout.size_bytes),
-                paint::grouped(layout.members),
-                paint::grouped(layout.aligned)
-            );
+            let (size, members) = (paint::bytes(layout.size_bytes), paint::grouped(layout.members));
+            let aligned = paint::grouped(layout.aligned);
+            let text = match layout.data_first {
+                true => tr!(
+                    "{size} in {members} members, data before tables, {aligned} of them begin at a multiple of 64 bytes",
+                    size,
+                    members,
+                    aligned
+                ),
+                false => tr!(
+                    "{size} in {members} members, tables before data, {aligned} of them begin at a multiple of 64 bytes",
+                    size,
+                    members,
+                    aligned
+                ),
+            };
             ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
         });
     });
@@ -157,7 +166,7 @@ fn map_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, layout: &Arc<ByteLa
     let step = CELL + GAP;
     let (columns, rows) = ((rect.width() / step).floor() as usize, (rect.height() / step).floor() as usize);
     let response = ui.interact(rect, ui.scope_id().with("byte-map"), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Bytes of {}", layout.file)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Bytes of {file}", file = &layout.file)));
     if columns == 0 || rows == 0 {
         return;
     }
@@ -185,7 +194,7 @@ fn map_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, layout: &Arc<ByteLa
     marked.poll();
     if let Some((at, name)) = selected.clone() {
         let layout = layout.clone();
-        marked.want(cx.jobs, (Arc::as_ptr(&layout) as usize, at), "Place of the sample", move |_| {
+        marked.want(cx.jobs, (Arc::as_ptr(&layout) as usize, at), tr!("Place of the sample"), move |_| {
             let own = layout.stretches.iter().find(|stretch| *stretch.name == *name);
             Ok(own.map(|own| (own.from, own.to)))
         });
@@ -212,19 +221,18 @@ fn map_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, layout: &Arc<ByteLa
     let inside: Vec<_> = layout.stretches[first..].iter().take_while(|stretch| stretch.from < to).collect();
     let Some(stretch) = inside.iter().find(|stretch| stretch.part == cells[cell]).or(inside.first()).copied() else { return };
     painter.rect_stroke(place(cell), 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
-    let what = if stretch.name.is_empty() { stretch.part.label() } else { &stretch.name };
-    let more = if inside.len() > 1 { format!(", and {} more here", inside.len() - 1) } else { String::new() };
-    let range = format!(
-        "bytes {} to {}, {}",
-        paint::grouped(stretch.from),
-        paint::grouped(stretch.to - 1),
-        paint::bytes(stretch.to - stretch.from)
-    );
+    let what = if stretch.name.is_empty() { crate::text::of(stretch.part.label()) } else { &stretch.name };
+    let what = match inside.len().saturating_sub(1) {
+        0 => what.to_owned(),
+        others => tr_n!(others, "{what}, and {n} more here", "{what}, and {n} more here", what, n = others),
+    };
+    let (first, last) = (paint::grouped(stretch.from), paint::grouped(stretch.to - 1));
+    let range = tr!("bytes {first} to {last}, {size}", first, last, size = paint::bytes(stretch.to - stretch.from));
     let sample = sample_of(document, &stretch.name);
     if response.clicked() && sample.is_some() {
         cx.ask(Ask::Select(sample));
     }
-    response.on_hover_text_at_pointer(format!("{what}{more}\n{range}"));
+    response.on_hover_text_at_pointer(format!("{what}\n{range}"));
 }
 
 /// The sample whose bytes a member holds.
@@ -246,12 +254,13 @@ fn list_ui(ui: &mut Ui, layout: &ByteLayout, rect: Rect) {
         }
         let square = Rect::from_center_size(pos2(line.left() + 5.0, line.center().y), vec2(10.0, 10.0));
         ui.painter().rect_filled(square, 1, colour(part, t));
+        let what = crate::text::of(part.label());
         let text = match count {
-            0 => part.label().to_owned(),
-            count => format!("{} {}", paint::grouped(count), part.label()),
+            0 => what.to_owned(),
+            count => format!("{} {what}", paint::grouped(count)),
         };
         paint::text_left(ui.painter(), line.with_min_x(line.left() + 18.0), &text, font::regular(12.0), t.tx2);
-        let size = if count == 0 { "none".to_owned() } else { paint::bytes(bytes) };
+        let size = if count == 0 { tr!("none" in "bytes of a kind").to_owned() } else { paint::bytes(bytes) };
         paint::text_right(ui.painter(), line, &size, font::mono(11.5), t.tx);
         let response = ui.interact(line, ui.scope_id().with(("bytes-part", part.label())), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {size}")));

@@ -73,9 +73,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
         let state = EmptyState {
             icon: icons::BRACKETS_CURLY,
-            title: "No collection",
-            why: "Start a draft, or open a dataset.",
-            actions: &["New dataset"],
+            title: tr!("No collection"),
+            why: tr!("Start a draft, or open a dataset."),
+            actions: &[tr!("New dataset")],
         };
         if widgets::empty_state(ui, &state).is_some() {
             cx.ask(crate::gui::cx::Ask::Do(crate::gui::action::Action::New));
@@ -102,19 +102,20 @@ impl Form<'_, '_> {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let bad = self.fields_with(Severity::Error);
                 let valid = REQUIRED.iter().filter(|key| !bad.contains(**key) && self.is_filled(key)).count();
-                ui.label(RichText::new("7 required").font(font::regular(12.0)).color(t.tx2));
+                ui.label(RichText::new(tr!("7 required")).font(font::regular(12.0)).color(t.tx2));
                 if valid > 0 {
-                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), &format!("{valid} valid"));
+                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), &tr_n!(valid, "{n} valid", "{n} valid", n = valid));
                 }
                 if !bad.is_empty() {
-                    let text = format!("{} error{}", bad.len(), if bad.len() == 1 { "" } else { "s" });
+                    let text = tr_n!(bad.len(), "{n} error", "{n} errors", n = bad.len());
                     widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), &text);
                 }
             });
             self.meter_ui(ui);
             ui.add_space(4.0);
             let parts = Tab::ALL;
-            let segments: Vec<Segment<'_, Tab>> = parts.iter().map(|(tab, word)| Segment::new(*tab, word)).collect();
+            let segments: Vec<Segment<'_, Tab>> =
+                parts.into_iter().map(|(tab, word)| Segment::new(tab, crate::text::of(word))).collect();
             let before = self.cx.session.form.tabs.tab;
             egui::ScrollArea::horizontal().id_salt("parts").show(ui, |ui| {
                 widgets::segmented(ui, "collection-parts", &mut self.cx.session.form.tabs.tab, &segments);
@@ -155,7 +156,7 @@ impl Form<'_, '_> {
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {
-        self.text_ui(ui, "id", Look { mono: true, required: true, hint: "lower-case-name", ..Look::default() });
+        self.text_ui(ui, "id", Look { mono: true, required: true, hint: tr!("lower-case-name"), ..Look::default() });
         ui.horizontal_top(|ui| {
             let half = ((ui.available_width() - 8.0) / 2.0).floor();
             self.text_ui(
@@ -169,12 +170,12 @@ impl Form<'_, '_> {
         self.text_ui(
             ui,
             "description",
-            Look { required: true, rows: 4, hint: "What the dataset holds, and what it is for", ..Look::default() },
+            Look { required: true, rows: 4, hint: tr!("What the dataset holds, and what it is for"), ..Look::default() },
         );
-        self.list_ui(ui, "licenses", licences(), "Add SPDX id", false, true);
-        self.list_ui(ui, "tasks", &TASKS.map(str::to_owned), "Add task", true, true);
+        self.list_ui(ui, "licenses", licences(), tr!("Add SPDX id"), false, true);
+        self.list_ui(ui, "tasks", &TASKS.map(str::to_owned), tr!("Add task"), true, true);
         self.contacts_ui(ui, "providers", true);
-        self.list_ui(ui, "keywords", &[], "Add keyword", false, false);
+        self.list_ui(ui, "keywords", &[], tr!("Add keyword"), false, false);
         self.contacts_ui(ui, "curators", false);
         self.extent_ui(ui);
         self.others_ui(ui);
@@ -281,7 +282,7 @@ impl Form<'_, '_> {
                 }
             } else {
                 ui.label(
-                    RichText::new(if items.is_empty() { "none".to_owned() } else { items.join(", ") })
+                    RichText::new(if items.is_empty() { tr!("none" in "list").to_owned() } else { items.join(", ") })
                         .font(font::mono(12.0))
                         .color(t.tx),
                 );
@@ -315,10 +316,11 @@ impl Form<'_, '_> {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(key).font(font::regular(12.0)).color(t.tx2));
                 if required && contacts.is_empty() {
-                    ui.label(RichText::new("required").font(font::regular(11.0)).color(t.tx3));
+                    ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    if self.writable && widgets::link(ui, &format!("Add {}", &key[..key.len() - 1])).clicked() {
+                    let add = if key == "curators" { tr!("Add curator") } else { tr!("Add provider") };
+                    if self.writable && widgets::link(ui, add).clicked() {
                         let mut more = contacts.clone();
                         more.push(new_contact(key));
                         self.cx.session.form.focus(&format!("{key}/{}/name", contacts.len()));
@@ -342,9 +344,9 @@ impl Form<'_, '_> {
             let title =
                 ["name", "organization"].iter().find_map(|part| contact.get(part)?.as_str().filter(|text| !text.is_empty()));
             ui.horizontal(|ui| {
-                ui.label(RichText::new(title.unwrap_or("New contact")).font(font::medium(12.0)));
+                ui.label(RichText::new(title.unwrap_or(tr!("New contact"))).font(font::medium(12.0)));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    let name = format!("Remove {key} {}", index + 1);
+                    let name = tr!("Remove {key} {number}", key, number = index + 1);
                     if self.writable && ui.add(Button::icon_only(icons::TRASH, name)).clicked() {
                         let mut fewer = contacts.to_vec();
                         fewer.remove(index);
@@ -359,8 +361,8 @@ impl Form<'_, '_> {
                 if contact.get(part).is_some_and(Json::is_array) || part == "roles" {
                     self.roles_ui(ui, &pointer);
                 } else {
-                    let name = format!("{part} of {key} {}", index + 1);
-                    let hint = if part == "email" { "name@example.org" } else { "" };
+                    let name = tr!("{part} of {key} {number}", part, key, number = index + 1);
+                    let hint = if part == "email" { tr!("name@example.org") } else { "" };
                     self.text_ui(ui, &pointer, Look { hint, name: Some(&name), ..Look::default() });
                 }
             }
@@ -374,7 +376,7 @@ impl Form<'_, '_> {
             ui.spacing_mut().item_spacing.y = 4.0;
             label_ui(ui, "roles", false);
             let name = pointer.replace('/', " ");
-            if self.writable && widgets::tag_input(ui, &name, &mut items, &ROLES, "Add role", false, false) {
+            if self.writable && widgets::tag_input(ui, &name, &mut items, &ROLES, tr!("Add role"), false, false) {
                 let value = if items.is_empty() { Json::Null } else { json!(items) };
                 self.set(pointer, value);
             } else if !self.writable {
@@ -391,29 +393,30 @@ impl Form<'_, '_> {
                 ui.label(RichText::new("extent").font(font::regular(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let there = self.collection.get("extent").is_some();
-                    if self.writable && !there && widgets::link(ui, "Set by hand").clicked() {
+                    if self.writable && !there && widgets::link(ui, tr!("Set by hand")).clicked() {
                         self.set("extent", json!({"spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null}));
                     }
-                    if self.writable && there && widgets::link(ui, "Compute when written").clicked() {
+                    if self.writable && there && widgets::link(ui, tr!("Compute when written")).clicked() {
                         self.cx.session.form.typed.retain(|pointer, _| !pointer.starts_with("extent/"));
                         self.set("extent", Json::Null);
                     }
                 });
             });
             if self.collection.get("extent").is_none() {
-                note_ui(ui, &Note::Info("The extent is computed from the centroids of the samples when you write.".into()));
+                let text = tr!("The extent is computed from the centroids of the samples when you write.");
+                note_ui(ui, &Note::Info(text.into()));
                 return;
             }
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
                 let width = ((ui.available_width() - 18.0) / 4.0).floor();
-                for (index, label) in ["west", "south", "east", "north"].into_iter().enumerate() {
+                for (index, label) in [tr!("west"), tr!("south"), tr!("east"), tr!("north")].into_iter().enumerate() {
                     self.number_ui(ui, &format!("extent/spatial/{index}"), label, width);
                 }
             });
             ui.horizontal_top(|ui| {
                 let half = ((ui.available_width() - 8.0) / 2.0).floor();
-                for (index, label) in ["start", "end"].into_iter().enumerate() {
+                for (index, label) in [tr!("start"), tr!("end")].into_iter().enumerate() {
                     let look = Look {
                         mono: true,
                         width: Some(half),
@@ -443,7 +446,7 @@ impl Form<'_, '_> {
             return;
         }
         let t = theme::tokens(ui);
-        ui.label(RichText::new("Other fields").font(font::semibold(12.0)));
+        ui.label(RichText::new(tr!("Other fields")).font(font::semibold(12.0)));
         for (key, value) in others {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(key).font(font::mono(12.0)).color(t.tx2));
@@ -483,7 +486,7 @@ fn label_ui(ui: &mut Ui, text: &str, required: bool) {
         ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
         if required {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new("required").font(font::regular(11.0)).color(t.tx3));
+                ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
             });
         }
     });

@@ -41,11 +41,11 @@ pub enum Tab {
 impl Tab {
     /// Every part with its word.
     pub const ALL: [(Tab, &'static str); 7] = [
-        (Tab::General, "General"),
-        (Tab::Labels, "Labels"),
-        (Tab::Bands, "Bands"),
-        (Tab::Papers, "Papers"),
-        (Tab::Split, "Split"),
+        (Tab::General, mark!("General")),
+        (Tab::Labels, mark!("Labels")),
+        (Tab::Bands, mark!("Bands")),
+        (Tab::Papers, mark!("Papers")),
+        (Tab::Split, mark!("Split")),
         (Tab::Rai, "RAI"),
         (Tab::Json, "JSON"),
     ];
@@ -96,10 +96,10 @@ pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
         ("title", filled("title")),
         ("curators", filled("curators")),
         ("keywords", filled("keywords")),
-        ("labels or bands", any("labels:") || any("optical:")),
+        (mark!("labels or bands"), any("labels:") || any("optical:")),
         ("publications", filled("publications") || any("sci:")),
-        ("split strategy", filled("split:strategy")),
-        ("responsible AI", any("rai:")),
+        (mark!("split strategy"), filled("split:strategy")),
+        (mark!("responsible AI"), any("rai:")),
     ];
     let missing: Vec<&'static str> = parts.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
     (parts.len() - missing.len(), missing)
@@ -127,11 +127,13 @@ impl Form<'_, '_> {
         let all = there + missing.len();
         let response = ui.horizontal(|ui| {
             let width = (ui.available_width() - 150.0).max(40.0);
-            widgets::progress_bar(ui, "Completeness", there as f32 / all as f32, width, 6.0);
-            ui.label(RichText::new(format!("{there} of {all} described")).font(font::regular(11.0)).color(t.tx2));
+            widgets::progress_bar(ui, tr!("Completeness"), there as f32 / all as f32, width, 6.0);
+            let text = tr!("{there} of {all} described", there, all);
+            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx2));
         });
         if !missing.is_empty() {
-            response.response.on_hover_text(format!("Not yet: {}", missing.join(", ")));
+            let missing: Vec<&str> = missing.into_iter().map(crate::text::of).collect();
+            response.response.on_hover_text(tr!("Not yet: {missing}", missing = missing.join(", ")));
         }
     }
 
@@ -142,11 +144,12 @@ impl Form<'_, '_> {
     }
 
     fn labels_ui(&mut self, ui: &mut Ui) {
-        self.heading(ui, "Labels", "What each value of a label raster means, and the colour to draw it in.");
+        let why = tr!("What each value of a label raster means, and the colour to draw it in.");
+        self.heading(ui, tr!("Labels"), why);
         let classes = self.collection.get("labels:classes").and_then(Json::as_array).cloned().unwrap_or_default();
         for (index, class) in classes.iter().enumerate() {
             let pointer = |part: &str| format!("labels:classes/{index}/{part}");
-            let name = |part: &str| format!("{part} of class {}", index + 1);
+            let name = |part: &str| tr!("{part} of class {number}", part, number = index + 1);
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let (square, _) = ui.allocate_exact_size(vec2(18.0, 45.0), Sense::hover());
@@ -155,18 +158,18 @@ impl Form<'_, '_> {
                 let line = theme::tokens(ui).line2;
                 ui.painter().rect(square, 3, color.unwrap_or(Color32::TRANSPARENT), Stroke::new(1.0, line), StrokeKind::Inside);
                 let rest = ui.available_width() - 30.0;
-                let fields = [("category", "value", 0.2), ("name", "name", 0.5), ("color", "#rrggbb", 0.3)];
+                let fields = [("category", tr!("value"), 0.2), ("name", tr!("name"), 0.5), ("color", "#rrggbb", 0.3)];
                 for (part, hint, share) in fields {
                     let label = name(part);
                     let width = Some((rest * share - 6.0).floor());
-                    let label_text = if part == "color" { "colour" } else { part };
+                    let label_text = if part == "color" { tr!("colour") } else { part };
                     let look =
                         Look { mono: part != "name", hint, width, name: Some(&label), label: Some(label_text), ..Look::default() };
                     self.text_ui(ui, &pointer(part), look);
                 }
                 ui.vertical(|ui| {
                     ui.add_space(21.0);
-                    let remove = Button::icon_only(icons::TRASH, format!("Remove class {}", index + 1));
+                    let remove = Button::icon_only(icons::TRASH, tr!("Remove class {number}", number = index + 1));
                     if self.writable && ui.add(remove).clicked() {
                         let mut fewer = classes.clone();
                         fewer.remove(index);
@@ -175,19 +178,19 @@ impl Form<'_, '_> {
                 });
             });
             if class.get("color").and_then(Json::as_str).is_some_and(|text| color_of(text).is_none()) {
-                note_ui(ui, &Note::Warning("A colour is written #rrggbb, for example #2e7d32.".into()));
+                note_ui(ui, &Note::Warning(tr!("A colour is written #rrggbb, for example #2e7d32.").into()));
             }
         }
         if classes.is_empty() {
-            note_ui(ui, &Note::Info("No class is named yet.".into()));
+            note_ui(ui, &Note::Info(tr!("No class is named yet.").into()));
         }
-        if self.writable && ui.add(Button::secondary("Add class").icon(icons::PLUS)).clicked() {
+        if self.writable && ui.add(Button::secondary(tr!("Add class")).icon(icons::PLUS)).clicked() {
             let mut more = classes.clone();
             let color = PALETTE[more.len() % PALETTE.len()];
             more.push(json!({ "name": "", "category": more.len().to_string(), "description": null, "color": color }));
             self.set_classes(more);
         }
-        self.text_ui(ui, "labels:description", Look { rows: 2, label: Some("the scheme as a whole"), ..Look::default() });
+        self.text_ui(ui, "labels:description", Look { rows: 2, label: Some(tr!("the scheme as a whole")), ..Look::default() });
     }
 
     /// The classes with their number, as one step.
@@ -213,13 +216,14 @@ impl Form<'_, '_> {
     }
 
     fn bands_ui(&mut self, ui: &mut Ui) {
-        self.heading(ui, "Sensor and bands", "The bands of the sensor on the spectrum: choose one, or type another sensor's.");
+        let why = tr!("The bands of the sensor on the spectrum: choose one, or type another sensor's.");
+        self.heading(ui, tr!("Sensor and bands"), why);
         let names: Vec<&str> = sensors().iter().map(|(name, _)| name.as_str()).collect();
         let sensor = text_at(self.collection, "optical:sensor");
         if self.writable {
-            let shown = if sensor.is_empty() { "choose a sensor" } else { sensor.as_str() };
+            let shown = if sensor.is_empty() { tr!("choose a sensor") } else { sensor.as_str() };
             let width = ui.available_width();
-            if let Some(index) = widgets::combo(ui, "Sensor", shown, width, true, &names) {
+            if let Some(index) = widgets::combo(ui, tr!("Sensor"), shown, width, true, &names) {
                 let error = self.compute("optical", &json!({ "sensor": names[index] })).err();
                 self.cx.session.form.tabs.sensor_error = error;
             }
@@ -229,7 +233,7 @@ impl Form<'_, '_> {
         }
         let bands = self.collection.get("optical:bands").and_then(Json::as_array).cloned().unwrap_or_default();
         if bands.is_empty() {
-            note_ui(ui, &Note::Info("No sensor is named yet.".into()));
+            note_ui(ui, &Note::Info(tr!("No sensor is named yet.").into()));
             return;
         }
         spectrum_ui(ui, &bands);
@@ -238,7 +242,12 @@ impl Form<'_, '_> {
             let text = |key: &str| band.get(key).and_then(Json::as_str).unwrap_or_default();
             let number = |key: &str| band.get(key).and_then(Json::as_f64).map_or(String::new(), |value| format!("{value:.0}"));
             let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
-            let said = format!("Band {} {} {} nm", text("name"), text("common_name"), number("center_wavelength"));
+            let said = tr!(
+                "Band {name} {common_name} {wavelength} nm",
+                name = text("name"),
+                common_name = text("common_name"),
+                wavelength = number("center_wavelength"),
+            );
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
             let painter = ui.painter();
             painter.hline(row.x_range(), row.bottom() - 0.5, Stroke::new(1.0, t.line));
@@ -249,7 +258,7 @@ impl Form<'_, '_> {
             paint::text_right(painter, right, &wavelength, font::mono(11.5), t.tx2);
             let remove = Rect::from_center_size(pos2(row.right() - 10.0, row.center().y), vec2(20.0, 20.0));
             let builder = egui::UiBuilder::new().max_rect(remove).id_salt(("band", index));
-            let name = format!("Remove band {}", text("name"));
+            let name = tr!("Remove band {name}", name = text("name"));
             let removed =
                 self.writable && ui.scope_builder(builder, |ui| ui.add(Button::icon_only(icons::X, name)).clicked()).inner;
             if removed {
@@ -259,14 +268,15 @@ impl Form<'_, '_> {
                 self.set_all("Set bands", vec![("optical:bands", Some(Json::Array(fewer))), ("optical:num_bands", Some(count))]);
             }
         }
-        if self.writable && ui.add(Button::danger_ghost("Remove sensor")).clicked() {
+        if self.writable && ui.add(Button::danger_ghost(tr!("Remove sensor"))).clicked() {
             let keys = ["optical:sensor", "optical:bands", "optical:num_bands"];
             self.set_all("Remove sensor", keys.map(|key| (key, None)).to_vec());
         }
     }
 
     fn papers_ui(&mut self, ui: &mut Ui) {
-        self.heading(ui, "Publications", "Papers that describe or use the dataset. Paste BibTeX, or fill the fields.");
+        let why = tr!("Papers that describe or use the dataset. Paste BibTeX, or fill the fields.");
+        self.heading(ui, tr!("Publications"), why);
         let papers = self.collection.get("publications").and_then(Json::as_array).cloned().unwrap_or_default();
         let t = theme::tokens(ui);
         for index in 0..papers.len() {
@@ -275,11 +285,11 @@ impl Form<'_, '_> {
                 ui.set_width(ui.available_width());
                 ui.spacing_mut().item_spacing.y = 8.0;
                 for (part, rows) in [("doi", 1), ("citation", 3), ("summary", 2)] {
-                    let name = format!("{part} of publication {}", index + 1);
+                    let name = tr!("{part} of publication {number}", part, number = index + 1);
                     let look = Look { mono: part == "doi", rows, name: Some(&name), ..Look::default() };
                     self.text_ui(ui, &format!("publications/{index}/{part}"), look);
                 }
-                let remove = Button::danger_ghost("Remove").name(format!("Remove publication {}", index + 1));
+                let remove = Button::danger_ghost(tr!("Remove")).name(tr!("Remove publication {number}", number = index + 1));
                 if self.writable && ui.add(remove).clicked() {
                     let mut fewer = papers.clone();
                     fewer.remove(index);
@@ -294,9 +304,9 @@ impl Form<'_, '_> {
         let state = &mut self.cx.session.form.tabs;
         let note = state.bibtex_error.clone().map_or(Note::None, Note::Error);
         TextField::new("BibTeX", &mut state.bibtex).mono().rows(5).hint("@article{…, doi = {…}}").note(note).show(ui);
-        let blocked = state.bibtex.trim().is_empty().then_some("Paste an entry first");
+        let blocked = state.bibtex.trim().is_empty().then_some(tr!("Paste an entry first"));
         ui.horizontal(|ui| {
-            if ui.add(Button::secondary("Add from BibTeX").blocked(blocked)).clicked() {
+            if ui.add(Button::secondary(tr!("Add from BibTeX")).blocked(blocked)).clicked() {
                 let options = json!({ "publications": papers, "bibtex": self.cx.session.form.tabs.bibtex });
                 let error = self.compute("publications", &options).err();
                 let state = &mut self.cx.session.form.tabs;
@@ -305,27 +315,27 @@ impl Form<'_, '_> {
                 }
                 state.bibtex_error = error;
             }
-            if ui.add(Button::ghost("Add by hand").icon(icons::PLUS)).clicked() {
+            if ui.add(Button::ghost(tr!("Add by hand")).icon(icons::PLUS)).clicked() {
                 let mut more = papers.clone();
                 more.push(json!({ "doi": "", "citation": "", "summary": null }));
                 self.set_all("Set publications", vec![("publications", Some(Json::Array(more)))]);
             }
         });
-        self.heading(ui, "How to cite", "The dataset itself.");
-        self.text_ui(ui, "sci:doi", Look { mono: true, label: Some("DOI of the dataset"), ..Look::default() });
-        self.text_ui(ui, "sci:citation", Look { rows: 3, label: Some("citation of the dataset"), ..Look::default() });
+        self.heading(ui, tr!("How to cite"), tr!("The dataset itself."));
+        self.text_ui(ui, "sci:doi", Look { mono: true, label: Some(tr!("DOI of the dataset")), ..Look::default() });
+        self.text_ui(ui, "sci:citation", Look { rows: 3, label: Some(tr!("citation of the dataset")), ..Look::default() });
     }
 
     fn split_ui(&mut self, ui: &mut Ui) {
-        self.heading(ui, "Split strategy", "How training, validation and test samples were told apart.");
+        self.heading(ui, tr!("Split strategy"), tr!("How training, validation and test samples were told apart."));
         let now = text_at(self.collection, "split:strategy");
         let why = [
-            "Every sample by chance",
-            "By chance, with the same shares of each class",
-            "Chosen by people",
-            "Another way; say it in the description",
-            "There is no split",
-            "Nobody knows any more",
+            tr!("Every sample by chance"),
+            tr!("By chance, with the same shares of each class"),
+            tr!("Chosen by people"),
+            tr!("Another way; say it in the description"),
+            tr!("There is no split"),
+            tr!("Nobody knows any more"),
         ];
         for (strategy, why) in STRATEGIES.iter().zip(why) {
             let t = theme::tokens(ui);
@@ -338,16 +348,18 @@ impl Form<'_, '_> {
                 ui.label(RichText::new(why).font(font::regular(11.5)).color(t.tx3));
             });
         }
-        if self.writable && !now.is_empty() && ui.add(Button::ghost("Say nothing about it")).clicked() {
+        if self.writable && !now.is_empty() && ui.add(Button::ghost(tr!("Say nothing about it"))).clicked() {
             self.set_all("Remove split strategy", vec![("split:strategy", None)]);
         }
     }
 
     fn rai_ui(&mut self, ui: &mut Ui) {
         let answered = RAI_QUESTIONS.iter().filter(|(key, _)| !text_at(self.collection, &format!("rai:{key}")).is_empty()).count();
-        let why = format!("{answered} of {} questions answered. Leave out what does not apply.", RAI_QUESTIONS.len());
-        self.heading(ui, "Responsible AI", &why);
+        let all = RAI_QUESTIONS.len();
+        let why = tr!("{answered} of {all} questions answered. Leave out what does not apply.", answered, all);
+        self.heading(ui, tr!("Responsible AI"), &why);
         for (key, question) in RAI_QUESTIONS {
+            let question = crate::text::of(question);
             self.text_ui(ui, &format!("rai:{key}"), Look { rows: 2, label: Some(question), ..Look::default() });
         }
     }
@@ -355,10 +367,10 @@ impl Form<'_, '_> {
     fn json_ui(&mut self, ui: &mut Ui) {
         let stored = serde_json::to_string_pretty(&self.collection.fields).unwrap_or_default();
         ui.horizontal(|ui| {
-            if ui.add(Button::secondary("Copy").name("Copy the JSON").icon(icons::COPY)).clicked() {
+            if ui.add(Button::secondary(tr!("Copy")).name(tr!("Copy the JSON")).icon(icons::COPY)).clicked() {
                 self.cx.ask(Ask::Copy(stored.clone()));
             }
-            if self.writable && ui.add(Button::ghost("Import…").name("Import a COLLECTION.json")).clicked() {
+            if self.writable && ui.add(Button::ghost(tr!("Import…")).name(tr!("Import a COLLECTION.json"))).clicked() {
                 self.cx.ask(Ask::Pick(Wish::Open));
             }
         });
@@ -374,11 +386,11 @@ impl Form<'_, '_> {
         }
         // What is half typed stays until it reads and was taken over, or was thrown away.
         let read = serde_json::from_str::<serde_json::Map<String, Json>>(&text);
-        state.json_error = read.as_ref().err().map(|error| format!("Line {}: {error}.", error.line()));
+        state.json_error = read.as_ref().err().map(|error| tr!("Line {line}: {error}.", line = error.line(), error));
         state.json = Some(text);
         ui.horizontal(|ui| {
-            let blocked = read.is_err().then_some("The text is no JSON object yet");
-            if ui.add(Button::primary("Apply").name("Apply the JSON").blocked(blocked)).clicked()
+            let blocked = read.is_err().then_some(tr!("The text is no JSON object yet"));
+            if ui.add(Button::primary(tr!("Apply")).name(tr!("Apply the JSON")).blocked(blocked)).clicked()
                 && let Ok(fields) = read
             {
                 let state = &mut self.cx.session.form;
@@ -386,7 +398,7 @@ impl Form<'_, '_> {
                 state.forget("");
                 self.cx.run(Command::Edit { edit: Edit::ReplaceCollection { collection: Collection { fields } } });
             }
-            if ui.add(Button::ghost("Revert").name("Revert the JSON")).clicked() {
+            if ui.add(Button::ghost(tr!("Revert")).name(tr!("Revert the JSON"))).clicked() {
                 let state = &mut self.cx.session.form.tabs;
                 state.json = None;
                 state.json_error = None;
@@ -416,7 +428,7 @@ fn collection_fields(collection: &Collection, extension: &str, options: &Json) -
             let dataset = crate::model::Dataset { collection: collection.clone(), ..Default::default() };
             made.compute(&dataset, &crate::jobs::JobContext::default()).map_err(text)
         }
-        _ => Err(format!("{extension} does not describe the collection.")),
+        _ => Err(tr!("{extension} does not describe the collection.", extension)),
     }
 }
 
@@ -433,7 +445,10 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
         })
         .collect();
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 92.0), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Spectrum with {} bands", placed.len())));
+    response.widget_info(|| {
+        let said = tr_n!(placed.len(), "Spectrum with {n} band", "Spectrum with {n} bands", n = placed.len());
+        WidgetInfo::labeled(Role::Image, true, said)
+    });
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 3, t.input);
     if placed.is_empty() {

@@ -53,13 +53,14 @@ impl ColumnsState {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
-        let state = EmptyState { icon: icons::COLUMNS, title: "No columns", why: "Open a dataset first.", actions: &[] };
+        let (title, why) = (tr!("No columns"), tr!("Open a dataset first."));
+        let state = EmptyState { icon: icons::COLUMNS, title, why, actions: &[] };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
     Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| {
-        let field = TextField::new("Filter columns", &mut cx.session.columns.filter);
-        field.id(Id::unique("columns-filter")).hide_label().quiet().icon(icons::FUNNEL).hint("Filter columns").show(ui);
+        let field = TextField::new(tr!("Filter columns"), &mut cx.session.columns.filter);
+        field.id(Id::unique("columns-filter")).hide_label().quiet().icon(icons::FUNNEL).hint(tr!("Filter columns")).show(ui);
     });
     refresh(cx, document);
     let area = ui.available_rect_before_wrap();
@@ -115,14 +116,14 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         _ => false,
     };
     let cursor = rows.iter().position(is_chosen).map(|row| row as u64);
-    let list = VirtualRows::new("Columns of the levels", rows.len() as u64).cursor(cursor);
+    let list = VirtualRows::new(tr!("Columns of the levels"), rows.len() as u64).cursor(cursor);
     let out = list.show(ui, &mut state.scroll, |ui, row, rect, response| {
         let inner = rect.shrink2(vec2(10.0, 0.0));
         match &rows[row as usize] {
             Row::Level(level) => {
-                response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("Columns of level {level}")));
+                response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, tr!("Columns of level {level}", level)));
                 paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icons::TABLE, 14.0, t.tx3);
-                let name = if *level == 0 { "data (level 0)".to_owned() } else { format!("level{level}") };
+                let name = if *level == 0 { tr!("data (level 0)").to_owned() } else { format!("level{level}") };
                 paint::text_left(ui.painter(), inner.with_min_x(inner.left() + 20.0), &name, font::mono_semibold(12.0), t.tx);
                 let count = paint::grouped(document.rows(*level) as u64);
                 paint::text_right(ui.painter(), inner, &count, font::mono(11.0), t.tx3);
@@ -130,7 +131,7 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             Row::Column(level, name, kind) => {
                 let selected = is_chosen(&rows[row as usize]);
                 response.widget_info(|| {
-                    WidgetInfo::selected(Role::ListItem, true, selected, format!("Column {name} of level {level}"))
+                    WidgetInfo::selected(Role::ListItem, true, selected, tr!("Column {name} of level {level}", name, level))
                 });
                 paint::row_background(ui.painter(), t, rect, selected, response.hovered());
                 paint::icon(ui.painter(), pos2(inner.left() + 23.0, rect.center().y), type_icon(name, kind), 13.0, t.tx3);
@@ -169,7 +170,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let Some(request) = cx.session.columns.chosen.clone() else { return };
     let Some(open) = document.opened() else {
         Frame::NONE.inner_margin(12).show(ui, |ui| {
-            let text = "Columns are summarized in written datasets.";
+            let text = tr!("Columns are summarized in written datasets.");
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
         });
         return;
@@ -180,7 +181,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let (reader, work) = (open.reader.clone(), request.clone());
     let state = &mut cx.session.columns;
     state.summary.poll();
-    state.summary.want(cx.jobs, wanted.clone(), "Summary", move |ctx| {
+    state.summary.want(cx.jobs, wanted.clone(), tr!("Summary"), move |ctx| {
         let rows = kept.as_ref().and_then(|kept| kept.rows(work.level));
         level_summary(reader.as_ref(), &work, rows, ctx)
     });
@@ -201,8 +202,12 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(&request.column).font(font::mono_semibold(12.0)).color(t.tx));
                 if let Some(summary) = &summary {
-                    let distinct = summary.distinct.map_or("many values".to_owned(), |n| format!("{} values", paint::grouped(n)));
-                    let text = format!("{distinct}, {} null", paint::grouped(summary.nulls));
+                    let distinct = match summary.distinct {
+                        Some(values) => tr_n!(values, "{n} value", "{n} values", n = paint::grouped(values)),
+                        None => tr!("many values").to_owned(),
+                    };
+                    let nulls = tr_n!(summary.nulls, "{n} null", "{n} null", n = paint::grouped(summary.nulls));
+                    let text = format!("{distinct}, {nulls}");
                     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
                     });
@@ -213,13 +218,14 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
                 None => drop(widgets::spinner(ui, 18.0)),
             }
             ui.horizontal(|ui| {
-                if ui.add(Button::ghost("Insert name").icon(icons::DATABASE).tooltip("Put the name into the query")).clicked() {
+                let button = Button::ghost(tr!("Insert name")).icon(icons::DATABASE);
+                if ui.add(button.tooltip(tr!("Put the name into the query"))).clicked() {
                     insert(cx, &request.column);
                 }
                 let set = cx.studio.filters().iter().any(|filter| {
                     filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(&request.column)))
                 });
-                if set && ui.add(Button::ghost("Clear filter").icon(icons::X)).clicked() {
+                if set && ui.add(Button::ghost(tr!("Clear filter")).icon(icons::X)).clicked() {
                     filters::set(cx, Place::Column(&request.column), None);
                 }
             });
@@ -233,8 +239,8 @@ fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: 
         let most = summary.top.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
         for (value, count) in &summary.top {
             let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::click());
-            let shown = if value.is_empty() { "(empty)" } else { value };
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Filter by {shown}")));
+            let shown = if value.is_empty() { tr!("(empty)") } else { value };
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, tr!("Filter by {value}", value = shown)));
             if response.hovered() {
                 ui.painter().rect_filled(row.expand2(vec2(4.0, 0.0)), 3, t.hover);
             }
@@ -250,7 +256,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: 
                 let width = track.width() * *count as f32 / most as f32;
                 ui.painter().rect_filled(track.with_max_x(track.left() + width), 2, t.tx3);
             }
-            if response.on_hover_text("Show only these rows").clicked() {
+            if response.on_hover_text(tr!("Show only these rows")).clicked() {
                 let quoted = if summary.type_name == "bool" { value.clone() } else { sql::text(value) };
                 let condition = format!("{} = {quoted}", sql::name(&request.column));
                 let filter = Filter::condition(condition).at_level(request.level);
@@ -260,7 +266,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: 
         return;
     }
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 58.0), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Histogram of {}", request.column)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Histogram of {column}", column = request.column)));
     summary_ui(ui.painter(), t, rect, summary);
     if summary.histogram.is_none() {
         return;
@@ -270,10 +276,11 @@ fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: 
     ui.horizontal(|ui| {
         let state = &mut cx.session.columns;
         let width = (ui.available_width() - 92.0) / 2.0;
-        TextField::new("From", &mut state.low).hide_label().mono().hint(&low).width(width).show(ui);
-        TextField::new("To", &mut state.high).hide_label().mono().hint(&high).width(width).show(ui);
-        let nothing = (state.low.trim().is_empty() && state.high.trim().is_empty()).then_some("Type a bound");
-        if ui.add(Button::secondary("Filter").icon(icons::FUNNEL).name("Filter by range").blocked(nothing)).clicked() {
+        TextField::new(tr!("From"), &mut state.low).hide_label().mono().hint(&low).width(width).show(ui);
+        TextField::new(tr!("To"), &mut state.high).hide_label().mono().hint(&high).width(width).show(ui);
+        let nothing = (state.low.trim().is_empty() && state.high.trim().is_empty()).then_some(tr!("Type a bound"));
+        let button = Button::secondary(tr!("Filter")).icon(icons::FUNNEL).name(tr!("Filter by range"));
+        if ui.add(button.blocked(nothing)).clicked() {
             let (from, to) = (state.low.trim().to_owned(), state.high.trim().to_owned());
             let (place, filter) = range_filter(request, &from, &to, time);
             filters::set(cx, place, Some(filter));

@@ -134,7 +134,7 @@ fn current(cx: &mut Cx<'_>, document: &Document) -> std::result::Result<Current,
         let (dataset, calls) = (draft.dataset().clone(), calls.clone());
         state
             .slot
-            .want(cx.jobs, key.clone(), "Example of the columns", move |ctx| Ok(Arc::new(example_of(&dataset, &calls, ctx)?)));
+            .want(cx.jobs, key.clone(), tr!("Example of the columns"), move |ctx| Ok(Arc::new(example_of(&dataset, &calls, ctx)?)));
     }
     Ok(match state.slot.of(&key) {
         Some(Ok(example)) => (calls, Some(example.clone()), None),
@@ -157,17 +157,18 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let found = current(cx, document);
     let example = found.as_ref().ok().and_then(|(_, example, _)| example.clone());
-    widgets::section_header(ui, "Columns to be added", |ui| {
+    widgets::section_header(ui, tr!("Columns to be added"), |ui| {
         if let Some(example) = &example {
-            ui.label(RichText::new(format!("example from {}", example.root)).font(font::regular(11.0)).color(t.tx3));
+            let text = tr!("example from {root}", root = example.root);
+            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
             widgets::count(ui, example.columns.len() as u64, Tone::Neutral);
         }
     });
     let note = match &found {
         Err(why) => Some(Note::Error(why.clone())),
-        Ok((calls, _, _)) if calls.is_empty() => Some(Note::Info("Tick an extension to see what it adds.".into())),
+        Ok((calls, _, _)) if calls.is_empty() => Some(Note::Info(tr!("Tick an extension to see what it adds.").into())),
         Ok((_, _, Some(error))) => Some(Note::Error(error.clone())),
-        Ok((_, None, None)) => Some(Note::Info("Looking at one root…".into())),
+        Ok((_, None, None)) => Some(Note::Info(tr!("Looking at one root…").into())),
         Ok(_) => None,
     };
     if let Some(note) = note {
@@ -180,8 +181,10 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     for added in &example.columns {
         let (row, response) = ui.allocate_exact_size(vec2(width, 25.0), Sense::hover());
         let name = match added.level {
-            Some(level) => format!("Column {} of level {level}: {}", added.name, added.example),
-            None => format!("Field {}", added.name),
+            Some(level) => {
+                tr!("Column {name} of level {level}: {example}", name = added.name, level, example = added.example)
+            }
+            None => tr!("Field {name}", name = added.name),
         };
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
         let painter = ui.painter();
@@ -228,11 +231,11 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let running = cx.session.jobs.running().any(|job| job.label.starts_with("Add "));
     let blocked = match &found {
         Err(why) => Some(why.clone()),
-        Ok((calls, _, _)) if calls.is_empty() => Some("Tick an extension first".to_owned()),
+        Ok((calls, _, _)) if calls.is_empty() => Some(tr!("Tick an extension first").to_owned()),
         Ok((_, _, Some(error))) => Some(error.clone()),
-        Ok((_, None, None)) => Some("Looking at one root".to_owned()),
-        Ok(_) if clash && !replace => Some("Columns of the same name are there already".to_owned()),
-        Ok(_) if running => Some("Extensions are running already".to_owned()),
+        Ok((_, None, None)) => Some(tr!("Looking at one root").to_owned()),
+        Ok(_) if clash && !replace => Some(tr!("Columns of the same name are there already").to_owned()),
+        Ok(_) if running => Some(tr!("Extensions are running already").to_owned()),
         Ok(_) => None,
     };
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
@@ -246,19 +249,20 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
                     // As long as one root takes, on as many processors as there are.
                     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
                     let time = std::time::Duration::from_secs_f64((example.root_s * roots / cores).clamp(0.0, 1e9));
-                    let head = format!("{}, about {}", sample_counted(samples), super::jobs::time_text(time));
+                    let (samples, time) = (sample_counted(samples), super::jobs::time_text(time));
+                    let head = tr!("{samples}, about {time}", samples, time);
                     ui.label(RichText::new(head).font(font::medium(12.0)));
-                    let text = format!("Up to {} to read. Undo takes the columns out.", paint::bytes(example.bytes));
+                    let text = tr!("Up to {size} to read. Undo takes the columns out.", size = paint::bytes(example.bytes));
                     let text = RichText::new(text).text_style(text_style("small12")).color(t.tx2);
                     ui.add(egui::Label::new(text).truncate());
                 }
                 if clash {
-                    widgets::checkbox(ui, &mut cx.session.extensions.replace, "Replace columns of the same name");
+                    widgets::checkbox(ui, &mut cx.session.extensions.replace, tr!("Replace columns of the same name"));
                 }
             });
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let button = Button::primary("Run").icon(icons::PLAY).large().name("Run extensions").blocked(blocked);
-                if ui.add(button).clicked()
+                let button = Button::primary(tr!("Run")).icon(icons::PLAY).large().name(tr!("Run extensions"));
+                if ui.add(button.blocked(blocked)).clicked()
                     && let Ok((calls, _, _)) = found
                 {
                     cx.run(Command::Extend { calls, replace: clash && replace });

@@ -19,15 +19,30 @@ pub fn options_of(specs: &[OptionSpec], typed: &Typed) -> Result<Json, (String, 
     for spec in specs {
         let Some(text) = typed.get(spec.name).map(|text| text.trim()).filter(|text| !text.is_empty()) else {
             if spec.required {
-                return Err((spec.name.to_owned(), format!("Needed: {}.", spec.help)));
+                return Err((spec.name.to_owned(), tr!("Needed: {help}.", help = crate::text::of(spec.help))));
             }
             continue;
         };
-        let value =
-            value_of(spec.kind, text).ok_or_else(|| (spec.name.to_owned(), format!("This is not {}.", spec.kind.describe())))?;
+        let value = value_of(spec.kind, text)
+            .ok_or_else(|| (spec.name.to_owned(), tr!("This is not {kind}.", kind = kind_text(spec.kind))))?;
         options.insert(spec.name.to_owned(), value);
     }
     Ok(if options.is_empty() { Json::Null } else { Json::Object(options) })
+}
+
+/// Completes "This is not …".
+fn kind_text(kind: OptionKind) -> String {
+    match kind {
+        OptionKind::Bool => tr!("true or false").to_owned(),
+        OptionKind::Integer => tr!("a whole number").to_owned(),
+        OptionKind::Number => tr!("a number").to_owned(),
+        OptionKind::Text => tr!("text" in "kind of an option").to_owned(),
+        OptionKind::Choice(words) => tr!("one of {words}", words = words.join(", ")),
+        OptionKind::List(inner) => tr!("a list, each entry {kind}", kind = kind_text(*inner)),
+        OptionKind::Path => tr!("a path").to_owned(),
+        OptionKind::Column => tr!("the name of a column").to_owned(),
+        OptionKind::Json => "JSON".to_owned(),
+    }
 }
 
 /// The text of given options, to go on typing.
@@ -78,7 +93,7 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
     let wrong = options_of(specs, typed).err();
     let mut changed = false;
     if specs.is_empty() {
-        ui.label(RichText::new("There is nothing to choose.").font(font::regular(12.0)).color(t.tx2));
+        ui.label(RichText::new(tr!("There is nothing to choose.")).font(font::regular(12.0)).color(t.tx2));
     }
     for spec in specs {
         let note = match &wrong {
@@ -90,8 +105,8 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
         let default = if spec.default.is_null() { String::new() } else { text_of(&spec.default) };
         let mut text = typed.get(spec.name).cloned().unwrap_or_default();
         let before = text.clone();
-        let label = spec.name.replace('_', " ");
-        let name = format!("{label} of {extension}");
+        let label = crate::text::of(spec.name).replace('_', " ");
+        let name = tr!("{label} of {extension}", label, extension);
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 3.0);
             match spec.kind {
@@ -126,7 +141,7 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
                     field.rows(if long { 3 } else { 1 }).show(ui);
                 }
             }
-            let help = RichText::new(sentence(spec.help)).font(font::regular(11.0)).color(t.tx3);
+            let help = RichText::new(sentence(crate::text::of(spec.help))).font(font::regular(11.0)).color(t.tx3);
             ui.add(egui::Label::new(help).wrap());
         });
         if text != before {
@@ -153,7 +168,7 @@ fn label_ui(ui: &mut Ui, label: &str, required: bool) {
     ui.horizontal(|ui| {
         ui.label(RichText::new(label).font(font::regular(12.0)).color(t.tx2));
         if required {
-            ui.label(RichText::new("required").font(font::regular(11.0)).color(t.tx3));
+            ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
         }
     });
 }

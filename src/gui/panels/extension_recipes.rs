@@ -35,17 +35,17 @@ fn names() -> Vec<String> {
 
 /// The calls of a recipe.
 pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
-    let path = folder().ok_or("There is no folder for settings.")?.join(format!("{name}.json"));
-    let text = std::fs::read(&path).map_err(|error| format!("{} can't be read: {error}.", path.display()))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{} is no recipe: {error}.", path.display()))
+    let path = folder().ok_or_else(|| tr!("There is no folder for settings."))?.join(format!("{name}.json"));
+    let text = std::fs::read(&path).map_err(|error| tr!("{path} can't be read: {error}.", path = path.display(), error))?;
+    serde_json::from_slice(&text).map_err(|error| tr!("{path} is no recipe: {error}.", path = path.display(), error))
 }
 
 /// Keeps calls under a name: a temporary file, then a rename.
 pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', ':']) {
-        return Err("A recipe's name is a file name: no / \\ or :, and no dot at the beginning.".into());
+        return Err(tr!("A recipe's name is a file name: no / \\ or :, and no dot at the beginning.").into());
     }
-    let folder = folder().ok_or("There is no folder for settings.")?;
+    let folder = folder().ok_or_else(|| tr!("There is no folder for settings."))?;
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(&folder)?;
         let mut draft = tempfile::NamedTempFile::new_in(&folder)?;
@@ -53,7 +53,7 @@ pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
         draft.persist(folder.join(format!("{name}.json"))).map_err(|error| error.error)?;
         Ok(())
     };
-    write().map_err(|error| format!("The recipe was not saved in {}: {error}.", folder.display()))
+    write().map_err(|error| tr!("The recipe was not saved in {folder}: {error}.", folder = folder.display(), error))
 }
 
 /// Draws the line of the recipes.
@@ -68,10 +68,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             ui.spacing_mut().item_spacing.x = 4.0;
             if let Some(name) = &mut state.recipes.naming {
                 let width = ui.available_width() - 94.0;
-                let response = TextField::new("Recipe name", name).hide_label().width(width).hint("Name of the recipe").show(ui);
+                let field = TextField::new(tr!("Recipe name"), name).hide_label().width(width);
+                let response = field.hint(tr!("Name of the recipe")).show(ui);
                 let entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-                let keep = ui.add(Button::secondary("Save").name("Save the recipe")).clicked() || entered;
-                let drop = ui.add(Button::icon_only(icons::X, "Do not save the recipe")).clicked();
+                let keep = ui.add(Button::secondary(tr!("Save")).name(tr!("Save the recipe"))).clicked() || entered;
+                let drop = ui.add(Button::icon_only(icons::X, tr!("Do not save the recipe"))).clicked();
                 if keep && let Ok(calls) = &calls {
                     let name = name.trim().to_owned();
                     state.recipes.error = save(&name, calls).err();
@@ -83,10 +84,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 }
                 return;
             }
-            let shown = if state.recipes.current.is_empty() { "Recipe" } else { state.recipes.current.as_str() }.to_owned();
+            let shown = if state.recipes.current.is_empty() { tr!("Recipe") } else { state.recipes.current.as_str() }.to_owned();
             let width = (ui.available_width() - 70.0).max(60.0);
             ui.add_enabled_ui(!names.is_empty(), |ui| {
-                if let Some(index) = widgets::combo(ui, "Recipe", &shown, width, false, &names) {
+                if let Some(index) = widgets::combo(ui, tr!("Recipe"), &shown, width, false, &names) {
                     match load(&names[index]) {
                         Ok(calls) => adopted = Some((names[index].clone(), calls)),
                         Err(error) => state.recipes.error = Some(error),
@@ -94,11 +95,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 }
             });
             let blocked = match &calls {
-                Ok(calls) if calls.is_empty() => Some("Tick an extension first".to_owned()),
+                Ok(calls) if calls.is_empty() => Some(tr!("Tick an extension first").to_owned()),
                 Ok(_) => None,
                 Err(why) => Some(why.clone()),
             };
-            if ui.add(Button::ghost("Save…").name("Save recipe…").blocked(blocked)).clicked() {
+            if ui.add(Button::ghost(tr!("Save…")).name(tr!("Save recipe…")).blocked(blocked)).clicked() {
                 state.recipes.naming = Some(state.recipes.current.clone());
             }
         });

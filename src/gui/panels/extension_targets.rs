@@ -24,6 +24,13 @@ pub struct Group {
     pub samples: u64,
 }
 
+impl Group {
+    /// Its title in the user's language.
+    pub fn shown(&self) -> &str {
+        if self.level == 0 { tr!("roots") } else { &self.title }
+    }
+}
+
 /// The groups of a draft, level by level. `roots` is the kind of the roots.
 pub fn groups(lens: &Lens, roots: SampleKind) -> Vec<Group> {
     let all = lens.total();

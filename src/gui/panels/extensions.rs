@@ -86,11 +86,11 @@ impl ExtensionsState {
         for entry in self.registry.entries() {
             let Some(choice) = self.choices.get(entry.name).filter(|choice| choice.on) else { continue };
             let options = form::options_of(&(entry.options)(), &choice.typed)
-                .map_err(|(option, why)| format!("{}, {}: {why}", entry.title, option.replace('_', " ")))?;
-            (entry.make)(&options).map_err(|error| format!("{}: {error}", entry.title))?;
+                .map_err(|(option, why)| format!("{}, {}: {why}", crate::text::of(entry.title), option.replace('_', " ")))?;
+            (entry.make)(&options).map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
             let made = targets::calls(entry, &options, &self.groups, &choice.ticked);
             if made.is_empty() {
-                return Err(format!("{} has no target.", entry.title));
+                return Err(tr!("{extension} has no target.", extension = crate::text::of(entry.title)));
             }
             calls.extend(made);
         }
@@ -130,10 +130,10 @@ impl ExtensionsState {
 /// What a run costs, for people.
 fn cost_of(name: &str) -> (&'static str, &'static str) {
     match name {
-        "stats" | "histogram" | "content_hash" => (icons::CLOCK, "all pixels"),
-        "stac" | "istac" => (icons::FILE_TEXT, "headers"),
-        "command" => (icons::TERMINAL_WINDOW, "a program"),
-        _ => (icons::MINUS, "no reads"),
+        "stats" | "histogram" | "content_hash" => (icons::CLOCK, tr!("all pixels")),
+        "stac" | "istac" => (icons::FILE_TEXT, tr!("headers")),
+        "command" => (icons::TERMINAL_WINDOW, tr!("a program")),
+        _ => (icons::MINUS, tr!("no reads")),
     }
 }
 
@@ -179,11 +179,12 @@ fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group]) -> Vec<bool> {
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else { return };
     if document.draft().is_none() || document.rows(0) == 0 {
-        let (why, actions): (_, &[&str]) = match document.draft() {
-            None => ("Extensions add columns to a draft. The dataset that is open stays as it is.", &["Edit as a draft"]),
-            Some(_) => ("Extensions compute columns from samples, and this draft has none yet.", &["Add folder…"]),
+        let (why, action) = match document.draft() {
+            None => (tr!("Extensions add columns to a draft. The dataset that is open stays as it is."), tr!("Edit as a draft")),
+            Some(_) => (tr!("Extensions compute columns from samples, and this draft has none yet."), tr!("Add folder…")),
         };
-        let state = EmptyState { icon: icons::PUZZLE_PIECE, title: "Nothing to compute from", why, actions };
+        let title = tr!("Nothing to compute from");
+        let state = EmptyState { icon: icons::PUZZLE_PIECE, title, why, actions: &[action] };
         if widgets::empty_state(ui, &state).is_some() {
             let action = if document.draft().is_none() { Action::EditCopy } else { Action::AddFolder };
             cx.ask(Ask::Do(action));
@@ -226,11 +227,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
-        TextField::new("Find an extension", &mut cx.session.extensions.filter)
+        TextField::new(tr!("Find an extension"), &mut cx.session.extensions.filter)
             .hide_label()
             .quiet()
             .icon(icons::MAGNIFYING_GLASS)
-            .hint("Find an extension")
+            .hint(tr!("Find an extension"))
             .show(ui);
     });
     super::extension_recipes::ui(ui, cx);
@@ -239,9 +240,11 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let entries: Vec<Entry> = state.registry.entries().to_vec();
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        for (scope, title) in [(Scope::Sample, "Sample"), (Scope::Tortilla, "Tortilla"), (Scope::Collection, "Collection")] {
+        let scopes = [(Scope::Sample, tr!("Sample")), (Scope::Tortilla, tr!("Tortilla")), (Scope::Collection, tr!("Collection"))];
+        for (scope, title) in scopes {
             let fits = |entry: &&Entry| {
-                let text = format!("{} {} {}", entry.name, entry.title, entry.summary).to_lowercase();
+                let (title, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
+                let text = format!("{} {} {} {title} {summary}", entry.name, entry.title, entry.summary).to_lowercase();
                 entry.scope == scope && text.contains(&wanted)
             };
             let mut shown = entries.iter().filter(fits).peekable();
@@ -262,14 +265,15 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::click());
     let focused = state.focus == entry.name;
-    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, focused, format!("Extension {}", entry.title)));
+    let (extension, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
+    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, focused, tr!("Extension {extension}", extension)));
     paint::row_background(ui.painter(), t, rect, focused, response.hovered());
     let tick = Rect::from_center_size(pos2(rect.left() + 18.0, rect.center().y), vec2(16.0, 20.0));
     let mut on = state.choices.get(entry.name).is_some_and(|choice| choice.on);
     // A child of its own: a scope would put the next row right below the tick, into this row.
     let mut inside = ui.new_child(UiBuilder::new().max_rect(tick).id_salt(("tick", entry.name)));
     let ticked = widgets::checkbox(&mut inside, &mut on, "");
-    ticked.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, format!("Run {}", entry.title)));
+    ticked.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, tr!("Run {extension}", extension)));
     if ticked.changed() {
         let choice = state.choices.entry(entry.name.to_owned()).or_default();
         choice.on = on;
@@ -285,16 +289,16 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     let painter = ui.painter();
     let end = paint::text_right(painter, upper, cost, font::regular(11.0), t.tx3);
     paint::icon(painter, pos2(end - 9.0, upper.center().y), icon, 12.0, t.tx3);
-    paint::text_left(painter, upper.with_max_x(end - 20.0), entry.title, font::medium(12.5), t.tx);
-    paint::text_left(painter, lower, entry.summary, font::regular(11.0), t.tx2);
+    paint::text_left(painter, upper.with_max_x(end - 20.0), extension, font::medium(12.5), t.tx);
+    paint::text_left(painter, lower, summary, font::regular(11.0), t.tx2);
     paint::focus_ring(ui, &response, 2);
-    response.on_hover_text(entry.summary);
+    response.on_hover_text(summary);
 }
 
 fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
-    widgets::section_header(ui, "Targets", |ui| {
-        ui.label(RichText::new("one column set per level (PIT-2)").font(font::regular(11.0)).color(t.tx3));
+    widgets::section_header(ui, tr!("Targets"), |ui| {
+        ui.label(RichText::new(tr!("one column set per level (PIT-2)")).font(font::regular(11.0)).color(t.tx3));
     });
     let state = &mut cx.session.extensions;
     let groups = state.groups.clone();
@@ -303,7 +307,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let chosen: Vec<Entry> = entries.iter().filter(on).copied().collect();
     if chosen.is_empty() {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-            let text = "Tick an extension to choose where it runs.";
+            let text = tr!("Tick an extension to choose where it runs.");
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
         return;
@@ -317,10 +321,11 @@ fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let row_of = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
     let head = row_of(ui);
     let names = head.right() - 8.0 - each * chosen.len() as f32;
-    paint::text_left(ui.painter(), head.with_min_x(head.left() + 12.0), "Level", font::regular(11.5), t.tx2);
-    paint::text_left(ui.painter(), head.with_min_x(head.left() + 52.0), "Position", font::regular(11.5), t.tx2);
+    paint::text_left(ui.painter(), head.with_min_x(head.left() + 12.0), tr!("Level"), font::regular(11.5), t.tx2);
+    paint::text_left(ui.painter(), head.with_min_x(head.left() + 52.0), tr!("Position"), font::regular(11.5), t.tx2);
     for (index, entry) in chosen.iter().enumerate() {
-        paint::text_center(ui.painter(), column(index, head), entry.title, font::regular(11.5), t.tx2);
+        let title = crate::text::of(entry.title);
+        paint::text_center(ui.painter(), column(index, head), title, font::regular(11.5), t.tx2);
     }
     for (place, group) in groups.iter().enumerate() {
         let row = row_of(ui);
@@ -331,7 +336,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let icon = if group.kind == SampleKind::Folder { icons::STACK } else { icons::IMAGE };
         paint::icon(painter, pos2(row.left() + 59.0, row.center().y), icon, 13.0, t.tx3);
         let title = Rect::from_min_max(pos2(row.left() + 70.0, row.top()), pos2(names, row.bottom()));
-        paint::text_left(painter, title, &group.title, font::mono(12.0), t.tx);
+        paint::text_left(painter, title, group.shown(), font::mono(12.0), t.tx);
         for (index, entry) in chosen.iter().enumerate() {
             let Some(choice) = state.choices.get_mut(entry.name) else { continue };
             let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
@@ -345,15 +350,23 @@ fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             ui.scope_builder(builder, |ui| {
                 let response = widgets::checkbox(ui, tick, "");
                 let now = *tick;
-                let name = format!("{} for level {} {}", entry.title, group.level, group.title);
+                let (extension, level, group) = (crate::text::of(entry.title), group.level, group.shown());
+                let name = tr!("{extension} for level {level} {group}", extension, level, group);
                 response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, now, &name));
             });
         }
     }
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         let padded = cx.session.totals().padded;
-        let padding = if padded > 0 { format!(", and the {} padded samples,", paint::grouped(padded)) } else { String::new() };
-        let text = format!("Every sample of a level gets the same columns. Positions you leave out{padding} hold null.");
+        let text = match padded {
+            0 => tr!("Every sample of a level gets the same columns. Positions you leave out hold null.").to_owned(),
+            padded => tr_n!(
+                padded,
+                "Every sample of a level gets the same columns. Positions you leave out, and the {n} padded sample, hold null.",
+                "Every sample of a level gets the same columns. Positions you leave out, and the {n} padded samples, hold null.",
+                n = paint::grouped(padded),
+            ),
+        };
         widgets::note_ui(ui, &widgets::Note::Info(text));
     });
 }
@@ -372,12 +385,13 @@ fn options_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     };
     let state = &mut cx.session.extensions;
     let Some(entry) = state.registry.entries().iter().find(|entry| entry.name == state.focus).copied() else { return };
-    widgets::section_header(ui, &format!("{} options", entry.title), |_| {});
+    let extension = crate::text::of(entry.title);
+    widgets::section_header(ui, &tr!("{extension} options", extension), |_| {});
     let specs = (entry.options)();
     let choice = state.choices.entry(entry.name.to_owned()).or_default();
     Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 4, bottom: 10 }).show(ui, |ui| {
         ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-        if form::ui(ui, entry.title, &specs, &mut choice.typed, &columns) {
+        if form::ui(ui, extension, &specs, &mut choice.typed, &columns) {
             choice.on = true;
             state.made_for = None;
         }

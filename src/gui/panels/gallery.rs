@@ -79,8 +79,8 @@ impl GalleryState {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
-        let state =
-            EmptyState { icon: icons::SQUARES_FOUR, title: "No pictures", why: "Open a dataset with rasters first.", actions: &[] };
+        let why = tr!("Open a dataset with rasters first.");
+        let state = EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
@@ -89,8 +89,8 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     filters::bar_ui(ui, cx, document, 0);
     cx.want_level(0);
     if cx.session.gallery.files.is_empty() {
-        let why = "The first sample holds no FILE.";
-        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::SQUARES_FOUR, title: "No pictures", why, actions: &[] });
+        let why = tr!("The first sample holds no FILE.");
+        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] });
         return;
     }
     let kept = cx.studio.kept().cloned();
@@ -102,7 +102,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if let (Some(column), Some(open)) = (state.sort.clone(), document.opened()) {
         let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
         let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
-        state.order.want(cx.jobs, (key, of, column.clone()), "Sort", move |ctx| {
+        state.order.want(cx.jobs, (key, of, column.clone()), tr!("Sort"), move |ctx| {
             let rows = kept.as_ref().and_then(|kept| kept.rows(0));
             sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
         });
@@ -147,7 +147,12 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     state.made_for = Some(key);
 }
 
-/// The FILEs of the first sample that is no placeholder, by their positions and names.
+/// The name of a file of each sample as it is shown.
+fn shown_name((path, name): &(Vec<u32>, String)) -> &str {
+    if path.is_empty() { tr!("the sample itself") } else { name }
+}
+
+/// The FILEs of the first sample that is no placeholder, by their positions and names; a sample that is a FILE has no name in it.
 fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
     let tree = document.tree();
     let Some(top) = tree.levels.first() else { return Vec::new() };
@@ -157,8 +162,7 @@ fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
     while let Some((at, path, names)) = stack.pop() {
         let level = &tree.levels[at.level];
         if !level.folder[at.row as usize] {
-            let name = if names.is_empty() { "the sample itself".to_owned() } else { names.join(" / ") };
-            found.push((path, name));
+            found.push((path, names.join(" / ")));
             continue;
         }
         for (position, &row) in level.children(at.row).iter().enumerate().take(256).rev() {
@@ -210,39 +214,40 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             let word = |ui: &mut Ui, text: &str| ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
             let state = &mut cx.session.gallery;
             if state.files.len() > 1 {
-                word(ui, "Show");
-                let names: Vec<&str> = state.files.iter().map(|(_, name)| name.as_str()).collect();
-                let current = state.files.iter().find(|(path, _)| *path == state.file).map_or("", |(_, name)| name);
-                if let Some(index) = widgets::combo(ui, "File of each sample", current, 104.0, true, &names) {
+                word(ui, tr!("Show" in "a file of each sample"));
+                let names: Vec<&str> = state.files.iter().map(shown_name).collect();
+                let current = state.files.iter().find(|(path, _)| *path == state.file).map_or("", shown_name);
+                if let Some(index) = widgets::combo(ui, tr!("File of each sample"), current, 104.0, true, &names) {
                     state.file = state.files[index].0.clone();
                 }
             }
-            word(ui, "as");
-            let mut labels = vec!["Best bands"];
-            labels.extend(Preset::ALL.map(Preset::label));
-            let current = state.preset.map_or(labels[0], Preset::label);
-            if let Some(index) = widgets::combo(ui, "Bands of the cards", current, 128.0, false, &labels) {
+            word(ui, tr!("as" in "show a file as these bands"));
+            let label = |preset: Preset| crate::text::of(preset.label());
+            let mut labels = vec![tr!("Best bands")];
+            labels.extend(Preset::ALL.map(label));
+            let current = state.preset.map_or(labels[0], label);
+            if let Some(index) = widgets::combo(ui, tr!("Bands of the cards"), current, 128.0, false, &labels) {
                 state.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
             }
             if opened && ui.available_width() > 330.0 {
-                word(ui, "sort");
-                let mut names = vec!["as stored".to_owned(), "id".to_owned()];
+                word(ui, tr!("sort" in "before the order of the cards"));
+                let mut names = vec![tr!("as stored").to_owned(), "id".to_owned()];
                 names.extend(fields.iter().filter(|field| !field.dtype.is_nested()).map(|field| field.name.clone()));
                 let current = state.sort.clone().unwrap_or_else(|| names[0].clone());
-                if let Some(index) = widgets::combo(ui, "Order of the cards", &current, 104.0, false, &names) {
+                if let Some(index) = widgets::combo(ui, tr!("Order of the cards"), &current, 104.0, false, &names) {
                     state.sort = (index > 0).then(|| names[index].clone());
                 }
             }
             if ui.available_width() > 220.0 {
-                word(ui, "stretch");
-                let choices = [Segment::new(true, "Shared"), Segment::new(false, "Each")];
+                word(ui, tr!("stretch"));
+                let choices = [Segment::new(true, tr!("Shared" in "stretch")), Segment::new(false, tr!("Each" in "stretch"))];
                 widgets::segmented(ui, "gallery-stretch", &mut state.shared, &choices);
             }
             captions_ui(ui, &mut state.captions, &fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>());
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let width = ui.available_width().min(150.0);
                 if width > 90.0 {
-                    widgets::slider(ui, "Size of the cards", &mut state.size, SMALLEST..=LARGEST, 158.0, width);
+                    widgets::slider(ui, tr!("Size of the cards"), &mut state.size, SMALLEST..=LARGEST, 158.0, width);
                 }
             });
         });
@@ -252,13 +257,13 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 }
 
 fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[String]) {
-    let button = ui.add(Button::icon_only(icons::COLUMNS, "Captions of the cards"));
+    let button = ui.add(Button::icon_only(icons::COLUMNS, tr!("Captions of the cards")));
     egui::Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
         ui.set_min_width(240.0);
-        for (caption, title) in captions.iter_mut().zip(["On the picture", "Below it"]) {
+        for (caption, title) in captions.iter_mut().zip([tr!("On the picture"), tr!("Below it")]) {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(title).font(font::regular(12.0)));
-                let mut names = vec!["nothing".to_owned()];
+                let mut names = vec![tr!("nothing" in "caption of a card").to_owned()];
                 names.extend(columns.iter().cloned());
                 let current = caption.clone().unwrap_or_else(|| names[0].clone());
                 if let Some(index) = widgets::combo(ui, title, &current, 140.0, false, &names) {
@@ -283,9 +288,10 @@ fn grid_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, count: usize, row_
     let state = &cx.session.gallery;
     let bands = state.preset.map_or(Wanted::Best, Wanted::Preset);
     pictures.begin(state.shared);
-    let list = VirtualRows::new("Gallery", lines as u64).row_height(height).sense(Sense::hover());
+    let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
     let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
-        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("Cards from {}", line * across as u64 + 1)));
+        let first = line * across as u64 + 1;
+        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, tr!("Cards from {first}", first)));
         for column in 0..across {
             let index = line as usize * across + column;
             if index >= count {
@@ -348,7 +354,7 @@ fn card_ui(
     let file = file_at(document, row, &state.file);
     let is_selected = selected == Some(at) || (selected.is_some() && selected == file);
     let response = ui.interact(place, ui.scope_id().with(("card", row)), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, is_selected, format!("Card {id}")));
+    response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, is_selected, tr!("Card {id}", id)));
     let (picture, caption) = place.split_top_bottom_at_y(place.bottom() - CAPTION);
     let painter = ui.painter().with_clip_rect(ui.clip_rect());
     match file {
@@ -362,7 +368,7 @@ fn card_ui(
                 painter.rect_filled(picture, 4, t.bg2);
                 paint::icon(&painter, picture.center() - vec2(0.0, 8.0), icons::CIRCLE_NOTCH, 16.0, t.tx3);
                 let line = Rect::from_center_size(picture.center() + vec2(0.0, 12.0), vec2(picture.width() - 8.0, 16.0));
-                paint::text_center(&painter, line, "reading", font::regular(11.0), t.tx3);
+                paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
             }
             Shown::Failed(why) => {
                 let why = why.to_owned();
@@ -412,8 +418,8 @@ fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &Wanted,
     paint::text_center(&painter, line, why, font::regular(11.0), t.err);
     let retry = Rect::from_center_size(picture.center() + vec2(0.0, 20.0), vec2(40.0, 18.0));
     let response = ui.interact(retry, ui.scope_id().with(("retry", file.level, file.row)), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Link, true, "Retry picture"));
-    paint::text_center(&painter, retry, "Retry", font::regular(12.0), t.info);
+    response.widget_info(|| WidgetInfo::labeled(Role::Link, true, tr!("Retry picture")));
+    paint::text_center(&painter, retry, tr!("Retry"), font::regular(12.0), t.info);
     if response.on_hover_text(why).clicked() {
         pictures.forget(file, bands);
     }

@@ -189,7 +189,7 @@ impl Pictures {
         for name in next.into_iter().take(AT_ONCE.saturating_sub(self.running.len())) {
             let place = document.asset_later(name.0);
             let (bands, cache) = (name.1.clone(), self.cache.clone());
-            let job = jobs.start("Small picture", move |ctx| {
+            let job = jobs.start(tr!("Small picture"), move |ctx| {
                 let (asset, _) = place()?;
                 ctx.check()?;
                 // Only a preset has to know the names of the bands: a cached picture needs no header.

@@ -16,7 +16,7 @@ use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
-use crate::model::{AssetPath, FieldSpec, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
+use crate::model::{AssetPath, FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
 use crate::raster::{RasterInfo, describe};
 use crate::studio::{Command, Document, RowRef};
 
@@ -69,7 +69,7 @@ pub fn refresh(cx: &mut Cx<'_>) {
     state.asset.poll();
     let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
     let place = document.asset_later(at);
-    state.asset.want(cx.jobs, (key, at), "Preview headers", move |_| {
+    state.asset.want(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
         let (path, size) = place()?;
         let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&path) };
         Ok(Asset { path, size, raster })
@@ -81,7 +81,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
         let _ = widgets::empty_state(
             ui,
-            &EmptyState { icon: icons::CURSOR, title: "No sample", why: "Open a dataset first.", actions: &[] },
+            &EmptyState { icon: icons::CURSOR, title: tr!("No sample"), why: tr!("Open a dataset first."), actions: &[] },
         );
         return;
     };
@@ -106,22 +106,24 @@ fn root_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     });
     Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
         ui.label(
-            RichText::new("Select a sample in the hierarchy or the table to see its fields.")
+            RichText::new(tr!("Select a sample in the hierarchy or the table to see its fields."))
                 .text_style(text_style("small12"))
                 .color(t.tx2),
         );
     });
-    widgets::section_header(ui, "Levels", |_| {});
+    widgets::section_header(ui, tr!("Levels"), |_| {});
     for level in 0..document.tree().levels.len() {
         let fields = document.fields(level).len();
-        let rows = paint::grouped(document.rows(level) as u64);
-        pair(ui, &format!("Level {level}"), &format!("{rows} samples, {fields} fields"), false);
+        let rows = document.rows(level);
+        let samples = tr_n!(rows, "{n} sample", "{n} samples", n = paint::grouped(rows as u64));
+        let fields = tr_n!(fields, "{n} field", "{n} fields", n = fields);
+        pair(ui, &tr!("Level {level}", level), &format!("{samples}, {fields}"), false);
     }
     let totals = cx.session.totals();
     if let Some(bytes) = totals.bytes {
-        pair(ui, "Size", &paint::bytes(bytes), false);
+        pair(ui, tr!("Size"), &paint::bytes(bytes), false);
     }
-    pair(ui, "Padded", &paint::grouped(totals.padded), false);
+    pair(ui, tr!("Padded"), &paint::grouped(totals.padded), false);
 }
 
 fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
@@ -149,13 +151,13 @@ fn sample_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     };
     head(ui, icon, id, |ui| {
         widgets::badge(ui, Tone::Neutral, None, kind.as_str());
-        widgets::badge(ui, Tone::Neutral, None, &format!("Level {}", at.level));
+        widgets::badge(ui, Tone::Neutral, None, &tr!("Level {level}", level = at.level));
         if padded {
-            widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), "Padded");
+            widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), tr!("Padded"));
         }
         match cx.session.marks.worst(Some(at)) {
-            Mark::Error => drop(widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), "Has errors")),
-            Mark::Warning => drop(widgets::badge(ui, Tone::Warning, Some(icons::WARNING), "Has warnings")),
+            Mark::Error => drop(widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Has errors"))),
+            Mark::Warning => drop(widgets::badge(ui, Tone::Warning, Some(icons::WARNING), tr!("Has warnings"))),
             _ => {}
         }
     });
@@ -172,11 +174,11 @@ fn sample_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     if kind == SampleKind::File {
         asset_ui(ui, cx, document, at);
     } else {
-        widgets::section_header(ui, "Children", |_| {});
+        widgets::section_header(ui, tr!("Children"), |_| {});
         let children = document.tree().levels[at.level].children(at.row).len();
-        pair(ui, "Count", &paint::grouped(children as u64), true);
+        pair(ui, tr!("Count"), &paint::grouped(children as u64), true);
         if let Some(size) = document.size_bytes(at) {
-            pair(ui, "Size", &paint::bytes(size), true);
+            pair(ui, tr!("Size"), &paint::bytes(size), true);
         }
     }
     internal_ui(ui, document, at);
@@ -202,7 +204,8 @@ fn trail_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
             }
             None => (0, 0),
         };
-        let text = format!("{} of {}", paint::grouped(u64::from(place) + 1), paint::grouped(siblings as u64));
+        let (position, total) = (paint::grouped(u64::from(place) + 1), paint::grouped(siblings as u64));
+        let text = tr!("{position} of {total}", position, total);
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
     });
 }
@@ -214,23 +217,24 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kin
             let vsi = match cx.session.sample.asset(key, at) {
                 Some(Ok(asset)) => Ok(asset.path.to_vsi()),
                 Some(Err(error)) => Err(error.summary().to_owned()),
-                None => Err("Still looking for the bytes".to_owned()),
+                None => Err(tr!("Still looking for the bytes").to_owned()),
             };
             let blocked = vsi.as_ref().err().cloned();
-            let button =
-                Button::secondary("GDAL path").icon(icons::COPY).tooltip("Copy the path as GDAL opens it").blocked(blocked);
+            let button = Button::secondary(tr!("GDAL path")).icon(icons::COPY);
+            let button = button.tooltip(tr!("Copy the path as GDAL opens it")).blocked(blocked);
             if ui.add(button).clicked()
                 && let Ok(vsi) = vsi
             {
                 cx.ask(Ask::Copy(vsi));
             }
         }
-        if ui.add(Button::secondary("Id path").icon(icons::COPY).tooltip("Copy the ids from the root")).clicked()
+        let ids = Button::secondary(tr!("Id path")).icon(icons::COPY).tooltip(tr!("Copy the ids from the root"));
+        if ui.add(ids).clicked()
             && let Some(path) = document.path(at)
         {
             cx.ask(Ask::Copy(path.to_archive()));
         }
-        if kind == SampleKind::File && ui.add(Button::secondary("Save file…").icon(icons::DOWNLOAD_SIMPLE)).clicked() {
+        if kind == SampleKind::File && ui.add(Button::secondary(tr!("Save file…")).icon(icons::DOWNLOAD_SIMPLE)).clicked() {
             cx.ask(Ask::Do(Action::SaveSample));
         }
     });
@@ -239,10 +243,10 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kin
 fn rename_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, id: &str) {
     let typed = cx.session.sample.typed.entry("\0id".to_owned()).or_insert_with(|| id.to_owned());
     let note = match check_sample_id(typed) {
-        Err(fault) if typed != id => Note::Error(format!("The id {fault}.")),
+        Err(fault) if typed != id => Note::Error(id_fault_text(fault)),
         _ => Note::None,
     };
-    let field = TextField::new("id", typed).id(Id::unique("sample-id")).name("Sample id").mono().note(note);
+    let field = TextField::new("id", typed).id(Id::unique("sample-id")).name(tr!("Sample id")).mono().note(note);
     let response = field.show(ui);
     if std::mem::take(&mut cx.session.sample.rename) {
         response.request_focus();
@@ -254,6 +258,24 @@ fn rename_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, id: 
         } else if let Some(node) = document.node(at) {
             cx.run(Command::Edit { edit: Edit::Rename { sample: node, id: typed.into() } });
         }
+    }
+}
+
+/// The sentence that says why an id can't be used.
+fn id_fault_text(fault: IdFault) -> String {
+    match fault {
+        IdFault::Empty => tr!("The id is empty; an id needs at least one character.").to_owned(),
+        IdFault::Separator(separator) => {
+            tr!("The id contains \"{separator}\"; ids may not contain / \\ or :.", separator)
+        }
+        IdFault::Control(control) => {
+            tr!("The id contains the control character {code}; remove it.", code = format!("U+{control:04X}"))
+        }
+        IdFault::PathStep => tr!("The id is a path step (\".\" or \"..\"); give it a name.").to_owned(),
+        IdFault::Reserved => tr!("The id starts with \"__\", which is reserved for padding; drop the underscores.").to_owned(),
+        IdFault::TooLong(length) => tr!("The id is {length} bytes long; file systems allow 255.", length),
+        // Faults of other ids than those of samples.
+        fault => tr!("The id {fault}.", fault),
     }
 }
 
@@ -283,11 +305,12 @@ fn fields_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     let draft = document.draft().is_some();
     for (group, members) in groups {
         let id = Id::unique("fields").with(&group);
-        if !widgets::collapsing_header(ui, id, &group, true, |_| {}) {
+        let title = if group == "Fields" { tr!("Fields") } else { group.as_str() };
+        if !widgets::collapsing_header(ui, id, title, true, |_| {}) {
             continue;
         }
         if !document.level_ready(at.level) {
-            pair(ui, "…", "reading the level table", true);
+            pair(ui, "…", tr!("reading the level table"), true);
             continue;
         }
         for field in members {
@@ -314,7 +337,10 @@ fn field_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, field
     let typed = cx.session.sample.typed.entry(field.name.clone()).or_insert_with(|| now.clone());
     let parsed = parse(typed, &field.dtype);
     let note = match &parsed {
-        Err(wanted) => Note::Error(format!("\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.")),
+        Err(wanted) => {
+            let wanted = crate::text::of(wanted);
+            Note::Error(tr!("\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.", typed, wanted))
+        }
         Ok(_) => Note::None,
     };
     let mut response = None;
@@ -338,30 +364,30 @@ pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'stati
     }
     let digits = text.replace(['\u{2009}', ' '], "");
     match dtype {
-        DataType::Boolean => text.to_lowercase().parse().map(Value::Bool).map_err(|_| "true or false"),
-        dtype if dtype.is_unsigned_integer() => digits.parse().map(Value::UInt).map_err(|_| "whole number from 0"),
-        dtype if dtype.is_signed_integer() => digits.parse().map(Value::Int).map_err(|_| "whole number"),
-        DataType::Float32 | DataType::Float64 => digits.parse().map(Value::Float).map_err(|_| "number"),
+        DataType::Boolean => text.to_lowercase().parse().map(Value::Bool).map_err(|_| mark!("true or false")),
+        dtype if dtype.is_unsigned_integer() => digits.parse().map(Value::UInt).map_err(|_| mark!("whole number from 0")),
+        dtype if dtype.is_signed_integer() => digits.parse().map(Value::Int).map_err(|_| mark!("whole number")),
+        DataType::Float32 | DataType::Float64 => digits.parse().map(Value::Float).map_err(|_| mark!("number")),
         _ => Ok(Value::text(text)),
     }
 }
 
 fn asset_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     let key = (cx.session.serial, revision(cx.studio));
-    widgets::section_header(ui, "Data", |_| {});
+    widgets::section_header(ui, tr!("Data"), |_| {});
     if let Some(Payload::Bytes(bytes)) =
         document.draft().and_then(|draft| Some(&draft.dataset().sample(&document.node(at)?)?.payload))
     {
-        pair(ui, "Bytes", &format!("{} in memory", paint::bytes(bytes.len() as u64)), true);
+        pair(ui, tr!("Bytes"), &tr!("{size} in memory", size = paint::bytes(bytes.len() as u64)), true);
         return;
     }
     match cx.session.sample.asset(key, at) {
-        None => drop(pair(ui, "…", "reading headers", true)),
+        None => drop(pair(ui, "…", tr!("reading headers"), true)),
         Some(Err(error)) => message_ui(ui, &error.to_string()),
         Some(Ok(asset)) => {
-            pair(ui, "Size", &paint::bytes(asset.size), true);
+            pair(ui, tr!("Size"), &paint::bytes(asset.size), true);
             let path = asset.path.to_vsi();
-            pair(ui, "GDAL path", &path, true).on_hover_text(&path);
+            pair(ui, tr!("GDAL path"), &path, true).on_hover_text(&path);
             match &asset.raster {
                 Err(error) => message_ui(ui, &error.to_string()),
                 Ok(info) => raster_ui(ui, info),
@@ -375,22 +401,23 @@ fn message_ui(ui: &mut Ui, text: &str) {
 }
 
 fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
-    pair(ui, "Driver", &info.driver, true);
-    pair(ui, "Size in pixels", &format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64)), true);
+    pair(ui, tr!("Driver"), &info.driver, true);
+    let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
+    pair(ui, tr!("Size in pixels"), &size, true);
     let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
-    pair(ui, "Bands", &format!("{} × {dtype}", info.band_count), true);
+    pair(ui, tr!("Bands"), &format!("{} × {dtype}", info.band_count), true);
     if let Some(crs) = info.crs_code.as_ref().or(info.crs_name.as_ref()) {
-        pair(ui, "Coordinates", crs, true);
+        pair(ui, tr!("Coordinates"), crs, true);
     }
     if let Some(transform) = info.geotransform {
-        pair(ui, "Pixel size", &format!("{} × {}", transform[1], transform[5].abs()), true);
-        pair(ui, "Origin", &format!("{}, {}", transform[0], transform[3]), true);
+        pair(ui, tr!("Pixel size"), &format!("{} × {}", transform[1], transform[5].abs()), true);
+        pair(ui, tr!("Origin"), &format!("{}, {}", transform[0], transform[3]), true);
     }
     if let Some(nodata) = info.bands.first().and_then(|band| band.nodata) {
-        pair(ui, "Nodata", &nodata.to_string(), true);
+        pair(ui, tr!("Nodata"), &nodata.to_string(), true);
     }
     if let Some(compression) = &info.compression {
-        pair(ui, "Compression", compression, true);
+        pair(ui, tr!("Compression"), compression, true);
     }
     ui.add_space(6.0);
 }
@@ -404,7 +431,7 @@ fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
     }
     let t = theme::tokens(ui);
     let open = widgets::collapsing_header(ui, Id::unique("fields-internal"), "internal", false, |ui| {
-        ui.label(RichText::new("read-only").font(font::regular(11.0)).color(t.tx3));
+        ui.label(RichText::new(tr!("read-only")).font(font::regular(11.0)).color(t.tx3));
         ui.label(RichText::new(icons::LOCK_SIMPLE).font(font::icon(12.0)).color(t.tx3));
     });
     if open {

@@ -160,8 +160,8 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if running.is_empty() && cx.session.jobs.ended.is_empty() {
         let state = EmptyState {
             icon: icons::QUEUE,
-            title: "No jobs",
-            why: "Opening, checking and writing show here while they run.",
+            title: tr!("No jobs"),
+            why: tr!("Opening, checking and writing show here while they run."),
             actions: &[],
         };
         let _ = widgets::empty_state(ui, &state);
@@ -192,7 +192,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     ui.label(RichText::new(icon).font(font::icon(15.0)).color(color));
                     ui.label(RichText::new(&ended.label).font(font::medium(12.0)));
                     ui.label(RichText::new(time_text(ended.took)).font(font::mono(11.0)).color(t.tx3));
-                    let detail = if ended.end == End::Cancelled { "Cancelled; nothing was changed" } else { ended.detail.as_str() };
+                    let detail = match ended.end {
+                        End::Cancelled => tr!("Cancelled; nothing was changed"),
+                        End::Done | End::Failed => ended.detail.as_str(),
+                    };
                     ui.add(egui::Label::new(RichText::new(detail).font(font::regular(12.0)).color(t.tx2)).truncate());
                 });
             });
@@ -214,14 +217,17 @@ fn job_ui(ui: &mut Ui, cx: &mut Cx<'_>, job: &JobView) {
             ui.label(RichText::new(&job.label).font(font::medium(12.0)));
             ui.label(RichText::new(&job.progress.stage.name).font(font::regular(12.0)).color(t.tx2));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let stopping = job.progress.cancelling.then_some("Stopping at the next safe place");
-                if ui.add(Button::danger("Cancel").icon(icons::X).name(format!("Cancel {}", job.label)).blocked(stopping)).clicked()
-                {
+                let stopping = job.progress.cancelling.then_some(tr!("Stopping at the next safe place"));
+                let button = Button::danger(tr!("Cancel")).icon(icons::X).name(tr!("Cancel {job}", job = job.label));
+                if ui.add(button.blocked(stopping)).clicked() {
                     cx.run(Command::Cancel { job: job.id });
                 }
                 if job.progress.pausable && !job.progress.cancelling {
-                    let (icon, text) = if job.progress.paused { (icons::PLAY, "Go on") } else { (icons::PAUSE, "Pause") };
-                    if ui.add(Button::secondary(text).icon(icon).name(format!("{text} {}", job.label))).clicked() {
+                    let (icon, text, name) = match job.progress.paused {
+                        true => (icons::PLAY, tr!("Go on"), tr!("Go on {job}", job = job.label)),
+                        false => (icons::PAUSE, tr!("Pause"), tr!("Pause {job}", job = job.label)),
+                    };
+                    if ui.add(Button::secondary(text).icon(icon).name(name)).clicked() {
                         cx.run(Command::Pause { job: job.id, on: !job.progress.paused });
                     }
                 }
@@ -241,7 +247,9 @@ pub fn detail(progress: &Progress, elapsed: Duration) -> String {
     let mut parts = Vec::new();
     let seconds = elapsed.as_secs_f64();
     match progress.total {
-        Some(total) => parts.push(format!("{} of {}", paint::grouped(progress.done), paint::grouped(total))),
+        Some(total) => {
+            parts.push(tr!("{done} of {total}", done = paint::grouped(progress.done), total = paint::grouped(total)));
+        }
         None if progress.done > 0 => parts.push(paint::grouped(progress.done)),
         None => {}
     }
@@ -250,7 +258,7 @@ pub fn detail(progress: &Progress, elapsed: Duration) -> String {
     }
     if let Some(fraction) = progress.fraction().filter(|fraction| *fraction > 0.05 && seconds > 1.0) {
         let left = seconds * f64::from(1.0 - fraction) / f64::from(fraction);
-        parts.push(format!("ETA {}", time_text(Duration::from_secs_f64(left))));
+        parts.push(tr!("ETA {time}", time = time_text(Duration::from_secs_f64(left))));
     }
     parts.push(time_text(elapsed));
     parts.join("   ")
@@ -269,7 +277,7 @@ pub fn time_text(time: Duration) -> String {
 /// The right end of the tab bar.
 pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.add_space(8.0);
-    if cx.session.jobs.has_ended() && ui.add(Button::ghost("Clear finished")).clicked() {
+    if cx.session.jobs.has_ended() && ui.add(Button::ghost(tr!("Clear finished"))).clicked() {
         cx.session.jobs.clear_ended();
     }
 }

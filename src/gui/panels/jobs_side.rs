@@ -37,13 +37,13 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
     let most = rates.points.iter().map(|(_, rate)| *rate).fold(1.0, f64::max);
     let mean = rates.points.iter().map(|(_, rate)| *rate).sum::<f64>() / rates.points.len().max(1) as f64;
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Throughput").font(font::semibold(12.0)));
+        ui.label(RichText::new(tr!("Throughput")).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(RichText::new(format!("mean {}", text(mean))).font(font::regular(11.0)).color(t.tx3));
+            ui.label(RichText::new(tr!("mean {rate}", rate = text(mean))).font(font::regular(11.0)).color(t.tx3));
         });
     });
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 80.0), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Throughput, mean {}", text(mean))));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Throughput, mean {rate}", rate = text(mean))));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 2, t.input);
     for line in 1..4 {
@@ -72,7 +72,7 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
     paint::text_left(&painter, corner, &text(most), font::mono(10.5), t.tx3);
     let (below, _) = ui.allocate_exact_size(vec2(rect.width(), 14.0), Sense::hover());
     paint::text_left(ui.painter(), below, &format!("-{:.0} s", to - from), font::mono(10.5), t.tx3);
-    paint::text_right(ui.painter(), below, "now", font::mono(10.5), t.tx3);
+    paint::text_right(ui.painter(), below, tr!("now"), font::mono(10.5), t.tx3);
 }
 
 fn failures_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
@@ -80,16 +80,16 @@ fn failures_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(failed) = &cx.session.jobs.failed else { return };
     let count = failed.failures.len();
     let retry = retry_of(&failed.calls, &failed.failures);
-    let title = if count == 1 { "1 sample failed".to_owned() } else { format!("{} samples failed", paint::grouped(count as u64)) };
+    let title = tr_n!(count, "{n} sample failed", "{n} samples failed", n = paint::grouped(count as u64));
     let (mut again, mut leave) = (false, false);
     ui.horizontal(|ui| {
         ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
         ui.label(RichText::new(title).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let tip = "They hold null, as every sample does that has no value";
-            leave = ui.add(Button::ghost("Leave null").tooltip(tip)).clicked();
-            let text = format!("Retry {}", paint::grouped(count as u64));
-            again = ui.add(Button::secondary(text).icon(icons::ARROW_CLOCKWISE).name("Retry the failed samples")).clicked();
+            let tip = tr!("They hold null, as every sample does that has no value");
+            leave = ui.add(Button::ghost(tr!("Leave null")).tooltip(tip)).clicked();
+            let text = tr!("Retry {n}", n = paint::grouped(count as u64));
+            again = ui.add(Button::secondary(text).icon(icons::ARROW_CLOCKWISE).name(tr!("Retry the failed samples"))).clicked();
         });
     });
     ScrollArea::vertical().id_salt("failures").auto_shrink(false).show(ui, |ui| {

@@ -94,24 +94,24 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let usual = columns.first().filter(|name| SPLITS.contains(&name.as_str())).cloned();
     let column = state.column.clone().filter(|name| columns.contains(name)).or(usual);
     let mut look = false;
-    widgets::section_header(ui, "Leakage between splits", |ui| {
+    widgets::section_header(ui, tr!("Leakage between splits"), |ui| {
         let blocked = match (&column, state.job) {
-            (None, _) => Some("Choose the column that names the parts first"),
-            (_, Some(_)) => Some("It is being looked for"),
+            (None, _) => Some(tr!("Choose the column that names the parts first")),
+            (_, Some(_)) => Some(tr!("It is being looked for")),
             _ => None,
         };
-        let text = if state.found.is_some() { "Look again" } else { "Look for leaks" };
+        let text = if state.found.is_some() { tr!("Look again") } else { tr!("Look for leaks") };
         let button = Button::secondary(text).icon(icons::MAGNIFYING_GLASS).blocked(blocked);
-        look = ui.add(button.tooltip("Compare places, times and bytes of the parts")).clicked();
+        look = ui.add(button.tooltip(tr!("Compare places, times and bytes of the parts"))).clicked();
     });
     if columns.is_empty() {
-        return note(ui, "No column can name the parts of a split. The extension split_assignment makes one.");
+        return note(ui, tr!("No column can name the parts of a split. The extension split_assignment makes one."));
     }
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Parts by").font(font::regular(12.0)).color(t.tx2));
-            let current = column.clone().unwrap_or_else(|| "choose a column".into());
-            if let Some(index) = widgets::combo(ui, "Column of the parts", &current, 160.0, true, &columns) {
+            ui.label(RichText::new(tr!("Parts by")).font(font::regular(12.0)).color(t.tx2));
+            let current = column.clone().unwrap_or_else(|| tr!("choose a column").into());
+            if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &current, 160.0, true, &columns) {
                 state.column = columns.get(index).cloned();
                 (state.found, state.failed) = (None, None);
             }
@@ -153,7 +153,7 @@ fn go_to(cx: &mut Cx<'_>, document: &Document, path: &str) {
     let wanted = (state.jumps, path.to_owned());
     state.wanted = Some(wanted.clone());
     let (tree, path) = (document.tree().clone(), path.to_owned());
-    state.jump.want(cx.jobs, wanted, "Find the sample", move |_| {
+    state.jump.want(cx.jobs, wanted, tr!("Find the sample"), move |_| {
         let found = tree.find(&SamplePath::parse(&path));
         let (level, row) = found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
         Ok(RowRef { level, row })
@@ -169,40 +169,78 @@ fn note(ui: &mut Ui, text: &str) {
 fn found_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, found: &Leakage) {
     let parts: Vec<&str> = found.parts.iter().map(|part| part.name.as_str()).collect();
     if !found.leaks() {
-        let text = format!("Nothing leaks between {}.", joined(&parts));
+        let text = tr!("Nothing leaks between {parts}.", parts = joined(&parts));
         line_ui(ui, icons::CHECK_CIRCLE, theme::tokens(ui).ok, &text, "");
     }
-    let kinds = [
-        (&found.footprints, "cover the same ground"),
-        (&found.times, "cover it at the same time"),
-        (&found.content, "have the same bytes"),
-    ];
+    let kinds = [(&found.footprints, Shared::Ground), (&found.times, Shared::Time), (&found.content, Shared::Bytes)];
     for (leaks, what) in kinds {
         for leak in leaks.iter() {
             leak_ui(ui, cx, document, leak, what);
         }
     }
     for [one, other] in &found.spans {
-        let text = format!("{one} and {other} overlap in time: what comes later can be learned from what it is to predict");
+        let text = tr!("{one} and {other} overlap in time: what comes later can be learned from what it is to predict", one, other);
         line_ui(ui, icons::INFO, theme::tokens(ui).info, &text, "");
     }
     for text in &found.unknown {
-        line_ui(ui, icons::QUESTION, theme::tokens(ui).tx3, &format!("{text}, so they could not be compared by it"), "");
+        let text = tr!("{text}, so they could not be compared by it", text);
+        line_ui(ui, icons::QUESTION, theme::tokens(ui).tx3, &text, "");
     }
     if !found.complete {
-        line_ui(ui, icons::WARNING, theme::tokens(ui).warn, "There are too many neighbours to compare them all", "");
+        let text = tr!("There are too many neighbours to compare them all");
+        line_ui(ui, icons::WARNING, theme::tokens(ui).warn, text, "");
     }
 }
 
-fn counted(number: u64, word: &str) -> String {
-    format!("{} {word}{}", paint::grouped(number), if number == 1 { "" } else { "s" })
+/// What samples of two parts have in common.
+#[derive(Clone, Copy)]
+enum Shared {
+    Ground,
+    Time,
+    Bytes,
+}
+
+/// The sentence of a leak.
+fn sentence(leak: &Leak, what: Shared) -> String {
+    let [a, b] = &leak.parts;
+    let [first, second] = leak.samples;
+    let (n, m) = (paint::grouped(first), paint::grouped(second));
+    match what {
+        Shared::Ground => tr_n!(
+            first,
+            "{n} sample of {a} and {m} of {b} cover the same ground",
+            "{n} samples of {a} and {m} of {b} cover the same ground",
+            n,
+            a,
+            m,
+            b
+        ),
+        Shared::Time => tr_n!(
+            first,
+            "{n} sample of {a} and {m} of {b} cover it at the same time",
+            "{n} samples of {a} and {m} of {b} cover it at the same time",
+            n,
+            a,
+            m,
+            b
+        ),
+        Shared::Bytes => tr_n!(
+            first,
+            "{n} sample of {a} and {m} of {b} have the same bytes",
+            "{n} samples of {a} and {m} of {b} have the same bytes",
+            n,
+            a,
+            m,
+            b
+        ),
+    }
 }
 
 fn joined(parts: &[&str]) -> String {
     match parts.split_last() {
-        None => "the parts".to_owned(),
-        Some((last, [])) => format!("{last} and nothing else"),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => tr!("the parts").to_owned(),
+        Some((last, [])) => tr!("{part} and nothing else", part = last),
+        Some((last, rest)) => tr!("{parts} and {last}", parts = rest.join(", "), last),
     }
 }
 
@@ -217,10 +255,9 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
     response.on_hover_text(text);
 }
 
-fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what: &str) {
+fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what: Shared) {
     let t = theme::tokens(ui);
-    let [a, b] = &leak.parts;
-    let text = format!("{} of {a} and {} of {b} {what}", counted(leak.samples[0], "sample"), paint::grouped(leak.samples[1]));
+    let text = sentence(leak, what);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::click());
     let is_open = cx.session.statistics.leaks.open.contains(&text);
     response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_open, &text));
@@ -231,7 +268,7 @@ fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what:
     paint::icon(ui.painter(), rect.left_center() + vec2(18.0, 0.0), caret, 12.0, t.tx3);
     paint::icon(ui.painter(), rect.left_center() + vec2(38.0, 0.0), icons::WARNING, 14.0, t.warn);
     let inner = Rect::from_min_max(rect.min + vec2(52.0, 0.0), rect.max - vec2(12.0, 0.0));
-    let pairs = counted(leak.pairs, "pair");
+    let pairs = tr_n!(leak.pairs, "{n} pair", "{n} pairs", n = paint::grouped(leak.pairs));
     let left = paint::text_right(ui.painter(), inner, &pairs, font::mono(11.0), t.tx3);
     paint::text_left(ui.painter(), inner.with_max_x(left - 6.0), &text, font::medium(12.0), t.tx);
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
@@ -252,16 +289,25 @@ fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what:
             pair_ui(ui, cx, document, pair);
         }
         let more = leak.pairs.saturating_sub(leak.examples.len() as u64);
-        let rest = if more > 0 { format!(", and {}", counted(more, "more pair")) } else { String::new() };
         ui.horizontal(|ui| {
             // A draft has no filter: its tables are not written yet.
             if document.opened().is_some() {
-                let button = Button::secondary("Filter to these").icon(icons::FUNNEL);
-                if ui.add(button.tooltip("Show only their samples of level 0 in every view")).clicked() {
+                let button = Button::secondary(tr!("Filter to these")).icon(icons::FUNNEL);
+                if ui.add(button.tooltip(tr!("Show only their samples of level 0 in every view"))).clicked() {
                     filters::set(cx, Place::Column("id"), Some(condition_of(&leak.examples)));
                 }
             }
-            let text = format!("{} shown{rest}", leak.examples.len());
+            let shown = leak.examples.len();
+            let text = match more {
+                0 => tr!("{shown} shown", shown),
+                more => tr_n!(
+                    more,
+                    "{shown} shown, and {n} more pair",
+                    "{shown} shown, and {n} more pairs",
+                    shown,
+                    n = paint::grouped(more)
+                ),
+            };
             ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
         });
     });
@@ -273,16 +319,16 @@ fn pair_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, pair: &LeakPair) {
         ui.spacing_mut().item_spacing.x = 6.0;
         for (index, path) in [&pair.one, &pair.other].into_iter().enumerate() {
             if index > 0 {
-                ui.label(RichText::new("and").font(font::regular(12.0)).color(t.tx3));
+                ui.label(RichText::new(tr!("and")).font(font::regular(12.0)).color(t.tx3));
             }
             if widgets::link(ui, path).clicked() {
                 go_to(cx, document, path);
             }
         }
-        let overlap = pair.overlap.map(|share| format!("{:.0} % of the smaller one", share * 100.0));
+        let overlap = pair.overlap.map(|share| tr!("{share} % of the smaller one", share = format!("{:.0}", share * 100.0)));
         let days = pair.days.map(|days| match days {
-            days if days <= 0.0 => "at the same time".to_owned(),
-            days => format!("{days:.1} days apart"),
+            days if days <= 0.0 => tr!("at the same time").to_owned(),
+            days => tr!("{days} days apart", days = format!("{days:.1}")),
         });
         let words: Vec<String> = overlap.into_iter().chain(days).collect();
         ui.label(RichText::new(words.join(", ")).font(font::regular(11.0)).color(t.tx3));

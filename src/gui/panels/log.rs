@@ -16,8 +16,8 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if lines.is_empty() {
         let state = EmptyState {
             icon: icons::TERMINAL_WINDOW,
-            title: "Nothing logged yet",
-            why: "Errors, warnings and finished work show here.",
+            title: tr!("Nothing logged yet"),
+            why: tr!("Errors, warnings and finished work show here."),
             actions: &[],
         };
         let _ = widgets::empty_state(ui, &state);
@@ -29,7 +29,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         scroll.reveal(lines.len() as u64 - 1);
     }
     let mut copied = None;
-    VirtualRows::new("Log", lines.len() as u64).row_height(22.0).show(ui, &mut scroll, |ui, row, rect, response| {
+    VirtualRows::new(tr!("Log"), lines.len() as u64).row_height(22.0).show(ui, &mut scroll, |ui, row, rect, response| {
         let line = lines[row as usize];
         let text = line.text.replace('\n', "  ");
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
@@ -43,7 +43,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         paint::text_left(ui.painter(), inner, &text, font::regular(12.0), if line.error { t.err } else { t.tx2 });
         let response = response.clone().on_hover_text(&line.text);
         response.context_menu(|ui| {
-            if widgets::menu_entry(ui, icons::COPY, "Copy line", "", None).clicked() {
+            if widgets::menu_entry(ui, icons::COPY, tr!("Copy line"), "", None).clicked() {
                 copied = Some(line.text.clone());
                 ui.close();
             }

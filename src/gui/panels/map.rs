@@ -107,10 +107,11 @@ impl MapState {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
-        return nothing_ui(ui, "No map", "Open a dataset first.");
+        return nothing_ui(ui, tr!("No map"), tr!("Open a dataset first."));
     };
     let Some(open) = document.opened() else {
-        return nothing_ui(ui, "A draft has no map yet", "Places are read from a written dataset. Write the draft, then open it.");
+        let why = tr!("Places are read from a written dataset. Write the draft, then open it.");
+        return nothing_ui(ui, tr!("A draft has no map yet"), why);
     };
     let key = (cx.session.serial, revision(cx.studio));
     let columns = |level: usize| open.reader.levels().fields(level).into_iter().map(|field| field.name).collect::<Vec<_>>();
@@ -127,7 +128,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     state.places.poll();
     if !sources.is_empty() || state.places.last().is_some() {
         let (reader, work) = (open.reader.clone(), request.clone());
-        state.places.want(cx.jobs, (key, request.clone()), "Places", move |ctx| {
+        state.places.want(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
             let found = footprints(reader.as_ref(), &work, ctx)?;
             let projected = Projected::new(&found);
             Ok((Arc::new(found), Arc::new(projected)))
@@ -136,19 +137,20 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     state.classes.poll();
     if let Some(column) = state.colour.clone() {
         let (reader, level) = (open.reader.clone(), state.level);
-        state.classes.want(cx.jobs, (key, level, column.clone()), "Colours", move |ctx| {
+        state.classes.want(cx.jobs, (key, level, column.clone()), tr!("Colours"), move |ctx| {
             classes_of(reader.as_ref(), level, &column, ctx).map(Arc::new)
         });
     }
     toolbar_ui(ui, cx, &own, &sources, levels);
     filters::bar_ui(ui, cx, document, cx.session.map.level);
     if sources.is_empty() && cx.session.map.places.last().is_none() {
-        let why = "Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.";
-        return nothing_ui(ui, "This level has no places", why);
+        let why =
+            tr!("Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.");
+        return nothing_ui(ui, tr!("This level has no places"), why);
     }
     if let Some(Err(error)) = cx.session.map.places.of(&(key, request)) {
         let why = error.to_string();
-        return nothing_ui(ui, "The places can't be read", &why);
+        return nothing_ui(ui, tr!("The places can't be read"), &why);
     }
     let area = ui.available_rect_before_wrap();
     let times: Vec<&String> = own.iter().filter(|name| is_time(document, cx.session.map.level, name)).collect();
@@ -188,41 +190,39 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], sources: &[Strin
             ui.spacing_mut().item_spacing.x = 6.0;
             let state = &mut cx.session.map;
             let modes = [
-                Segment::new(Mode::Pan, "Pan").icon(icons::HAND, None),
-                Segment::new(Mode::Draw, "Draw box").icon(icons::BOUNDING_BOX, None),
+                Segment::new(Mode::Pan, tr!("Pan")).icon(icons::HAND, None),
+                Segment::new(Mode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
             ];
             widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
             let small = |ui: &mut Ui, text: &str| ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
             if levels > 1 {
-                let names: Vec<String> = (0..levels).map(|level| format!("Level {level}")).collect();
-                if let Some(level) = widgets::combo(ui, "Level on the map", &names[state.level], 84.0, false, &names) {
+                let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
+                if let Some(level) = widgets::combo(ui, tr!("Level on the map"), &names[state.level], 84.0, false, &names) {
                     (state.level, state.source, state.view) = (level, None, None);
                     state.time_column = None;
                 }
             }
             if sources.len() > 1 && ui.available_width() > 340.0 {
-                small(ui, "Geometry");
+                small(ui, tr!("Geometry"));
                 let current = state.source.clone().or_else(|| sources.first().cloned()).unwrap_or_default();
-                if let Some(index) = widgets::combo(ui, "Geometry", &current, 150.0, true, sources) {
+                if let Some(index) = widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources) {
                     state.source = Some(sources[index].clone());
                 }
             }
             if ui.available_width() > 200.0 {
-                small(ui, "Colour");
+                small(ui, tr!("Colour"));
                 let hidden = |name: &&String| !name.starts_with("internal:") && name.as_str() != "id" && !sources.contains(name);
-                let mut choices = vec!["one colour".to_owned(), "density".to_owned()];
+                let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
                 choices.extend(columns.iter().filter(hidden).cloned());
                 let current = state.colour.clone().unwrap_or_else(|| choices[usize::from(state.density)].clone());
-                if let Some(index) = widgets::combo(ui, "Colour by column", &current, 140.0, false, &choices) {
+                if let Some(index) = widgets::combo(ui, tr!("Colour by column"), &current, 140.0, false, &choices) {
                     state.density = index == 1;
                     state.colour = (index > 1).then(|| choices[index].clone());
                 }
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if ui
-                    .add(Button::ghost("Fit").icon(icons::CORNERS_OUT).name("Fit the map").tooltip("Show every sample (0)"))
-                    .clicked()
-                {
+                let fit = Button::ghost(tr!("Fit")).icon(icons::CORNERS_OUT);
+                if ui.add(fit.name(tr!("Fit the map")).tooltip(tr!("Show every sample (0)"))).clicked() {
                     cx.session.map.view = None;
                 }
             });
@@ -257,7 +257,7 @@ fn legend_ui(ui: &mut Ui, cx: &Cx<'_>, rect: egui::Rect) {
             for step in 0..DENSITY_STEPS {
                 let count = f64::from(most.max(1)).powf(f64::from(step) / f64::from(DENSITY_STEPS - 1)).round() as u32;
                 let text = match step {
-                    0 => "1 in a cell".to_owned(),
+                    0 => tr!("1 in a cell").to_owned(),
                     _ if step + 1 == DENSITY_STEPS => paint::grouped(u64::from(most)),
                     _ => String::new(),
                 };
@@ -282,21 +282,23 @@ fn legend_ui(ui: &mut Ui, cx: &Cx<'_>, rect: egui::Rect) {
             }
         },
         None => {
-            entry(t.accfill, false, &format!("{} match", paint::grouped(matching)));
+            entry(t.accfill, false, &tr_n!(matching, "{n} match", "{n} match", n = paint::grouped(matching)));
             if let Some(scene) = scene.filter(|scene| scene.hidden > 0) {
-                entry(t.ctl, true, &format!("{} filtered out", paint::grouped(scene.hidden)));
+                let hidden = tr_n!(scene.hidden, "{n} filtered out", "{n} filtered out", n = paint::grouped(scene.hidden));
+                entry(t.ctl, true, &hidden);
             }
-            entry(t.tx, true, "selected");
+            entry(t.tx, true, tr!("selected" in "sample on the map"));
         }
     }
     let source = match state.places() {
-        Some((footprints, _)) if footprints.approximate => "outlines approximate   Natural Earth",
+        Some((footprints, _)) if footprints.approximate => tr!("outlines approximate   Natural Earth"),
         _ => "Natural Earth",
     };
     paint::text_right(&painter, rect.shrink2(vec2(10.0, 0.0)), source, font::regular(11.0), t.tx3);
     let placed = state.places().map_or(0, |(footprints, _)| footprints.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
-    let text = format!("{} of {} samples match on the map", paint::grouped(matching), paint::grouped(placed as u64));
+    let (matching, total) = (paint::grouped(matching), paint::grouped(placed as u64));
+    let text = tr!("{matching} of {total} samples match on the map", matching, total);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
 }
 

@@ -40,7 +40,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("map"), Sense::click_and_drag());
     let level = cx.session.map.level;
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Map of level {level}")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Map of level {level}", level)));
     let view = navigate(ui, cx, &response, rect);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.mapsea);
@@ -121,7 +121,7 @@ fn want_base(cx: &mut Cx<'_>, view: &MapView) {
     let base = &mut cx.session.map.base;
     base.poll();
     if !base.is_busy() {
-        base.want(cx.jobs, bucket, "Base map", move |ctx| base_of(bucket, ctx).map(Arc::new));
+        base.want(cx.jobs, bucket, tr!("Base map"), move |ctx| base_of(bucket, ctx).map(Arc::new));
     }
 }
 
@@ -194,7 +194,13 @@ fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
         let x = view.screen(rect, [x_of(lon), 0.0]).x;
         painter.vline(x, rect.y_range(), stroke);
         let label = Rect::from_center_size(pos2(x, rect.bottom() - 9.0), vec2(64.0, 14.0));
-        paint::text_center(painter, label, &word(wrapped(lon), "E", "W"), font::mono(10.0), t.tx3);
+        paint::text_center(
+            painter,
+            label,
+            &word(wrapped(lon), tr!("E" in "compass"), tr!("W" in "compass")),
+            font::mono(10.0),
+            t.tx3,
+        );
         lon += step;
     }
     let (north, south) = (lat_of(top.max(0.0)), lat_of(bottom.min(1.0)));
@@ -203,7 +209,7 @@ fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
         let y = view.screen(rect, [0.0, y_of(lat)]).y;
         painter.hline(rect.x_range(), y, stroke);
         let label = Rect::from_min_size(pos2(rect.left() + 4.0, y - 14.0), vec2(64.0, 14.0));
-        paint::text_left(painter, label, &word(lat, "N", "S"), font::mono(10.0), t.tx3);
+        paint::text_left(painter, label, &word(lat, tr!("N" in "compass"), tr!("S" in "compass")), font::mono(10.0), t.tx3);
         lat += step;
     }
 }
@@ -241,7 +247,7 @@ fn want_scene(cx: &mut Cx<'_>, t: &Tokens, view: &MapView, size: Vec2) {
     let ink = Ink { classes: colours.unwrap_or_else(|| vec![t.accfill]), other: t.ctl, hidden: t.ctl.gamma_multiply(0.7) };
     let request = SceneRequest { footprints, projected, kept, classes, density, view: *view, size, ink };
     state.scene_key = Some(key);
-    state.scene.want(cx.jobs, key, "Footprints", move |ctx| scene_of(&request, ctx).map(Arc::new));
+    state.scene.want(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
 }
 
 /// Where the middle of a scene is on the screen, and how much larger it is drawn than it was made.
@@ -445,7 +451,8 @@ fn point(ui: &Ui, cx: &mut Cx<'_>, document: &Document, scene: &Scene, view: &Ma
     let painter = ui.painter_at(rect);
     let [x, y] = view.plane(rect, pointer);
     let (lon, lat) = (wrapped(lon_of(x)), lat_of(y));
-    let sides = (if lon < 0.0 { "W" } else { "E" }, if lat < 0.0 { "S" } else { "N" });
+    let across = if lon < 0.0 { tr!("W" in "compass") } else { tr!("E" in "compass") };
+    let sides = (across, if lat < 0.0 { tr!("S" in "compass") } else { tr!("N" in "compass") });
     let text = format!("{:.3}°{} {:.3}°{}", lon.abs(), sides.0, lat.abs(), sides.1);
     let label = Rect::from_min_size(rect.left_top() + vec2(8.0, 8.0), vec2(text.chars().count() as f32 * 6.7 + 14.0, 20.0));
     painter.rect(label, 3, t.bg1.gamma_multiply(0.9), Stroke::new(1.0, t.line2), StrokeKind::Inside);
@@ -463,7 +470,8 @@ fn point(ui: &Ui, cx: &mut Cx<'_>, document: &Document, scene: &Scene, view: &Ma
     }
     let (id, words) = map::line_of(document, &cx.session.map, at);
     let more = if spot.count > 1 {
-        format!("and {} more here; zoom in", paint::grouped(u64::from(spot.count) - 1))
+        let others = u64::from(spot.count) - 1;
+        tr_n!(others, "and {n} more here; zoom in", "and {n} more here; zoom in", n = paint::grouped(others))
     } else {
         String::new()
     };
@@ -488,10 +496,10 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
     ui.scope_builder(UiBuilder::new().max_rect(place.shrink(2.0)), |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         let mut factor = 1.0;
-        if ui.add(Button::icon_only(icons::PLUS, "Zoom the map in")).clicked() {
+        if ui.add(Button::icon_only(icons::PLUS, tr!("Zoom the map in"))).clicked() {
             factor = 2.0;
         }
-        if ui.add(Button::icon_only(icons::MINUS, "Zoom the map out")).clicked() {
+        if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom the map out"))).clicked() {
             factor = 0.5;
         }
         if factor != 1.0
@@ -522,7 +530,7 @@ fn card_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, place:
         ui.spacing_mut().item_spacing.y = 1.0;
         ui.add(egui::Label::new(egui::RichText::new(id).font(font::mono_semibold(12.0)).color(t.tx)).truncate());
         ui.add(egui::Label::new(map::small(if words.is_empty() { " " } else { &words }, t.tx2)).truncate());
-        if widgets::link(ui, "Open in Preview").clicked() {
+        if widgets::link(ui, tr!("Open in Preview")).clicked() {
             cx.ask(Ask::Do(Action::ShowPreview));
         }
     });

@@ -56,7 +56,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, columns: &[String],
     let Some(column) = column else { return };
     let (reader, level, name) = (open.reader.clone(), state.level, column.clone());
     state.times.poll();
-    state.times.want(cx.jobs, (key, level, column.clone()), "Times", move |ctx| {
+    state.times.want(cx.jobs, (key, level, column.clone()), tr!("Times"), move |ctx| {
         times_of(reader.as_ref(), level, &name, ctx).map(Arc::new)
     });
     let times: Option<RowTimes> = match state.times.of(&(key, level, column.clone())) {
@@ -67,7 +67,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, columns: &[String],
     if let Some(times) = times {
         let kept = cx.studio.kept().cloned();
         let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
-        state.bars.want(cx.jobs, (key, level, column.clone(), of), "Bars", move |ctx| {
+        state.bars.want(cx.jobs, (key, level, column.clone(), of), tr!("Bars"), move |ctx| {
             Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new))
         });
     }
@@ -78,9 +78,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, columns: &[String],
         Some(bars) => bars_ui(ui, cx, &bars, &column, body.shrink2(vec2(12.0, 4.0))),
         None => {
             let text = if cx.session.map.bars.is_busy() || cx.session.map.times.is_busy() {
-                "Reading times…"
+                tr!("Reading times…")
             } else {
-                "No sample has a time"
+                tr!("No sample has a time")
             };
             paint::text_center(ui.painter(), body, text, font::regular(12.0), t.tx3);
         }
@@ -110,26 +110,28 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], column: &str, bars:
             ui.spacing_mut().item_spacing.x = 6.0;
             let now = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or_else(|| range(cx, bars));
             ui.label(RichText::new(icons::CLOCK).font(font::icon(15.0)).color(t.tx3));
-            if let Some(index) = widgets::combo(ui, "Column of times", column, 150.0, true, columns) {
+            if let Some(index) = widgets::combo(ui, tr!("Column of times"), column, 150.0, true, columns) {
                 cx.session.map.time_column = Some(columns[index].clone());
             }
             if ui.available_width() > 330.0 {
                 typed_ui(ui, cx, column, bars, now);
             }
             let playing = cx.session.map.next_step_s.is_some();
-            let (icon, name) = if playing { (icons::PAUSE, "Pause") } else { (icons::PLAY, "Play the range through time") };
-            let blocked = now.is_none().then_some("Drag over the bars to choose a range first");
+            let (icon, name) =
+                if playing { (icons::PAUSE, tr!("Pause")) } else { (icons::PLAY, tr!("Play the range through time")) };
+            let blocked = now.is_none().then_some(tr!("Drag over the bars to choose a range first"));
             if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
                 cx.session.map.next_step_s = (!playing).then(|| ui.input(|input| input.time) + STEP_S);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if now.is_some() && widgets::link(ui, "Clear range").clicked() {
+                if now.is_some() && widgets::link(ui, tr!("Clear range")).clicked() {
                     cx.session.map.next_step_s = None;
                     filters::set(cx, Place::Time, None);
                 }
                 if let Some((from, to)) = now {
-                    let days = paint::grouped((to - from).unsigned_abs() + 1);
-                    ui.label(RichText::new(format!("{days} days")).font(font::regular(12.0)).color(t.tx2));
+                    let days = (to - from).unsigned_abs() + 1;
+                    let text = tr_n!(days, "{n} day", "{n} days", n = paint::grouped(days));
+                    ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
                 }
             });
         });
@@ -137,7 +139,7 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], column: &str, bars:
 }
 
 fn typed_ui(ui: &mut Ui, cx: &mut Cx<'_>, column: &str, bars: Option<&TimeBars>, now: Option<(i64, i64)>) {
-    let names = ["First day", "Last day"];
+    let names = [tr!("First day"), tr!("Last day")];
     let mut entered = None;
     for (side, name) in names.into_iter().enumerate() {
         let id = egui::Id::unique(("map-day", side));
@@ -170,7 +172,7 @@ fn bars_ui(ui: &mut Ui, cx: &mut Cx<'_>, bars: &TimeBars, column: &str, rect: Re
     let t = theme::tokens(ui);
     let (plot, axis) = rect.split_top_bottom_at_y(rect.bottom() - 16.0);
     let response = ui.interact(plot, ui.scope_id().with("time-bars"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, "Range of time"));
+    response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
     let span = (bars.end() - bars.first).max(1) as f32;
     let x_of = |day: i64| plot.left() + (day - bars.first) as f32 / span * plot.width();
     let day_at = |x: f32| (bars.first + ((x - plot.left()) / plot.width() * span).floor() as i64).clamp(bars.first, bars.end() - 1);
@@ -252,7 +254,7 @@ fn bars_ui(ui: &mut Ui, cx: &mut Cx<'_>, bars: &TimeBars, column: &str, rect: Re
             if bars.step > 1 { format!("{} – {}", day_text(first), day_text(first + bars.step - 1)) } else { day_text(first) };
         let counts = bars.all.get(index).zip(bars.matching.get(index));
         let text = counts.map_or(days.clone(), |(all, matching)| {
-            format!("{days}: {} of {} match", paint::grouped(*matching), paint::grouped(*all))
+            tr!("{days}: {matching} of {all} match", days, matching = paint::grouped(*matching), all = paint::grouped(*all))
         });
         response.on_hover_text_at_pointer(text);
     }

@@ -118,17 +118,18 @@ impl PatternState {
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else { return };
     let Some(draft) = document.draft() else {
-        let why = "A dataset that was written has no unplaced files. Edit it as a draft to add some.";
-        let state = EmptyState { icon: icons::MAGIC_WAND, title: "Patterns are for drafts", why, actions: &["Edit as a draft"] };
+        let why = tr!("A dataset that was written has no unplaced files. Edit it as a draft to add some.");
+        let (title, actions) = (tr!("Patterns are for drafts"), [tr!("Edit as a draft")]);
+        let state = EmptyState { icon: icons::MAGIC_WAND, title, why, actions: &actions };
         if widgets::empty_state(ui, &state).is_some() {
             cx.ask(Ask::Do(Action::EditCopy));
         }
         return;
     };
     if draft.tray().is_empty() && cx.session.pattern.rows.is_empty() {
-        let why = "Put files into the tray, give two of them their places, and the others find theirs by their names.";
-        let actions = ["Add unplaced files…", "Add unplaced folder…"];
-        let state = EmptyState { icon: icons::TRAY, title: "No unplaced files", why, actions: &actions };
+        let why = tr!("Put files into the tray, give two of them their places, and the others find theirs by their names.");
+        let actions = [tr!("Add unplaced files…"), tr!("Add unplaced folder…")];
+        let state = EmptyState { icon: icons::TRAY, title: tr!("No unplaced files"), why, actions: &actions };
         match widgets::empty_state(ui, &state) {
             Some(0) => cx.ask(Ask::Do(Action::AddUnplaced)),
             Some(_) => cx.ask(Ask::Do(Action::AddUnplacedFolder)),
@@ -176,7 +177,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
         ui.set_height(24.0);
         ui.horizontal_centered(|ui| {
-            ui.label(RichText::new("Places by example").font(font::semibold(13.0)).color(t.tx));
+            ui.label(RichText::new(tr!("Places by example")).font(font::semibold(13.0)).color(t.tx));
             if cx.session.pattern.is_busy() {
                 widgets::spinner(ui, 14.0);
             }
@@ -184,25 +185,28 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 let state = &cx.session.pattern;
                 let several = state.report.as_ref().is_some_and(|report| report.alternatives.len() > 1);
                 let (count, blocked) = match state.way() {
-                    _ if state.is_busy() => (0, Some("The names are still being looked at")),
-                    Some((_, way)) if way.placed.is_empty() => (0, Some("No file fits")),
+                    _ if state.is_busy() => (0, Some(tr!("The names are still being looked at"))),
+                    Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
                     Some((_, way)) => (way.placed.len(), None),
-                    None if several => (0, Some("Choose how the names are meant")),
-                    None => (0, Some("Give two files their places first")),
+                    None if several => (0, Some(tr!("Choose how the names are meant"))),
+                    None => (0, Some(tr!("Give two files their places first"))),
                 };
                 let chosen = state.way().map(|(number, _)| number);
-                let text = if count > 0 { format!("Place {}", paint::grouped(count as u64)) } else { "Place all".to_owned() };
-                let tip = "Put every matched file into its place, in one step that can be undone";
-                let button = Button::primary(text).name("Place matched files").tooltip(tip).blocked(blocked);
+                let text = match count {
+                    0 => tr!("Place all").to_owned(),
+                    _ => tr!("Place {files}", files = paint::grouped(count as u64)),
+                };
+                let tip = tr!("Put every matched file into its place, in one step that can be undone");
+                let button = Button::primary(text).name(tr!("Place matched files")).tooltip(tip).blocked(blocked);
                 if ui.add(button).clicked()
                     && let (Some(number), Some(examples)) = (chosen, cx.session.pattern.examples())
                 {
                     cx.run(Command::PlaceByPattern { examples, alternative: several.then_some(number) });
                 }
                 let files = cx.session.tray.chosen();
-                let none = files.is_empty().then_some("Select files among the unplaced ones first");
-                let button = Button::secondary("Add example").icon(icons::PLUS).blocked(none);
-                if ui.add(button.tooltip("Show where the selected unplaced files belong")).clicked() {
+                let none = files.is_empty().then_some(tr!("Select files among the unplaced ones first"));
+                let button = Button::secondary(tr!("Add example")).icon(icons::PLUS).blocked(none);
+                if ui.add(button.tooltip(tr!("Show where the selected unplaced files belong"))).clicked() {
                     for file in files.into_iter().take(4) {
                         cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() });
                     }
@@ -218,9 +222,9 @@ fn examples_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     let small = |text: &str| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
     if cx.session.pattern.rows.len() < LEAST {
-        ui.label(small(
-            "Drag two unplaced files to where they belong, or add them here and type their root and position. The others follow.",
-        ));
+        ui.label(small(tr!(
+            "Drag two unplaced files to where they belong, or add them here and type their root and position. The others follow."
+        )));
     }
     let mut gone = None;
     let width = ui.available_width();
@@ -234,27 +238,27 @@ fn examples_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             paint::text_left(ui.painter(), rect, &name, font::mono(12.0), t.tx);
             response.on_hover_text(row.file.display().to_string());
             let number = index + 1;
-            let label = format!("Root of example {number}");
+            let label = tr!("Root of example {number}", number);
             let id = ui.scope_id().with(("example root", index));
-            TextField::new("Root", &mut row.root)
+            TextField::new(tr!("Root"), &mut row.root)
                 .id(id)
                 .name(&label)
                 .hide_label()
                 .mono()
                 .width(field)
-                .hint("root, e.g. roi_0007")
+                .hint(tr!("root, e.g. roi_0007"))
                 .show(ui);
-            let label = format!("Position of example {number}");
+            let label = tr!("Position of example {number}", number);
             let id = ui.scope_id().with(("example position", index));
-            TextField::new("Position", &mut row.position)
+            TextField::new(tr!("Position"), &mut row.position)
                 .id(id)
                 .name(&label)
                 .hide_label()
                 .mono()
                 .width(field)
-                .hint("position, e.g. s2 / t02")
+                .hint(tr!("position, e.g. s2 / t02"))
                 .show(ui);
-            if ui.add(Button::icon_only(icons::X, format!("Remove example {number}"))).clicked() {
+            if ui.add(Button::icon_only(icons::X, tr!("Remove example {number}", number))).clicked() {
                 gone = Some(index);
             }
         });
@@ -273,11 +277,18 @@ fn answer_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     let ways = report.alternatives.len();
     let counts = |way: &Alternative| {
-        let new = if way.new_roots > 0 { format!(", {} new", paint::grouped(way.new_roots as u64)) } else { String::new() };
-        format!("{} files into {} roots{new}", paint::grouped(way.placed.len() as u64), paint::grouped(way.roots as u64))
+        let files = tr_n!(way.placed.len(), "{n} file", "{n} files", n = paint::grouped(way.placed.len() as u64));
+        let roots = tr_n!(way.roots, "{n} root", "{n} roots", n = paint::grouped(way.roots as u64));
+        match way.new_roots {
+            0 => tr!("{files} into {roots}", files, roots),
+            new => {
+                let n = paint::grouped(new as u64);
+                tr_n!(new, "{files} into {roots}, {n} new", "{files} into {roots}, {n} new", files, roots, n)
+            }
+        }
     };
     if ways > 1 {
-        let text = format!("The names can be read in {ways} ways. Which one is meant?");
+        let text = tr!("The names can be read in {ways} ways. Which one is meant?", ways);
         widgets::note_ui(ui, &Note::Warning(text));
         for (number, way) in report.alternatives.iter().enumerate() {
             let chosen = cx.session.pattern.chosen == Some(number);
@@ -294,9 +305,9 @@ fn answer_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     tokens_ui(ui, &way.tokens);
     let (matched, nearly, left) = (way.placed.len() as u64, way.nearly.len() as u64, way.left_over.len() as u64);
     let segments = [
-        Segment::new(Listed::Matched, "Matched").count(matched),
-        Segment::new(Listed::Nearly, "Nearly").count(nearly),
-        Segment::new(Listed::Left, "Left over").count(left),
+        Segment::new(Listed::Matched, tr!("Matched")).count(matched),
+        Segment::new(Listed::Nearly, tr!("Nearly")).count(nearly),
+        Segment::new(Listed::Left, tr!("Left over")).count(left),
     ];
     if widgets::segmented(ui, "pattern-listed", &mut cx.session.pattern.listed, &segments).changed() {
         cx.session.pattern.scroll = RowScroll::default();
@@ -313,9 +324,9 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
                 ui.label(RichText::new(&token.before).font(font::mono(12.0)).color(t.tx3));
             }
             let (word, fill, line, color) = match token.role {
-                TokenRole::Root => ("root", t.accbg, t.accline, t.acc),
-                TokenRole::Position => ("position", t.infobg, t.infoline, t.info),
-                TokenRole::Free => ("free", t.bg3, t.line2, t.tx2),
+                TokenRole::Root => (tr!("root"), t.accbg, t.accline, t.acc),
+                TokenRole::Position => (tr!("position"), t.infobg, t.infoline, t.info),
+                TokenRole::Free => (tr!("free" in "part of a name"), t.bg3, t.line2, t.tx2),
                 TokenRole::Fixed => {
                     ui.label(RichText::new(&token.text).font(font::mono(12.0)).color(t.tx2));
                     continue;
@@ -324,7 +335,8 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
             let galley = ui.painter().layout_no_wrap(token.text.clone(), font::mono(12.0), color);
             let said = ui.painter().layout_no_wrap(word.to_owned(), font::medium(10.0), color);
             let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x + said.size().x + 18.0, 20.0), egui::Sense::hover());
-            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{} decides the {word}", token.text)));
+            response
+                .widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("{part} decides the {word}", part = token.text, word)));
             ui.painter().rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);
             let inner = rect.shrink2(vec2(6.0, 0.0));
             let end = paint::text_left(ui.painter(), inner.expand(1.0), &token.text, font::mono(12.0), color);

@@ -22,7 +22,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let mut scroll = state.scroll;
     let area = ui.max_rect();
     ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
-    VirtualRows::new("Files by pattern", rows as u64).show(ui, &mut scroll, |ui, row, rect, response| {
+    VirtualRows::new(tr!("Files by pattern"), rows as u64).show(ui, &mut scroll, |ui, row, rect, response| {
         let row = row as usize;
         let (file, icon, ink, said) = match state.listed {
             Listed::Matched => {
@@ -40,7 +40,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             }
             Listed::Left => {
                 let Some(&file) = way.left_over.get(row) else { return };
-                (file, icons::CIRCLE_DASHED, t.tx3, "stays in the tray".to_owned())
+                (file, icons::CIRCLE_DASHED, t.tx3, tr!("stays in the tray").to_owned())
             }
         };
         let name = name_of(document, file);

@@ -153,12 +153,14 @@ pub fn plain(request: &PreviewRequest) -> PreviewRequest {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
-        return nothing_ui(ui, "No preview", "Open a dataset, then select a raster.", &[]).map_or((), drop);
+        return nothing_ui(ui, tr!("No preview"), tr!("Open a dataset, then select a raster."), &[]).map_or((), drop);
     };
     let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else {
         let first = first_file(document, cx.session.selected);
-        let actions: &[&str] = if first.is_some() { &["Show the first file"] } else { &[] };
-        if nothing_ui(ui, "A FOLDER has no picture", "Select a FILE in the hierarchy or the table.", actions).is_some() {
+        let show = [tr!("Show the first file")];
+        let actions: &[&str] = if first.is_some() { &show } else { &[] };
+        let why = tr!("Select a FILE in the hierarchy or the table.");
+        if nothing_ui(ui, tr!("A FOLDER has no picture"), why, actions).is_some() {
             cx.ask(Ask::Select(first));
         }
         return;
@@ -184,7 +186,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     cx.session.preview.asset = Some(path);
                     cx.session.preview.band_count = band_count;
                 }
-                Ok(_) => cx.session.preview.failed = Some("It has no pixels.".to_owned()),
+                Ok(_) => cx.session.preview.failed = Some(tr!("It has no pixels.").to_owned()),
                 Err(error) => cx.session.preview.failed = Some(error.to_string()),
             },
             Some(Err(error)) => cx.session.preview.failed = Some(error.to_string()),
@@ -292,7 +294,7 @@ fn request_other(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: Row
     let wanted = (key, other, state.options.bands.clone());
     let place = document.asset_later(other);
     let bands = state.options.bands.clone();
-    state.other_asked.want(cx.jobs, wanted.clone(), "Second picture", move |ctx| {
+    state.other_asked.want(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
         let (asset, _) = place()?;
         let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
         request.options.bands = within(&bands, describe(&request.asset)?.band_count);

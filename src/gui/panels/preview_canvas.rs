@@ -76,7 +76,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
     let title = cx.session.selected.and_then(|at| cx.document()?.path(at)).map(|path| path.to_string()).unwrap_or_default();
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, format!("Picture of {title}")));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, tr!("Picture of {title}", title)));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
     let Some(info) = cx.session.preview.info().cloned() else {
@@ -122,7 +122,7 @@ pub fn want_probe(cx: &mut Cx<'_>) {
     let file = asset.clone();
     // The pointer may pass many pixels while one is read.
     if !state.probe.is_busy() {
-        state.probe.want(cx.jobs, (asset, column, row), "Preview values", move |ctx| probe(&file, column, row, ctx));
+        state.probe.want(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
     }
 }
 
@@ -169,7 +169,7 @@ fn swipe_ui(ui: &mut Ui, cx: &mut Cx<'_>, t: &Tokens, transform: Transform, rect
     let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
     let response = ui.interact(grip, ui.scope_id().with("swipe"), Sense::drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Swipe between the pictures"));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, tr!("Swipe between the pictures")));
     if let Some(pointer) = response.interact_pointer_pos().filter(|_| response.dragged()) {
         cx.session.preview.compare.swipe = ((pointer.x - rect.left()) / rect.width()).clamp(0.02, 0.98);
     }
@@ -361,13 +361,18 @@ pub fn readout_ui(ui: &mut Ui, cx: &Cx<'_>, rect: Rect) {
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let state = &cx.session.preview;
     let mut text = match state.pixel {
-        Some((column, row)) => format!("row {} col {}", paint::grouped(row as u64), paint::grouped(column as u64)),
+        Some((column, row)) => {
+            let (row, column) = (paint::grouped(row as u64), paint::grouped(column as u64));
+            tr!("row {row} col {column}", row, column)
+        }
         None => match state.info() {
-            Some(info) => format!(
-                "{} × {} pixels, {} bands",
-                paint::grouped(info.width as u64),
-                paint::grouped(info.height as u64),
-                info.band_count
+            Some(info) => tr_n!(
+                info.band_count,
+                "{width} × {height} pixels, {bands} band",
+                "{width} × {height} pixels, {bands} bands",
+                width = paint::grouped(info.width as u64),
+                height = paint::grouped(info.height as u64),
+                bands = info.band_count
             ),
             None => String::new(),
         },
@@ -376,7 +381,8 @@ pub fn readout_ui(ui: &mut Ui, cx: &Cx<'_>, rect: Rect) {
         && (probe.column, probe.row) == (column, row)
     {
         if let Some([lon, lat]) = probe.lonlat {
-            let (east, north) = (if lon < 0.0 { "W" } else { "E" }, if lat < 0.0 { "S" } else { "N" });
+            let east = if lon < 0.0 { tr!("W" in "compass") } else { tr!("E" in "compass") };
+            let north = if lat < 0.0 { tr!("S" in "compass") } else { tr!("N" in "compass") };
             text.push_str(&format!("   {:.4}°{east} {:.4}°{north}", lon.abs(), lat.abs()));
         }
         if let Some([x, y]) = probe.xy {

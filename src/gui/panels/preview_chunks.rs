@@ -94,7 +94,7 @@ pub fn refresh(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: RowRe
     }
     state.poll();
     let reader = open.reader.clone();
-    state.list.want(cx.jobs, (key, at), "Chunks", move |ctx| Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?)));
+    state.list.want(cx.jobs, (key, at), tr!("Chunks"), move |ctx| Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?)));
 }
 
 fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
@@ -104,7 +104,7 @@ fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
 
 fn rows_text(chunk: &ChunkPlace) -> String {
     let range = |axis: usize| format!("{}–{}", chunk.start[axis], (chunk.start[axis] + chunk.count[axis]).saturating_sub(1));
-    format!("rows {}, columns {}", range(1), range(2))
+    tr!("rows {rows}, columns {columns}", rows = range(1), columns = range(2))
 }
 
 /// Draws where the chunks lie over the picture.
@@ -144,32 +144,31 @@ pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     {
         state.chosen = under.index;
     }
-    widgets::section_header(ui, "Chunks", |ui| {
-        let text = format!("{} chunks", paint::grouped(places.len() as u64));
+    widgets::section_header(ui, tr!("Chunks"), |ui| {
+        let text = tr_n!(places.len(), "{n} chunk", "{n} chunks", n = paint::grouped(places.len() as u64));
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
     });
     let mut read = false;
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 6.0;
-        widgets::checkbox(ui, &mut state.grid, "Show where they lie");
+        widgets::checkbox(ui, &mut state.grid, tr!("Show where they lie"));
         let named: Vec<String> = places.iter().take(LISTED).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).collect();
         let position = places.iter().position(|chunk| chunk.index == state.chosen).unwrap_or(0);
         let current = places.get(position).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).unwrap_or_default();
         let width = ui.available_width();
-        if let Some(index) = widgets::combo(ui, "Chunk", &current, width, true, &named) {
+        if let Some(index) = widgets::combo(ui, tr!("Chunk"), &current, width, true, &named) {
             state.chosen = places.get(index).map_or(0, |chunk| chunk.index);
         }
         let Some(chunk) = places.get(position) else { return };
-        let stored = format!(
-            "{} bytes at {}, {}",
-            paint::grouped(chunk.size),
-            paint::grouped(chunk.offset),
-            chunk.dtype.as_deref().unwrap_or("of a type that is not decoded")
-        );
+        let (size, offset) = (paint::grouped(chunk.size), paint::grouped(chunk.offset));
+        let stored = match chunk.dtype.as_deref() {
+            Some(dtype) => tr!("{size} bytes at {offset}, {dtype}", size, offset, dtype),
+            None => tr!("{size} bytes at {offset}, of a type that is not decoded", size, offset),
+        };
         ui.add(egui::Label::new(RichText::new(stored).font(font::mono(11.0)).color(t.tx2)).wrap());
-        let blocked = state.job.is_some().then_some("A chunk is being read");
-        let button = Button::secondary("Read chunk").icon(icons::DOWNLOAD_SIMPLE).blocked(blocked);
-        read = ui.add(button.tooltip("Read this range of bytes alone, and decode it")).clicked();
+        let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
+        let button = Button::secondary(tr!("Read chunk")).icon(icons::DOWNLOAD_SIMPLE).blocked(blocked);
+        read = ui.add(button.tooltip(tr!("Read this range of bytes alone, and decode it"))).clicked();
         if let Some(why) = &state.failed {
             widgets::note_ui(ui, &widgets::Note::Error(why.clone()));
         }
@@ -190,23 +189,25 @@ pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
 fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, index: u64, array: &Arc<ChunkArray>) {
     let t = theme::tokens(ui);
     let [bands, rows, columns] = array.shape;
-    let text = format!("Chunk {index}: {bands} × {rows} × {columns}, {}", array.dtype);
+    let dtype = &array.dtype;
+    let text = tr!("Chunk {index}: {bands} × {rows} × {columns}, {dtype}", index, bands, rows, columns, dtype);
     ui.label(RichText::new(text).font(font::semibold(12.0)).color(t.tx));
     let address = Arc::as_ptr(array) as usize;
     let work = array.clone();
-    state.seen.want(jobs, address, "Picture of the chunk", move |_| Ok(Arc::new(seen_of(&work))));
+    state.seen.want(jobs, address, tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
     let Some(Ok(seen)) = state.seen.of(&address) else { return };
     if state.texture.as_ref().is_none_or(|(of, _)| *of != address) {
         state.texture = Some((address, textures::upload(ui.ctx(), "chunk", &seen.image)));
     }
     let [low, high, middle] = seen.range;
-    let text = format!("band 1: {} to {}, mean {}", number(low), number(high), number(middle));
+    let (low, high, mean) = (number(low), number(high), number(middle));
+    let text = tr!("band 1: {low} to {high}, mean {mean}", low, high, mean);
     ui.label(RichText::new(text).font(font::mono(11.0)).color(t.tx2));
     let Some((_, texture)) = &state.texture else { return };
     let size = texture.size_vec2();
     let scale = (ui.available_width() / size.x).min(200.0 / size.y);
     let (rect, response) = ui.allocate_exact_size(size * scale, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Values of chunk {index}")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Values of chunk {index}", index)));
     let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     ui.painter().image(texture.id(), rect, all, Color32::WHITE);
     ui.painter().rect_stroke(rect, 0, Stroke::new(1.0, t.line2), StrokeKind::Outside);

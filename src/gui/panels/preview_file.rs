@@ -53,14 +53,14 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, key: DocumentKey, at: RowRef, why: &str)
     let place = document.asset_later(at);
     let state = &mut cx.session.preview.file;
     state.view.poll();
-    state.view.want(cx.jobs, (key, at), "Contents", move |_| {
+    state.view.want(cx.jobs, (key, at), tr!("Contents"), move |_| {
         let (asset, size) = place()?;
         Ok(Arc::new(view_of(&first_bytes(&asset, size)?, size)))
     });
     let view = match state.view.of(&(key, at)) {
         Some(Ok(view)) => view.clone(),
         Some(Err(_)) => {
-            let state = EmptyState { icon: icons::FILE, title: "No picture of this file", why, actions: &[] };
+            let state = EmptyState { icon: icons::FILE, title: tr!("No picture of this file"), why, actions: &[] };
             let _ = widgets::empty_state(ui, &state);
             return;
         }
@@ -72,14 +72,24 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, key: DocumentKey, at: RowRef, why: &str)
     Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_min_width(ui.available_width());
         ui.horizontal(|ui| {
-            ui.label(RichText::new(view.kind).font(font::semibold(12.0)).color(t.tx));
-            let cut = if view.cut { ", the first 256 kB" } else { "" };
-            let text = format!("{} lines{cut}. No picture: {why}", paint::grouped(view.lines.len() as u64));
+            ui.label(RichText::new(crate::text::of(view.kind)).font(font::semibold(12.0)).color(t.tx));
+            let lines = view.lines.len();
+            let n = paint::grouped(lines as u64);
+            let text = match view.cut {
+                true => tr_n!(
+                    lines,
+                    "{n} line, the first 256 kB. No picture: {why}",
+                    "{n} lines, the first 256 kB. No picture: {why}",
+                    n,
+                    why
+                ),
+                false => tr_n!(lines, "{n} line. No picture: {why}", "{n} lines. No picture: {why}", n, why),
+            };
             ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).truncate());
         });
     });
     let mut scroll = state.scroll;
-    let list = VirtualRows::new("Contents of the file", view.lines.len() as u64).row_height(18.0);
+    let list = VirtualRows::new(tr!("Contents of the file"), view.lines.len() as u64).row_height(18.0);
     list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = view.lines.get(row as usize).map_or("", String::as_str);
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, line));
@@ -124,7 +134,7 @@ fn view_of(bytes: &[u8], size: u64) -> FileView {
             return FileView { kind: "JSON", lines: set_out.lines().map(str::to_owned).collect(), cut };
         }
         let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
-        return FileView { kind: "Text", lines, cut };
+        return FileView { kind: mark!("Text"), lines, cut };
     }
     let line = |(index, chunk): (usize, &[u8])| {
         let hex: String = chunk.iter().map(|byte| format!("{byte:02x} ")).collect();
@@ -132,7 +142,7 @@ fn view_of(bytes: &[u8], size: u64) -> FileView {
             chunk.iter().map(|&byte| if byte.is_ascii_graphic() || byte == b' ' { byte as char } else { '.' }).collect();
         format!("{:08x}  {hex:<48} {letters}", index * PER_LINE)
     };
-    FileView { kind: "Bytes", lines: bytes.chunks(PER_LINE).enumerate().map(line).collect(), cut }
+    FileView { kind: mark!("Bytes"), lines: bytes.chunks(PER_LINE).enumerate().map(line).collect(), cut }
 }
 
 #[cfg(test)]

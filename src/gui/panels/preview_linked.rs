@@ -78,7 +78,7 @@ impl LinkedState {
             }
             running += 1;
             let (place, bands) = (document.asset_later(row), bands.clone());
-            one.asked.want(jobs, wanted, "Linked picture", move |ctx| {
+            one.asked.want(jobs, wanted, tr!("Linked picture"), move |ctx| {
                 let (asset, _) = place()?;
                 let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
                 request.options.bands = within(&bands, describe(&request.asset)?.band_count);
@@ -172,7 +172,7 @@ fn cell_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, key: DocumentKey, 
     let t = theme::tokens(ui);
     let id = document.id(row).unwrap_or_default();
     let response = ui.interact(cell, ui.scope_id().with("linked"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Linked picture of {id}")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Linked picture of {id}", id)));
     let painter = ui.painter_at(cell);
     painter.rect_filled(cell, 0, t.input);
     let (mut transform, fit, size) = transform_of(cx, cell)?;

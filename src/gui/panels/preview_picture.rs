@@ -81,7 +81,7 @@ impl Picture {
     pub fn refresh(&mut self, jobs: &Jobs, look: &Look) {
         self.poll();
         let pixels = self.answer.1.pixels.clone();
-        self.prepared.want(jobs, 0, "Preview values", move |_| Ok(Arc::new(Prepared::new(pixels))));
+        self.prepared.want(jobs, 0, tr!("Preview values"), move |_| Ok(Arc::new(Prepared::new(pixels))));
         if let Some(made) = self.made.last()
             && self.taken.as_ref().is_none_or(|taken| !Arc::ptr_eq(taken, made))
         {
@@ -98,7 +98,7 @@ impl Picture {
         let many = prepared.pixels.width * prepared.pixels.height > QUICK;
         let whole = !many || self.look == *look;
         let wanted = look.clone();
-        self.made.want(jobs, (look.clone(), whole), "Stretch", move |_| {
+        self.made.want(jobs, (look.clone(), whole), tr!("Stretch"), move |_| {
             let classes = wanted.classes.as_ref().map(|classes| classes.as_slice());
             let most = (!whole).then_some(QUICK);
             let (image, limits) = prepared.render(&wanted.options, wanted.limits.as_deref(), classes, most);

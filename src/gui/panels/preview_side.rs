@@ -9,7 +9,7 @@ use crate::gui::icons;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::model::Value;
-use crate::raster::{BandInfo, Histogram, Limits, PixelValue, PreviewImage, Probe, RasterInfo, Stretch, indices_of};
+use crate::raster::{BandIndex, BandInfo, Histogram, Limits, PixelValue, PreviewImage, Probe, RasterInfo, Stretch, indices_of};
 use crate::studio::{Document, RowRef};
 
 /// What the side keeps.
@@ -72,9 +72,14 @@ pub fn band_names(document: Option<&Document>) -> Vec<String> {
 pub fn band_name(band: &BandInfo, known: &[String]) -> String {
     match (band.description.trim(), known.get(band.index.position())) {
         ("", Some(name)) if !name.is_empty() => name.clone(),
-        ("", _) => format!("Band {}", band.index),
+        ("", _) => numbered(band.index),
         (text, _) => text.to_owned(),
     }
+}
+
+/// The name of a band that has none.
+pub fn numbered(band: BandIndex) -> String {
+    tr!("Band {number}", number = band)
 }
 
 /// The right part of the panel.
@@ -85,41 +90,41 @@ pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     let known = band_names(Some(document));
     ScrollArea::vertical().id_salt("preview-side").auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        widgets::section_header(ui, "Stretch", |_| {});
+        widgets::section_header(ui, tr!("Stretch"), |_| {});
         block(ui, |ui| {
             stretch_ui(ui, cx);
             ui.horizontal(|ui| {
-                ui.label(RichText::new("Gamma").text_style(text_style("small12")).color(t.tx2));
+                ui.label(RichText::new(tr!("Gamma")).text_style(text_style("small12")).color(t.tx2));
                 let width = ui.available_width();
-                widgets::slider(ui, "Gamma", &mut cx.session.preview.options.gamma, 0.2..=3.0, 1.0, width);
+                widgets::slider(ui, tr!("Gamma"), &mut cx.session.preview.options.gamma, 0.2..=3.0, 1.0, width);
             });
-            widgets::checkbox(ui, &mut cx.session.preview.options.nodata_transparent, "Nodata is transparent");
+            widgets::checkbox(ui, &mut cx.session.preview.options.nodata_transparent, tr!("Nodata is transparent"));
         });
         if let Some(whole) = &cx.session.preview.whole {
             let (answer, limits) = (whole.answer.clone(), whole.limits.clone());
-            widgets::section_header(ui, "Histogram", |ui| {
-                ui.label(RichText::new("square root of count").text_style(text_style("small12")).color(t.tx3));
+            widgets::section_header(ui, tr!("Histogram"), |ui| {
+                ui.label(RichText::new(tr!("square root of count")).text_style(text_style("small12")).color(t.tx3));
             });
             block(ui, |ui| {
                 histogram_ui(ui, cx, &answer.1, &limits, &known);
                 let side = &mut cx.session.preview.side;
                 let mut locked = side.locked.is_some();
-                if widgets::checkbox(ui, &mut locked, "Lock limits").changed() {
+                if widgets::checkbox(ui, &mut locked, tr!("Lock limits")).changed() {
                     side.locked = locked.then(|| limits.clone());
                 }
             });
             nodata_ui(ui, &answer.1);
         }
         let pinned = cx.session.preview.side.pinned;
-        widgets::section_header(ui, "Pixel", |ui| {
-            let name = if pinned.is_some() { "Unpin" } else { "Pin" };
+        widgets::section_header(ui, tr!("Pixel"), |ui| {
+            let name = if pinned.is_some() { tr!("Unpin") } else { tr!("Pin") };
             let nothing = cx
                 .session
                 .preview
                 .pixel
                 .is_none()
-                .then_some("Select a pixel with Pin while the pointer is over the picture: press P");
-            if ui.add(Button::ghost(name).icon(icons::PUSH_PIN).name("Pin the pixel").blocked(nothing)).clicked() {
+                .then_some(tr!("Select a pixel with Pin while the pointer is over the picture: press P"));
+            if ui.add(Button::ghost(name).icon(icons::PUSH_PIN).name(tr!("Pin the pixel")).blocked(nothing)).clicked() {
                 cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
             }
         });
@@ -130,7 +135,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
         block(ui, |ui| match cx.session.preview.probe.last().filter(|_| cx.session.preview.pixel.is_some()).cloned() {
             Some(probe) => pixel_ui(ui, cx, document, at, &probe, &known),
             None => {
-                let text = RichText::new("Move the pointer over the picture.").text_style(text_style("small12")).color(t.tx3);
+                let text = RichText::new(tr!("Move the pointer over the picture.")).text_style(text_style("small12")).color(t.tx3);
                 ui.label(text);
             }
         });
@@ -147,7 +152,7 @@ fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 
 /// The kind of stretch, and its numbers.
 fn stretch_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    const KINDS: [&str; 4] = ["Percentile", "Min to max", "Standard deviations", "Fixed limits"];
+    let kinds = [tr!("Percentile"), tr!("Min to max"), tr!("Standard deviations"), tr!("Fixed limits")];
     let now: Vec<Limits> = cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
     let state = &mut cx.session.preview;
     let stretch = &mut state.options.stretch;
@@ -168,7 +173,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             2
         };
         let width = ui.available_width() - fields as f32 * 55.0;
-        if let Some(index) = widgets::combo(ui, "Stretch", KINDS[kind], width.max(96.0), false, &KINDS) {
+        if let Some(index) = widgets::combo(ui, tr!("Stretch"), kinds[kind], width.max(96.0), false, &kinds) {
             *stretch = match index {
                 0 => Stretch::default(),
                 1 => Stretch::MinMax,
@@ -181,7 +186,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             Stretch::StdDev(factor) => [f64::from(factor), 0.0],
             Stretch::MinMax => [0.0, 0.0],
         };
-        let names = if kind == 2 { ["Standard deviations", ""] } else { ["Lower limit", "Upper limit"] };
+        let names = if kind == 2 { [mark!("Standard deviations"), ""] } else { [mark!("Lower limit"), mark!("Upper limit")] };
         let mut changed = false;
         for (index, name) in names.into_iter().enumerate().take(fields) {
             changed |= number_field(ui, name, &mut state.side.typed[index], &mut pair[index]);
@@ -199,12 +204,12 @@ fn stretch_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// A small field for a number. True when another number was typed.
-fn number_field(ui: &mut Ui, name: &str, typed: &mut String, value: &mut f64) -> bool {
+fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64) -> bool {
     let id = egui::Id::unique(("preview-number", name));
     if !ui.memory(|memory| memory.has_focus(id)) {
         *typed = plain_number(*value);
     }
-    let response = TextField::new(name, typed).id(id).hide_label().mono().width(50.0).show(ui);
+    let response = TextField::new(crate::text::of(name), typed).id(id).hide_label().mono().width(50.0).show(ui);
     match typed.trim().parse::<f64>() {
         Ok(number) if response.changed() && number.is_finite() && number != *value => {
             *value = number;
@@ -235,7 +240,7 @@ fn outermost(limits: &[Limits]) -> Option<Limits> {
 fn histogram_ui(ui: &mut Ui, cx: &mut Cx<'_>, image: &PreviewImage, limits: &[Option<Limits>], known: &[String]) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 84.0), Sense::click_and_drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Histogram"));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
     let painter = ui.painter_at(rect.expand2(vec2(0.0, 8.0)));
     painter.rect(rect, 2, t.input, Stroke::new(1.0, t.line2), egui::StrokeKind::Inside);
     let shown: Vec<&Histogram> = image.histograms.iter().filter(|histogram| histogram.valid > 0).collect();
@@ -243,7 +248,7 @@ fn histogram_ui(ui: &mut Ui, cx: &mut Cx<'_>, image: &PreviewImage, limits: &[Op
         shown.iter().map(|histogram| histogram.min).reduce(f64::min),
         shown.iter().map(|histogram| histogram.max).reduce(f64::max),
     ) else {
-        paint::text_center(&painter, rect, "No values", font::regular(12.0), t.tx3);
+        paint::text_center(&painter, rect, tr!("No values"), font::regular(12.0), t.tx3);
         return;
     };
     let span = if max > min { max - min } else { 1.0 };
@@ -359,12 +364,16 @@ fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
     let (missing, total) =
         image.histograms.iter().fold((0, 0), |(missing, total), h| (missing + h.total - h.valid, total + h.total));
     let share = 100.0 * missing as f64 / (total as f64).max(1.0);
-    widgets::section_header(ui, "Nodata", |ui| {
-        ui.label(RichText::new(format!("{share:.1} % of pixels")).text_style(text_style("small12")).color(t.tx3));
+    widgets::section_header(ui, tr!("Nodata"), |ui| {
+        let text = tr!("{share} % of pixels", share = format!("{share:.1}"));
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
     });
     block(ui, |ui| {
         let value = image.band_indices.first().and_then(|band| image.info.band(*band)).and_then(|band| band.nodata);
-        let text = value.map_or("The file names no value for missing data.".to_owned(), |value| format!("Value {}", number(value)));
+        let text = match value {
+            Some(value) => tr!("Value {value}", value = number(value)),
+            None => tr!("The file names no value for missing data.").to_owned(),
+        };
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
     });
 }
@@ -399,7 +408,7 @@ fn pixel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, probe
         paint::text_left(ui.painter(), row, name, font::regular(12.0), t.tx3);
         paint::text_right(ui.painter(), row, text, font::mono(11.5), t.tx);
     };
-    line(ui, "row, col", &format!("{}, {}", paint::grouped(probe.row as u64), paint::grouped(probe.column as u64)));
+    line(ui, tr!("row, col"), &format!("{}, {}", paint::grouped(probe.row as u64), paint::grouped(probe.column as u64)));
     let scaled = |value: &PixelValue| match scaling_of(document, at, &info, value) {
         Some((factor, offset)) => value.value * factor + offset,
         None => value.value,
@@ -413,11 +422,11 @@ fn pixel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, probe
     if let [value] = probe.values.as_slice()
         && let Some((_, name)) = classes_of(document).names.iter().find(|(number, _)| *number as f64 == value.value)
     {
-        line(ui, "class", name);
+        line(ui, tr!("class"), name);
     }
     let with_scale = probe.values.iter().any(|value| scaling_of(document, at, &info, value).is_some());
     if with_scale {
-        widgets::checkbox(ui, &mut cx.session.preview.side.scaled, "Scaled values");
+        widgets::checkbox(ui, &mut cx.session.preview.side.scaled, tr!("Scaled values"));
     }
     let scaled_shown = with_scale && cx.session.preview.side.scaled;
     let highest = probe.values.iter().filter(|value| !value.missing).map(|value| value.value.abs()).fold(0.0, f64::max);
@@ -429,7 +438,7 @@ fn pixel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, probe
         let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
         let name = name_of(value);
         let text = match value {
-            value if value.missing => "nodata".to_owned(),
+            value if value.missing => tr!("nodata").to_owned(),
             value if scaled_shown => number(scaled(value)),
             value => match value.imaginary {
                 Some(imaginary) => format!("{}{:+}i", number(value.value), imaginary),
@@ -453,7 +462,10 @@ fn pixel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, probe
         paint::text_right(painter, row, &text, font::mono(11.0), if value.missing { t.tx3 } else { t.tx });
         if with_scale && !value.missing {
             let other = if scaled_shown { number(value.value) } else { number(scaled(value)) };
-            response.on_hover_text(format!("{} {other}", if scaled_shown { "stored" } else { "scaled" }));
+            response.on_hover_text(match scaled_shown {
+                true => tr!("stored {value}", value = other),
+                false => tr!("scaled {value}", value = other),
+            });
         }
     }
 }

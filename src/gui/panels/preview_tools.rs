@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, RichText, TextureHandle, Ui, vec2};
 
-use super::preview_side::{band_name, band_names, classes_of};
+use super::preview_side::{band_name, band_names, classes_of, numbered};
 use crate::error::Result;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -32,6 +32,18 @@ pub enum Mode {
     Difference,
     /// Several siblings side by side under one view.
     Linked,
+}
+
+impl Mode {
+    fn text(self) -> &'static str {
+        match self {
+            Mode::Off => tr!("Off" in "comparison of pictures"),
+            Mode::Flip => tr!("Flip"),
+            Mode::Swipe => tr!("Swipe"),
+            Mode::Difference => tr!("Difference"),
+            Mode::Linked => tr!("Linked"),
+        }
+    }
 }
 
 /// What the comparison keeps.
@@ -75,7 +87,7 @@ impl Compare {
     /// Makes the difference of a pair.
     pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
         let jobs = self.jobs.clone();
-        self.difference.want(&jobs, pair, "Difference", work);
+        self.difference.want(&jobs, pair, tr!("Difference"), work);
     }
 }
 
@@ -95,8 +107,7 @@ const COLOURS: f32 = 124.0;
 const MODE: f32 = 104.0;
 const WITH: f32 = 100.0;
 const ICON: f32 = 24.0;
-const MODES: [(Mode, &str); 5] =
-    [(Mode::Off, "Off"), (Mode::Flip, "Flip"), (Mode::Swipe, "Swipe"), (Mode::Difference, "Difference"), (Mode::Linked, "Linked")];
+const MODES: [Mode; 5] = [Mode::Off, Mode::Flip, Mode::Swipe, Mode::Difference, Mode::Linked];
 
 /// How much room the choice of a comparison takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,14 +171,15 @@ fn is_alone(document: &Document, at: RowRef) -> bool {
 /// From one sibling to the next, by hand or by itself.
 pub fn playback_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     let playing = cx.session.preview.next_step_s.is_some();
-    let (icon, name) = if playing { (icons::PAUSE, "Stop playing") } else { (icons::PLAY, "Play the siblings") };
-    let alone = is_alone(document, at).then_some("It has no siblings");
+    let (icon, name) = if playing { (icons::PAUSE, tr!("Stop playing")) } else { (icons::PLAY, tr!("Play the siblings")) };
+    let alone = is_alone(document, at).then_some(tr!("It has no siblings"));
     if ui.add(Button::icon_only(icon, name).blocked(alone)).clicked() {
         cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
     }
-    for (icon, name, step) in [(icons::CARET_LEFT, "Previous sibling", -1), (icons::CARET_RIGHT, "Next sibling", 1)] {
+    let ways = [(icons::CARET_LEFT, tr!("Previous sibling"), -1), (icons::CARET_RIGHT, tr!("Next sibling"), 1)];
+    for (icon, name, step) in ways {
         let to = sibling(document, at, step);
-        let blocked = to.is_none().then_some("There is no other file beside it");
+        let blocked = to.is_none().then_some(tr!("There is no other file beside it"));
         if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
             cx.ask(Ask::Select(to));
         }
@@ -189,8 +201,8 @@ impl Bands {
         let (info, shown) = (&image.info, image.bands.clone());
         let presets = Preset::ALL
             .iter()
-            .filter_map(|preset| Some((preset.label().to_owned(), Some(preset.bands(info, &known)?))))
-            .chain((info.band_count > 1).then(|| ("Single band".to_owned(), None)))
+            .filter_map(|preset| Some((crate::text::of(preset.label()).to_owned(), Some(preset.bands(info, &known)?))))
+            .chain((info.band_count > 1).then(|| (tr!("Single band").to_owned(), None)))
             .collect();
         let names = info.bands.iter().map(|band| band_name(band, &known)).collect();
         Some(Self { names, shown, presets, has_classes: classes_of(document).colours.is_some() })
@@ -199,7 +211,7 @@ impl Bands {
     /// In the bar the first word has to do: "B04" of "B04 red".
     fn short(&self, band: BandIndex) -> String {
         match self.names.get(band.position()) {
-            Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") => {
+            Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") && *name != numbered(band) => {
                 name.split_whitespace().next().unwrap_or(name).to_owned()
             }
             Some(name) => name.clone(),
@@ -229,7 +241,7 @@ impl Bands {
 fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
     let t = theme::tokens(ui);
     let Some(of) = bands else {
-        ui.label(RichText::new("Reading…").font(font::regular(12.0)).color(t.tx3));
+        ui.label(RichText::new(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
         return;
     };
     let state = &mut cx.session.preview;
@@ -237,10 +249,11 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
     let mut chosen = of.shown.clone();
     if of.names.len() > 1 {
         let current = of.presets.iter().find(|(_, bands)| bands.as_ref() == Some(&of.shown)).map(|(label, _)| label.clone());
-        let current = current
-            .unwrap_or_else(|| if matches!(of.shown, BandChoice::Rgb(_)) { "Own bands".into() } else { "Single band".into() });
-        let labels: Vec<&str> = of.presets.iter().map(|(label, _)| label.as_str()).chain(["Own bands"]).collect();
-        if let Some(index) = widgets::combo(ui, "Band preset", &current, PRESET, false, &labels) {
+        let current = current.unwrap_or_else(|| {
+            if matches!(of.shown, BandChoice::Rgb(_)) { tr!("Own bands").into() } else { tr!("Single band").into() }
+        });
+        let labels: Vec<&str> = of.presets.iter().map(|(label, _)| label.as_str()).chain([tr!("Own bands")]).collect();
+        if let Some(index) = widgets::combo(ui, tr!("Band preset"), &current, PRESET, false, &labels) {
             let own = |place: usize| BandIndex::from_position(place.min(of.names.len().saturating_sub(1)));
             chosen = match of.presets.get(index) {
                 Some((_, Some(bands))) => bands.clone(),
@@ -256,23 +269,25 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
             let colors = [t.err, t.ok, t.info];
             for ((letter, color), band) in ["R", "G", "B"].into_iter().zip(colors).zip(bands.iter_mut()) {
                 ui.label(RichText::new(letter).font(font::mono_semibold(12.0)).color(color));
-                if let Some(index) = widgets::combo(ui, &format!("Band for {letter}"), &of.short(*band), width, true, &of.names) {
+                if let Some(index) = widgets::combo(ui, &tr!("Band for {letter}", letter), &of.short(*band), width, true, &of.names)
+                {
                     *band = BandIndex::from_position(index);
                 }
             }
         }
         BandChoice::Single { band, map } => {
             if of.names.len() > 1
-                && let Some(index) = widgets::combo(ui, "Band", &of.short(*band), width, true, &of.names)
+                && let Some(index) = widgets::combo(ui, tr!("Band"), &of.short(*band), width, true, &of.names)
             {
                 *band = BandIndex::from_position(index);
             }
-            let mut labels: Vec<&str> = ColourMap::ALL.map(ColourMap::label).to_vec();
+            let label = |map: ColourMap| crate::text::of(map.label());
+            let mut labels: Vec<&str> = ColourMap::ALL.map(label).to_vec();
             if of.has_classes {
-                labels.push("Label classes");
+                labels.push(tr!("Label classes"));
             }
-            let current = if state.side.by_class && of.has_classes { "Label classes" } else { map.label() };
-            if let Some(index) = widgets::combo(ui, "Colours", current, COLOURS, false, &labels) {
+            let current = if state.side.by_class && of.has_classes { tr!("Label classes") } else { label(*map) };
+            if let Some(index) = widgets::combo(ui, tr!("Colours"), current, COLOURS, false, &labels) {
                 state.side.by_class = index >= ColourMap::ALL.len();
                 *map = ColourMap::ALL.get(index).copied().unwrap_or(ColourMap::Grey);
             }
@@ -285,14 +300,14 @@ fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
 }
 
 fn segments() -> [Segment<'static, Mode>; 5] {
-    MODES.map(|(mode, text)| Segment::new(mode, text))
+    MODES.map(|mode| Segment::new(mode, mode.text()))
 }
 
 /// The width of the comparison with everything that may come with it, so that nothing jumps when a mode is chosen.
 fn compare_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
-            let label = ui.painter().layout_no_wrap("Compare".to_owned(), font::regular(12.0), t.tx).size().x;
+            let label = ui.painter().layout_no_wrap(tr!("Compare").to_owned(), font::regular(12.0), t.tx).size().x;
             label + GAP + widgets::segmented_width(ui, &segments())
         }
         Room::Narrow => MODE,
@@ -305,16 +320,16 @@ fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, roo
     let compare = &mut cx.session.preview.compare;
     match room {
         Room::Wide => {
-            ui.label(RichText::new("Compare").font(font::regular(12.0)).color(t.tx2));
+            ui.label(RichText::new(tr!("Compare")).font(font::regular(12.0)).color(t.tx2));
             widgets::segmented(ui, "compare", &mut compare.mode, &segments());
         }
         Room::Narrow => {
-            let current = match MODES.iter().find(|(mode, _)| *mode == compare.mode) {
-                Some((Mode::Off, _)) | None => "Compare",
-                Some((_, text)) => text,
+            let current = match compare.mode {
+                Mode::Off => tr!("Compare"),
+                mode => mode.text(),
             };
-            if let Some(index) = widgets::combo(ui, "Compare", current, MODE, false, &MODES.map(|(_, text)| text)) {
-                compare.mode = MODES.get(index).map_or(Mode::Off, |(mode, _)| *mode);
+            if let Some(index) = widgets::combo(ui, tr!("Compare"), current, MODE, false, &MODES.map(Mode::text)) {
+                compare.mode = MODES.get(index).copied().unwrap_or(Mode::Off);
             }
         }
     }
@@ -324,11 +339,11 @@ fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, roo
     let around: Vec<RowRef> = siblings_of(document, at, 64).into_iter().filter(|&row| row != at).collect();
     let names: Vec<&str> = around.iter().map(|&row| document.id(row).unwrap_or_default()).collect();
     let current = compare.other_name.clone();
-    if let Some(index) = widgets::combo(ui, "Compare with", &current, WITH, true, &names) {
+    if let Some(index) = widgets::combo(ui, tr!("Compare with"), &current, WITH, true, &names) {
         compare.with = around.get(index).copied();
     }
     if let Some(why) = compare.failed.clone().filter(|_| compare.mode == Mode::Difference) {
-        let name = format!("No difference: {why}");
+        let name = tr!("No difference: {why}", why);
         let _ = ui.add(Button::icon_only(icons::WARNING, name).icon_color(t.err));
     }
 }
@@ -346,18 +361,18 @@ fn zoom_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens) -> f32 {
 
 fn zoom_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let mut factor = 1.0;
-    if ui.add(Button::icon_only(icons::MINUS, "Zoom out")).clicked() {
+    if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom out"))).clicked() {
         factor = 1.0 / 1.5;
     }
     let scale = if cx.session.preview.view.scale > 0.0 { cx.session.preview.view.scale } else { 1.0 };
-    let label = ui.add(Button::ghost(zoom_text(cx)).name("One to one").tooltip("Show every pixel once"));
+    let label = ui.add(Button::ghost(zoom_text(cx)).name(tr!("One to one")).tooltip(tr!("Show every pixel once")));
     if label.clicked() {
         factor = 1.0 / scale;
     }
-    if ui.add(Button::icon_only(icons::PLUS, "Zoom in")).clicked() {
+    if ui.add(Button::icon_only(icons::PLUS, tr!("Zoom in"))).clicked() {
         factor = 1.5;
     }
-    if ui.add(Button::icon_only(icons::CORNERS_OUT, "Fit to the panel")).clicked() {
+    if ui.add(Button::icon_only(icons::CORNERS_OUT, tr!("Fit to the panel"))).clicked() {
         cx.session.preview.view.fit();
     }
     if factor != 1.0

@@ -120,9 +120,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let report = cx.studio.report().clone();
     if report.findings.is_empty() {
         let (title, why) = match (cx.document().is_some(), cx.session.marks.checked()) {
-            (true, true) => ("No problems", "Every rule that was checked holds."),
-            (true, false) => ("Not checked yet", "Check the dataset with F7. Drafts are checked after every edit."),
-            _ => ("Nothing to check", "Open a dataset, or drop files to begin one."),
+            (true, true) => (tr!("No problems"), tr!("Every rule that was checked holds.")),
+            (true, false) => (tr!("Not checked yet"), tr!("Check the dataset with F7. Drafts are checked after every edit.")),
+            _ => (tr!("Nothing to check"), tr!("Open a dataset, or drop files to begin one.")),
         };
         let icon = if cx.session.marks.checked() { icons::CHECK_CIRCLE } else { icons::WARNING_OCTAGON };
         let _ = widgets::empty_state(ui, &EmptyState { icon, title, why, actions: &[] });
@@ -133,7 +133,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let cursor = state.selected.and_then(|selected| {
         state.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
     });
-    let list = VirtualRows::new("Problems", state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
+    let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
     let (mut scroll, rows) = (state.scroll, &state.rows);
     // Findings of the draft as it was are no ground for changing the draft as it is.
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
@@ -145,9 +145,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let finding = &report.findings[index];
         let chosen = cursor == Some(row as usize);
         response.widget_info(|| match line {
-            Line::Group(..) => WidgetInfo::labeled(Role::ListItem, true, finding.rule.what()),
+            Line::Group(..) => WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what())),
             _ => {
-                WidgetInfo::selected(Role::ListItem, true, chosen, format!("{} {}: {}", finding.rule, finding.at, finding.message))
+                let said = format!("{} {}: {}", finding.rule, place_text(&finding.at), finding.message);
+                WidgetInfo::selected(Role::ListItem, true, chosen, said)
             }
         });
         let mut room = rect;
@@ -161,7 +162,8 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         {
             chosen_fix = Some(fix.edit.clone());
         }
-        response.clone().on_hover_text(format!("{} ({}, §{})", finding.message, finding.rule.what(), finding.rule.section()));
+        let rule = crate::text::of(finding.rule.what());
+        response.clone().on_hover_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section()));
     });
     state.scroll = scroll;
     if let Some(edit) = chosen_fix {
@@ -208,7 +210,7 @@ fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Opt
             let lines =
                 |mark: &str, lines: &[String]| lines.iter().take(8).map(|line| format!("\n{mark} {line}")).collect::<String>();
             let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
-            let name = format!("{} in {at}", fix.label);
+            let name = tr!("{fix} in {place}", fix = fix.label, place = place_text(at));
             let button = match fix.safe {
                 true => Button::secondary(fix.label.as_str()),
                 false => Button::danger_ghost(fix.label.as_str()),
@@ -231,7 +233,7 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
     if let Line::Child(_) = line {
         inner.min.x += 22.0;
         let end = Rect::from_min_max(inner.min, pos2(inner.left() + (rect.width() * 0.3).min(300.0), inner.bottom()));
-        paint::text_left(painter, end, &finding.at.to_string(), font::mono(12.0), t.tx);
+        paint::text_left(painter, end, &place_text(&finding.at), font::mono(12.0), t.tx);
         inner.min.x = end.right() + 12.0;
         paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         return;
@@ -255,15 +257,23 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
             painter.rect_filled(right, 4, t.bg3);
             paint::text_center(painter, right, &number, font::medium(11.0), t.tx2);
             inner.max.x = right.left() - 8.0;
-            paint::text_left(painter, inner, finding.rule.what(), font::medium(12.0), t.tx);
+            paint::text_left(painter, inner, crate::text::of(finding.rule.what()), font::medium(12.0), t.tx);
         }
         _ => {
             if finding.at != Location::Dataset {
                 let place = Rect::from_min_max(inner.min, pos2(inner.left() + (inner.width() * 0.35).min(300.0), inner.bottom()));
-                inner.min.x = paint::text_left(painter, place, &finding.at.to_string(), font::mono(12.0), t.tx) + 12.0;
+                inner.min.x = paint::text_left(painter, place, &place_text(&finding.at), font::mono(12.0), t.tx) + 12.0;
             }
             paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         }
+    }
+}
+
+/// Where a finding is, for people.
+fn place_text(at: &Location) -> String {
+    match at {
+        Location::Dataset => tr!("dataset").to_owned(),
+        _ => at.to_string(),
     }
 }
 
@@ -290,22 +300,23 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);
     ui.add_space(8.0);
     if cx.document().is_some()
-        && ui.add(Button::ghost("Check").icon(icons::CHECK_CIRCLE).tooltip("Check every rule (F7)")).clicked()
+        && ui.add(Button::ghost(tr!("Check")).icon(icons::CHECK_CIRCLE).tooltip(tr!("Check every rule (F7)"))).clicked()
     {
         cx.ask(Ask::Do(crate::gui::action::Action::Validate));
     }
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
     if fixable && cx.studio.report().findings.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder)) {
-        let tip = "Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone";
-        if ui.add(Button::primary("Fix all safe").tooltip(tip)).clicked() {
+        let tip = tr!("Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
+        if ui.add(Button::primary(tr!("Fix all safe")).tooltip(tip)).clicked() {
             cx.run(Command::FixSafe);
         }
     }
-    for (number, word, icon, color) in
-        [(warnings, "warning", icons::WARNING, t.warn), (errors, "error", icons::WARNING_OCTAGON, t.err)]
+    let warning_text = tr_n!(warnings, "{n} warning", "{n} warnings", n = paint::grouped(warnings));
+    let error_text = tr_n!(errors, "{n} error", "{n} errors", n = paint::grouped(errors));
+    for (number, text, icon, color) in
+        [(warnings, warning_text, icons::WARNING, t.warn), (errors, error_text, icons::WARNING_OCTAGON, t.err)]
     {
         if number > 0 {
-            let text = format!("{} {word}{}", paint::grouped(number), if number == 1 { "" } else { "s" });
             ui.label(egui::RichText::new(text).font(font::regular(12.0)).color(t.tx2));
             ui.label(egui::RichText::new(icon).font(font::icon(14.0)).color(color));
         }

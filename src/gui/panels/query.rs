@@ -22,11 +22,11 @@ use crate::studio::{Command, Document};
 
 /// Choices of how many rows are asked for.
 const LIMITS: [(&str, Option<usize>); 5] = [
-    ("1 000 rows", Some(1_000)),
-    ("100 000 rows", Some(100_000)),
-    ("1 million rows", Some(1_000_000)),
-    ("10 million rows", Some(10_000_000)),
-    ("All rows", None),
+    (mark!("1 000 rows"), Some(1_000)),
+    (mark!("100 000 rows"), Some(100_000)),
+    (mark!("1 million rows"), Some(1_000_000)),
+    (mark!("10 million rows"), Some(10_000_000)),
+    (mark!("All rows"), None),
 ];
 
 /// What the panel keeps.
@@ -96,13 +96,14 @@ impl QueryState {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
-        let state = EmptyState { icon: icons::DATABASE, title: "Nothing to query", why: "Open a dataset first.", actions: &[] };
+        let why = tr!("Open a dataset first.");
+        let state = EmptyState { icon: icons::DATABASE, title: tr!("Nothing to query"), why, actions: &[] };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
     if document.opened().is_none() {
-        let why = "Queries run over written datasets. Write the draft, then open it.";
-        let state = EmptyState { icon: icons::DATABASE, title: "A draft has no tables yet", why, actions: &[] };
+        let why = tr!("Queries run over written datasets. Write the draft, then open it.");
+        let state = EmptyState { icon: icons::DATABASE, title: tr!("A draft has no tables yet"), why, actions: &[] };
         let _ = widgets::empty_state(ui, &state);
         return;
     }
@@ -188,10 +189,12 @@ fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
         ui.set_height(24.0);
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let waiting = cx.session.query.is_waiting().then_some("The query is running");
-            let button = Button::primary("Run").icon(icons::PLAY).name("Run query").tooltip("Ctrl Enter").blocked(waiting);
+            let waiting = cx.session.query.is_waiting().then_some(tr!("The query is running"));
+            let button =
+                Button::primary(tr!("Run")).icon(icons::PLAY).name(tr!("Run query")).tooltip("Ctrl Enter").blocked(waiting);
             run = ui.add(button).clicked();
-            if cx.session.query.is_waiting() && ui.add(Button::danger("Stop").icon(icons::STOP).name("Stop query")).clicked() {
+            let stop = Button::danger(tr!("Stop")).icon(icons::STOP).name(tr!("Stop query"));
+            if cx.session.query.is_waiting() && ui.add(stop).clicked() {
                 let jobs = cx.studio.jobs();
                 for job in jobs.iter().filter(|job| job.label == "Run the query") {
                     cx.run(Command::Cancel { job: job.id });
@@ -199,27 +202,28 @@ fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
             }
             history_ui(ui, cx);
             saved_ui(ui, cx);
-            if ui.add(Button::ghost("Format").icon(icons::LIST).tooltip("Put each clause on a line of its own")).clicked() {
+            let format = Button::ghost(tr!("Format" in "to set out a query")).icon(icons::LIST);
+            if ui.add(format.tooltip(tr!("Put each clause on a line of its own"))).clicked() {
                 let editor = &mut cx.session.query.editor;
                 editor.sql = sql::formatted(&editor.sql);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.available_width() > 270.0 {
                     let text = cx.session.query.editor.sql.clone();
-                    let export = Button::secondary("Export subset…").icon(icons::EXPORT);
-                    if ui.add(export.tooltip("Write the rows' samples as a dataset of their own")).clicked() {
+                    let export = Button::secondary(tr!("Export subset…" in "tool bar, as short as can be")).icon(icons::EXPORT);
+                    if ui.add(export.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked() {
                         cx.ask(Ask::ExportSubset(Some(text.clone())));
                     }
-                    let python = Button::secondary("Copy Python").icon(icons::CODE);
-                    if ui.add(python.tooltip("Copy this query as a script for tacoreader")).clicked() {
+                    let python = Button::secondary(tr!("Copy Python")).icon(icons::CODE);
+                    if ui.add(python.tooltip(tr!("Copy this query as a script for tacoreader"))).clicked() {
                         let script = python_of(cx, &text);
                         cx.ask(Ask::Copy(script));
                     }
                 }
-                let names = LIMITS.map(|(name, _)| name);
+                let names = LIMITS.map(|(name, _)| crate::text::of(name));
                 let current = names[cx.session.query.limit.min(names.len() - 1)];
                 if ui.available_width() > 130.0
-                    && let Some(index) = widgets::combo(ui, "Rows at the most", current, 124.0, false, &names)
+                    && let Some(index) = widgets::combo(ui, tr!("Rows at the most"), current, 124.0, false, &names)
                 {
                     cx.session.query.limit = index;
                 }
@@ -236,8 +240,8 @@ fn one_line(sql: &str) -> String {
 }
 
 fn history_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    let none = cx.remembered.queries.history.is_empty().then_some("No query has run yet");
-    let button = ui.add(Button::ghost("History").icon(icons::CLOCK_COUNTER_CLOCKWISE).blocked(none));
+    let none = cx.remembered.queries.history.is_empty().then_some(tr!("No query has run yet"));
+    let button = ui.add(Button::ghost(tr!("History")).icon(icons::CLOCK_COUNTER_CLOCKWISE).blocked(none));
     Popup::menu(&button).show(|ui| {
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
@@ -253,14 +257,15 @@ fn history_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 fn saved_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
-    let button = ui.add(Button::ghost("Saved").icon(icons::FLOPPY_DISK).name("Saved queries"));
+    let button = ui.add(Button::ghost(tr!("Saved" in "queries")).icon(icons::FLOPPY_DISK).name(tr!("Saved queries")));
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
         ui.set_min_width(360.0);
         ui.spacing_mut().item_spacing.y = 4.0;
         let mut changed = None;
         for saved in &cx.remembered.queries.saved {
             ui.horizontal(|ui| {
-                if ui.add(Button::icon_only(icons::TRASH, format!("Forget query {}", saved.name))).clicked() {
+                let forget = tr!("Forget query {name}", name = &saved.name);
+                if ui.add(Button::icon_only(icons::TRASH, forget)).clicked() {
                     let mut book = cx.remembered.queries.clone();
                     book.saved.retain(|other| other.name != saved.name);
                     changed = Some(book);
@@ -272,11 +277,12 @@ fn saved_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             });
         }
         ui.horizontal(|ui| {
-            let field = TextField::new("Name of the query", &mut cx.session.query.saving).hide_label().hint("name").width(230.0);
-            field.show(ui);
+            let field = TextField::new(tr!("Name of the query"), &mut cx.session.query.saving).hide_label();
+            field.hint(tr!("name")).width(230.0).show(ui);
             let name = cx.session.query.saving.trim().to_owned();
-            let nameless = name.is_empty().then_some("Give the query a name");
-            if ui.add(Button::secondary("Save").icon(icons::PLUS).name("Save query").blocked(nameless)).clicked() {
+            let nameless = name.is_empty().then_some(tr!("Give the query a name"));
+            let save = Button::secondary(tr!("Save")).icon(icons::PLUS).name(tr!("Save query"));
+            if ui.add(save.blocked(nameless)).clicked() {
                 let mut book = cx.remembered.queries.clone();
                 book.save(&name, &cx.session.query.editor.sql);
                 changed = Some(book);
@@ -299,11 +305,11 @@ fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         ui.set_min_width(ui.available_width());
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
-            ui.label(RichText::new("And").font(font::regular(12.0)).color(t.tx2));
+            ui.label(RichText::new(tr!("And" in "before the filters")).font(font::regular(12.0)).color(t.tx2));
             filters::chips_ui(ui, cx);
             let text = filters::tally_text(cx, document, 0);
             ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
-            if widgets::link(ui, "Add to SQL").clicked() {
+            if widgets::link(ui, tr!("Add to SQL")).clicked() {
                 add_to_sql(cx, document);
             }
         });
@@ -334,8 +340,7 @@ fn result_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             let line =
                 place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
-            let at = line.map_or(String::new(), |line| format!("Line {line}: "));
-            note_ui(ui, &Note::Error(format!("{at}{why}")));
+            note_ui(ui, &Note::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
             for hint in hints {
                 note_ui(ui, &Note::Info(hint.clone()));
             }
@@ -343,8 +348,8 @@ fn result_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         return;
     }
     let Some(result) = state.rows.result.clone() else {
-        let why = "Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with the levels above.";
-        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::DATABASE, title: "No rows yet", why, actions: &[] });
+        let why = tr!("Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with the levels above.");
+        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::DATABASE, title: tr!("No rows yet"), why, actions: &[] });
         return;
     };
     bar_ui(ui, cx, &result);
@@ -373,16 +378,21 @@ fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
             let state = &cx.session.query;
             let icon = if state.is_waiting() { icons::CIRCLE_NOTCH } else { icons::CHECK_CIRCLE };
             ui.label(RichText::new(icon).font(font::icon(14.0)).color(if state.is_waiting() { t.tx3 } else { t.ok }));
-            let more = if result.truncated { " and more" } else { "" };
-            let text = format!("{} rows{more}, {} columns", paint::grouped(result.row_count as u64), state.rows.columns.len());
-            ui.label(RichText::new(text).font(font::medium(12.0)).color(t.tx));
+            let n = paint::grouped(result.row_count as u64);
+            let rows = match result.truncated {
+                true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
+                false => tr_n!(result.row_count, "{n} row", "{n} rows", n),
+            };
+            let columns = state.rows.columns.len();
+            let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);
+            ui.label(RichText::new(format!("{rows}, {columns}")).font(font::medium(12.0)).color(t.tx));
             if !state.took.is_zero() {
                 let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
                 ui.label(RichText::new(took).text_style(text_style("small12")).color(t.tx3));
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if cx.session.query.rows.selected().is_some() {
-                    ui.label(RichText::new("1 selected").text_style(text_style("small12")).color(t.tx3));
+                    ui.label(RichText::new(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
                 }
                 rows_menu_ui(ui, cx, result);
             });
@@ -392,20 +402,22 @@ fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
 }
 
 fn rows_menu_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
-    let many =
-        (result.row_count > COPIED_MOST).then(|| format!("More than {} rows: save them", paint::grouped(COPIED_MOST as u64)));
-    let copy = ui.add(Button::ghost("Copy").icon(icons::COPY).name("Copy rows").blocked(many));
+    let many = (result.row_count > COPIED_MOST)
+        .then(|| tr!("More than {most} rows: save them", most = paint::grouped(COPIED_MOST as u64)));
+    let copy = ui.add(Button::ghost(tr!("Copy")).icon(icons::COPY).name(tr!("Copy rows")).blocked(many));
     Popup::menu(&copy).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        for (text, how) in [("Copy as CSV", Copied::Csv), ("Copy as JSON", Copied::Json), ("Copy as Markdown", Copied::Markdown)] {
+        let ways =
+            [(tr!("Copy as CSV"), Copied::Csv), (tr!("Copy as JSON"), Copied::Json), (tr!("Copy as Markdown"), Copied::Markdown)];
+        for (text, how) in ways {
             if widgets::menu_entry(ui, icons::COPY, text, "", None).clicked() {
                 cx.session.query.rows.copy(cx.jobs, how);
                 ui.close();
             }
         }
     });
-    let save = Button::ghost("Save rows…").icon(icons::DOWNLOAD_SIMPLE).tooltip("Save every row as CSV, JSON or Parquet");
-    if ui.add(save).clicked()
+    let save = Button::ghost(tr!("Save rows…")).icon(icons::DOWNLOAD_SIMPLE);
+    if ui.add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet"))).clicked()
         && let Some((sql, filters)) = cx.session.query.ran.clone()
     {
         cx.ask(Ask::SaveRows(query_of(filters, sql, None)));

@@ -219,20 +219,20 @@ fn offer_ui(ui: &Ui, t: &Tokens, state: &mut EditorState) {
                         egui::Role::ListBoxOption,
                         true,
                         index == offer.chosen,
-                        format!("Complete {}", word.text),
+                        tr!("Complete {word}", word = &word.text),
                     )
                 });
                 if index == offer.chosen || response.hovered() {
                     ui.painter().rect_filled(row, 3, if index == offer.chosen { t.sel } else { t.bg4 });
                 }
-                let icon = match word.kind.as_str() {
-                    "table" => icons::TABLE,
-                    "function" => icons::CODE,
-                    "keyword" => icons::TEXT_T,
-                    _ => icons::COLUMNS,
+                let (icon, kind) = match word.kind.as_str() {
+                    "table" => (icons::TABLE, tr!("table")),
+                    "function" => (icons::CODE, tr!("function")),
+                    "keyword" => (icons::TEXT_T, tr!("keyword")),
+                    dtype => (icons::COLUMNS, dtype),
                 };
                 paint::icon(ui.painter(), pos2(row.left() + 11.0, row.center().y), icon, 13.0, t.tx3);
-                let end = paint::text_right(ui.painter(), row.shrink2(vec2(6.0, 0.0)), &word.kind, font::mono(10.5), t.tx3);
+                let end = paint::text_right(ui.painter(), row.shrink2(vec2(6.0, 0.0)), kind, font::mono(10.5), t.tx3);
                 let inner = Rect::from_min_max(pos2(row.left() + 24.0, row.top()), pos2(end - 8.0, row.bottom()));
                 paint::text_left(ui.painter(), inner, &word.text, font::mono(12.0), t.tx);
                 if response.clicked() {

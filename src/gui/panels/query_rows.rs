@@ -108,7 +108,7 @@ impl RowsState {
         let Some(result) = self.result.clone() else { return };
         self.copies += 1;
         self.copying = true;
-        self.copied.want(jobs, (self.serial, self.copies), "Copy rows", move |_| Ok(copied_text(&result, how)));
+        self.copied.want(jobs, (self.serial, self.copies), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
     }
 }
 
@@ -138,7 +138,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
     state.order.poll();
     if let Some((column, down)) = state.sort {
         let rows = result.clone();
-        state.order.want(cx.jobs, (state.serial, column, down), "Sort", move |ctx| sorted(&rows, column, down, ctx));
+        state.order.want(cx.jobs, (state.serial, column, down), tr!("Sort"), move |ctx| sorted(&rows, column, down, ctx));
     }
     let order = state.sort.and_then(|(column, down)| state.order.of(&(state.serial, column, down))?.as_ref().ok());
     let source = Rows {
@@ -151,9 +151,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
     };
     let mut table = std::mem::take(&mut state.table);
     let mut asks = Vec::new();
-    let shown = Table::new("Query rows", &source).sticky(1).selected(state.selected).sorted(state.sort);
+    let shown = Table::new(tr!("Query rows"), &source).sticky(1).selected(state.selected).sorted(state.sort);
     let out = shown.show(ui, &mut table, |ui, row| {
-        if widgets::menu_entry(ui, icons::COPY, "Copy row as text", "", None).clicked() {
+        if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
             let row = source.row(row);
             let line: Vec<String> = (0..source.columns.len()).map(|column| result.table.text(row, column)).collect();
             asks.push(Ask::Copy(line.join("\t")));
@@ -186,7 +186,7 @@ fn find_sample(cx: &mut Cx<'_>, result: &Arc<QueryResult>, row: usize, level: us
     let tree = document.tree().clone();
     let state = &mut cx.session.query.rows;
     state.finding = true;
-    state.found.want(cx.jobs, (state.serial, row as u64), "Find the sample", move |ctx| {
+    state.found.want(cx.jobs, (state.serial, row as u64), tr!("Find the sample"), move |ctx| {
         let Some(table) = tree.levels.get(level) else { return Ok(None) };
         for row in 0..table.len() as u32 {
             if row % 65_536 == 0 {
@@ -236,7 +236,7 @@ fn want_summaries(cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
     for column in missing.into_iter().take(AT_ONCE.saturating_sub(busy)) {
         let result = result.clone();
         let mut slot = Slot::default();
-        slot.want(cx.jobs, (serial, column), "Summary", move |ctx| {
+        slot.want(cx.jobs, (serial, column), tr!("Summary"), move |ctx| {
             let name = result.table.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
             summary_of(&name, &result.table.column(column)?, ctx)
         });
@@ -313,14 +313,18 @@ pub fn summary_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSum
     let (picture, line) = rect.split_top_bottom_at_y(rect.bottom() - 13.0);
     bars_ui(painter, t, picture, summary);
     let mut words = match (summary.distinct, &summary.histogram) {
-        (Some(distinct), None) => format!("{} values", paint::grouped(distinct)),
+        (Some(distinct), None) => tr_n!(distinct, "{n} value", "{n} values", n = paint::grouped(distinct)),
         (_, Some(_)) => summary.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} – {high}")),
-        (None, None) if summary.range.is_some() => "many values".to_owned(),
+        (None, None) if summary.range.is_some() => tr!("many values").to_owned(),
         (None, None) => String::new(),
     };
     if summary.nulls > 0 {
         let share = 100.0 * summary.nulls as f64 / summary.rows.max(1) as f64;
-        words.push_str(&if share < 1.0 { " <1 % null".to_owned() } else { format!(" {share:.0} % null") });
+        words.push(' ');
+        match share < 1.0 {
+            true => words.push_str(tr!("<1 % null")),
+            false => words.push_str(&tr!("{share} % null", share = format!("{share:.0}"))),
+        }
     }
     paint::text_left(painter, line, words.trim_start(), font::mono(9.5), t.tx3);
 }

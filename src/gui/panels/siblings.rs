@@ -59,7 +59,7 @@ impl SiblingsState {
 
     fn start(&mut self, cx_jobs: &crate::jobs::Jobs, document: &Document, at: RowRef) {
         let place = document.asset_later(at);
-        let job = cx_jobs.start("Small picture", move |ctx| {
+        let job = cx_jobs.start(tr!("Small picture"), move |ctx| {
             let (asset, _) = place()?;
             let side = 2 * WIDTH as usize;
             Ok(preview(&PreviewRequest::new(asset, (side, side)), ctx)?.rgba)
@@ -92,10 +92,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
         state.start(cx.jobs, document, shown[next]);
     }
     let head = Rect::from_min_size(rect.min + vec2(10.0, 3.0), vec2(rect.width() - 18.0, 24.0));
-    let named = paint::text_left(&painter, head, "Siblings", font::semibold(12.0), t.tx);
+    let named = paint::text_left(&painter, head, tr!("Siblings"), font::semibold(12.0), t.tx);
     let tools = Rect::from_min_max(pos2((head.right() - PLAYBACK).max(named + 8.0), head.top()), head.max);
     let words = head.with_min_x(named + 10.0).with_max_x(tools.left() - 8.0);
-    paint::text_left(&painter, words, "left and right arrows go from one to the next", font::regular(11.0), t.tx3);
+    paint::text_left(&painter, words, tr!("left and right arrows go from one to the next"), font::regular(11.0), t.tx3);
     let layout = egui::Layout::left_to_right(egui::Align::Center);
     ui.scope_builder(UiBuilder::new().max_rect(tools).layout(layout).id_salt("playback"), |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
@@ -109,7 +109,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
         let child = UiBuilder::new().max_rect(frame).id_salt(("sibling", sibling.level, sibling.row));
         ui.scope_builder(child, |ui| {
             let response = ui.interact(frame, ui.scope_id().with("thumbnail"), Sense::click());
-            response.widget_info(|| WidgetInfo::selected(Role::Button, true, sibling == at, format!("Sibling {id}")));
+            response.widget_info(|| WidgetInfo::selected(Role::Button, true, sibling == at, tr!("Sibling {id}", id)));
             let painter = ui.painter_at(frame.expand(2.0));
             painter.rect_filled(frame, 4, t.input);
             match cx.session.preview.siblings.made.get(&sibling) {

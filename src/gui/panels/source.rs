@@ -52,9 +52,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if traffic.total.requests == 0 && traffic.total.cache_reads == 0 {
         let state = EmptyState {
             icon: icons::CLOUD,
-            title: "Nothing was asked of other machines",
-            why: "Datasets at https://, s3://, gs:// and az:// show here with their requests, bytes, waiting and cache.",
-            actions: &["Open path or address…"],
+            title: tr!("Nothing was asked of other machines"),
+            why: tr!("Datasets at https://, s3://, gs:// and az:// show here with their requests, bytes, waiting and cache."),
+            actions: &[tr!("Open path or address…")],
         };
         if widgets::empty_state(ui, &state).is_some() {
             cx.ask(Ask::Do(crate::gui::action::Action::OpenPath));
@@ -78,7 +78,7 @@ fn place_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             ui.label(RichText::new(icon).font(font::icon(16.0)).color(t.tx2));
             let path = intake::shown(&info.path);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::icon_only(icons::COPY, "Copy address")).clicked() {
+                if ui.add(Button::icon_only(icons::COPY, tr!("Copy address"))).clicked() {
                     cx.ask(Ask::Copy(info.path.display().to_string()));
                 }
                 if let Some(size) = info.size_bytes {
@@ -99,11 +99,11 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
     let t = theme::tokens(ui);
     let latency = total.latency_ms().map_or("–".to_owned(), |latency| format!("{latency:.0} ms"));
     let facts = [
-        ("Requests", paint::grouped(total.requests)),
-        ("Failed", paint::grouped(total.failed)),
-        ("Received", paint::bytes(total.bytes)),
-        ("Mean wait", latency),
-        ("From cache", paint::bytes(total.cache_bytes)),
+        (tr!("Requests"), paint::grouped(total.requests)),
+        (tr!("Failed" in "requests"), paint::grouped(total.failed)),
+        (tr!("Received" in "bytes"), paint::bytes(total.bytes)),
+        (tr!("Mean wait"), latency),
+        (tr!("From cache"), paint::bytes(total.cache_bytes)),
     ];
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         ui.horizontal_wrapped(|ui| {
@@ -125,21 +125,23 @@ fn cache_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         ui.horizontal(|ui| {
             let text = match &cache.folder {
-                Some(_) => format!(
-                    "Cache on this disk: {} of {}, {} files",
-                    paint::bytes(cache.bytes),
-                    paint::bytes(cache.cap_bytes),
-                    paint::grouped(cache.files)
+                Some(_) => tr_n!(
+                    cache.files,
+                    "Cache on this disk: {size} of {most}, {n} file",
+                    "Cache on this disk: {size} of {most}, {n} files",
+                    size = paint::bytes(cache.bytes),
+                    most = paint::bytes(cache.cap_bytes),
+                    n = paint::grouped(cache.files)
                 ),
-                None => "There is no folder for a cache on this system".to_owned(),
+                None => tr!("There is no folder for a cache on this system").to_owned(),
             };
             ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let empty = (cache.files == 0).then_some("The cache is empty");
-                if ui.add(Button::ghost("Empty cache").icon(icons::TRASH).blocked(empty)).clicked() {
+                let empty = (cache.files == 0).then_some(tr!("The cache is empty"));
+                if ui.add(Button::ghost(tr!("Empty cache")).icon(icons::TRASH).blocked(empty)).clicked() {
                     cx.run(Command::RemoteCache { clear: true });
                 }
-                if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, "Look at the cache again")).clicked() {
+                if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, tr!("Look at the cache again"))).clicked() {
                     cx.run(Command::RemoteCache { clear: false });
                 }
             });
@@ -152,19 +154,19 @@ fn lists_ui(ui: &mut Ui, cx: &mut Cx<'_>, traffic: &Traffic) {
     let state = &mut cx.session.source;
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         let choices = [
-            Segment::new(List::Actions, "By action").count(traffic.actions.len() as u64),
-            Segment::new(List::Requests, "Requests").count(traffic.requests.len() as u64),
+            Segment::new(List::Actions, tr!("By action")).count(traffic.actions.len() as u64),
+            Segment::new(List::Requests, tr!("Requests")).count(traffic.requests.len() as u64),
         ];
         segmented(ui, "What to list", &mut state.list, &choices);
     });
     match state.list {
         List::Actions => {
-            let rows = Actions { rows: &traffic.actions, columns: columns(&ACTION_COLUMNS) };
-            let _ = Table::new("Requests by action", &rows).sticky(1).show(ui, &mut state.actions, |_, _| {});
+            let rows = Actions { rows: &traffic.actions, columns: columns(&action_columns()) };
+            let _ = Table::new(tr!("Requests by action"), &rows).sticky(1).show(ui, &mut state.actions, |_, _| {});
         }
         List::Requests => {
-            let rows = Requests { rows: &traffic.requests, columns: columns(&REQUEST_COLUMNS) };
-            let _ = Table::new("Requests", &rows).sticky(1).show(ui, &mut state.requests, |_, _| {});
+            let rows = Requests { rows: &traffic.requests, columns: columns(&request_columns()) };
+            let _ = Table::new(tr!("Requests"), &rows).sticky(1).show(ui, &mut state.requests, |_, _| {});
         }
     }
 }
@@ -172,25 +174,29 @@ fn lists_ui(ui: &mut Ui, cx: &mut Cx<'_>, traffic: &Traffic) {
 /// Name, second line, width, set at the right.
 type Head = (&'static str, &'static str, f32, bool);
 
-const ACTION_COLUMNS: [Head; 7] = [
-    ("Action", "", 280.0, false),
-    ("Requests", "count", 80.0, true),
-    ("Failed", "count", 70.0, true),
-    ("Received", "bytes", 100.0, true),
-    ("Mean wait", "ms", 90.0, true),
-    ("Cache reads", "count", 90.0, true),
-    ("From cache", "bytes", 100.0, true),
-];
+fn action_columns() -> [Head; 7] {
+    [
+        (tr!("Action"), "", 280.0, false),
+        (tr!("Requests"), tr!("count"), 80.0, true),
+        (tr!("Failed" in "requests"), tr!("count"), 70.0, true),
+        (tr!("Received" in "bytes"), tr!("bytes"), 100.0, true),
+        (tr!("Mean wait"), "ms", 90.0, true),
+        (tr!("Cache reads"), tr!("count"), 90.0, true),
+        (tr!("From cache"), tr!("bytes"), 100.0, true),
+    ]
+}
 
-const REQUEST_COLUMNS: [Head; 7] = [
-    ("Address", "", 320.0, false),
-    ("Range", "first byte, length", 190.0, false),
-    ("Status", "", 70.0, true),
-    ("Received", "bytes", 100.0, true),
-    ("Took", "ms", 80.0, true),
-    ("Try", "", 50.0, true),
-    ("What happened", "", 320.0, false),
-];
+fn request_columns() -> [Head; 7] {
+    [
+        (tr!("Address"), "", 320.0, false),
+        (tr!("Range"), tr!("first byte, length"), 190.0, false),
+        (tr!("Status"), "", 70.0, true),
+        (tr!("Received" in "bytes"), tr!("bytes"), 100.0, true),
+        (tr!("Took"), "ms", 80.0, true),
+        (tr!("Try" in "number of an attempt"), "", 50.0, true),
+        (tr!("What happened"), "", 320.0, false),
+    ]
+}
 
 fn columns(heads: &[Head]) -> Vec<Column> {
     let column = |&(name, type_name, width, right): &Head| Column { name: name.into(), type_name: type_name.into(), width, right };
@@ -266,7 +272,7 @@ impl TableSource for Requests<'_> {
             0 => Cell::Mono((&*line.address).into()),
             1 => match line.range {
                 Some((start, length)) => mono(format!("{} + {}", paint::grouped(start), paint::grouped(length))),
-                None => Cell::Text("the end".into()),
+                None => Cell::Text(tr!("the end" in "range of bytes").into()),
             },
             2 => line.status.map_or(Cell::Empty, |status| mono(status.to_string())),
             3 => mono(paint::bytes(line.bytes)),

@@ -48,7 +48,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let nothing = |ui: &mut Ui, title: &str, why: &str| {
         let _ = widgets::empty_state(ui, &EmptyState { icon: icons::CHART_BAR, title, why, actions: &[] });
     };
-    let Some(document) = cx.document() else { return nothing(ui, "No statistics", "Open a dataset first.") };
+    let Some(document) = cx.document() else { return nothing(ui, tr!("No statistics"), tr!("Open a dataset first.")) };
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.statistics.made_for != Some(key) {
         cx.session.statistics = StatisticsState { made_for: Some(key), ..StatisticsState::default() };
@@ -56,14 +56,14 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(open) = document.opened() else {
         ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            note(ui, "Statistics are pooled over a written dataset. Write the draft, then open it.");
+            note(ui, tr!("Statistics are pooled over a written dataset. Write the draft, then open it."));
             leaks::ui(ui, cx, document);
         });
         return;
     };
     let levels = document.tree().levels.len();
     if levels == 0 {
-        return nothing(ui, "No statistics", "This dataset has no levels.");
+        return nothing(ui, tr!("No statistics"), tr!("This dataset has no levels."));
     }
     let has = |level: usize| document.fields(level).iter().any(|field| field.name == "geotiff:stats" || field.name == "stats:mean");
     let level = cx.session.statistics.level.or_else(|| (0..levels).find(|&level| has(level))).unwrap_or(levels.saturating_sub(1));
@@ -75,7 +75,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize));
     if has(level) || request.exact {
         let reader = open.reader.clone();
-        state.pooled.want(cx.jobs, wanted.clone(), "Pool statistics", move |ctx| {
+        state.pooled.want(cx.jobs, wanted.clone(), tr!("Pool statistics"), move |ctx| {
             let among = kept.as_ref().and_then(|kept| kept.rows(level));
             pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
         });
@@ -92,7 +92,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             Some(Ok(report)) => report_ui(ui, document, &report),
             Some(Err(why)) => note(ui, &why),
             None if cx.session.statistics.pooled.is_busy() => drop(widgets::spinner(ui, 20.0)),
-            None => note(ui, "This level has no column of statistics. Read the pixels, or run the statistics extension."),
+            None => {
+                note(ui, tr!("This level has no column of statistics. Read the pixels, or run the statistics extension."));
+            }
         }
         if let Some(Some(summary)) = cx.session.statistics.splits.last().cloned() {
             splits_ui(ui, &summary);
@@ -114,7 +116,7 @@ fn splits(cx: &mut Cx<'_>, document: &Document, key: Key) {
     let reader = open.reader.clone();
     let state = &mut cx.session.statistics;
     state.splits.poll();
-    state.splits.want(cx.jobs, (key, of), "Splits", move |ctx| {
+    state.splits.want(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
         let rows = kept.as_ref().and_then(|kept| kept.rows(0));
         level_summary(reader.as_ref(), &SummaryRequest { level: 0, column }, rows, ctx).map(Some)
     });
@@ -125,14 +127,17 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, level: usize, leve
     Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
-            let names: Vec<String> = (0..levels).map(|level| format!("Level {level}")).collect();
-            if let Some(index) = widgets::combo(ui, "Level of the statistics", &names[level.min(levels - 1)], 90.0, false, &names) {
+            let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
+            let name = tr!("Level of the statistics");
+            if let Some(index) = widgets::combo(ui, name, &names[level.min(levels - 1)], 90.0, false, &names) {
                 (cx.session.statistics.level, cx.session.statistics.exact) = (Some(index), false);
             }
             let exact = cx.session.statistics.exact;
-            let text = if exact { "From metadata" } else { "Read the pixels" };
-            let tip =
-                if exact { "Pool what the metadata say" } else { "Compute from every pixel of the selection; takes its time" };
+            let text = if exact { tr!("From metadata") } else { tr!("Read the pixels") };
+            let tip = match exact {
+                true => tr!("Pool what the metadata say"),
+                false => tr!("Compute from every pixel of the selection; takes its time"),
+            };
             if ui.add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip)).clicked() {
                 cx.session.statistics.exact = !exact;
             }
@@ -149,19 +154,21 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
     let names = band_names(Some(document));
     let name = |band: usize| match names.get(band) {
         Some(name) if !name.is_empty() => name.clone(),
-        _ => format!("Band {}", band + 1),
+        _ => tr!("Band {number}", number = band + 1),
     };
-    widgets::section_header(ui, "Pooled by band", |ui| {
-        let without =
-            if report.without > 0 { format!(", {} without statistics", paint::grouped(report.without)) } else { String::new() };
-        let weight = if report.weighted { "weighted by valid pixels" } else { "every sample counts alike" };
-        let many = if report.samples == 1 { "" } else { "s" };
-        let text = format!("{} sample{many}{without}, {weight}", paint::grouped(report.samples));
-        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+    widgets::section_header(ui, tr!("Pooled by band"), |ui| {
+        let mut parts = vec![tr_n!(report.samples, "{n} sample", "{n} samples", n = paint::grouped(report.samples))];
+        if report.without > 0 {
+            parts.push(tr!("{n} without statistics", n = paint::grouped(report.without)));
+        }
+        let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("every sample counts alike") };
+        parts.push(weight.to_owned());
+        ui.label(RichText::new(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
     });
     match &report.pooled {
         Pooled::Continuous { bands } => {
-            row_ui(ui, ["band", "min", "mean", "max", "std", "pixels"].map(str::to_owned), true);
+            let heads = [tr!("band"), tr!("min"), tr!("mean"), tr!("max"), tr!("std"), tr!("pixels")];
+            row_ui(ui, heads.map(str::to_owned), true);
             for (band, moments) in bands.iter().enumerate() {
                 match moments {
                     Some(Moments { min, max, mean, std, count }) => {
@@ -171,7 +178,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                     }
                     None => row_ui(
                         ui,
-                        [name(band), "no data".into(), String::new(), String::new(), String::new(), String::new()],
+                        [name(band), tr!("no data").into(), String::new(), String::new(), String::new(), String::new()],
                         false,
                     ),
                 }
@@ -184,7 +191,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                     let label = classes.names.iter().find(|(number, _)| *number == class as i64).map(|(_, name)| name.as_str());
                     let text = format!(
                         "{} {class} {}",
-                        if bands.len() > 1 { name(band) } else { "class".into() },
+                        if bands.len() > 1 { name(band) } else { tr!("class").into() },
                         label.unwrap_or_default()
                     );
                     share_ui(ui, text.trim(), *share, &format!("{:.2} %", share * 100.0));
@@ -239,7 +246,7 @@ fn share_ui(ui: &mut Ui, name: &str, share: f64, text: &str) {
 
 fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
     let t = theme::tokens(ui);
-    widgets::section_header(ui, "Splits", |ui| {
+    widgets::section_header(ui, tr!("Splits"), |ui| {
         ui.label(RichText::new(&summary.name).font(font::mono(11.0)).color(t.tx3));
     });
     let valid = summary.rows.max(1) as f64;
@@ -249,6 +256,6 @@ fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
     }
     if summary.nulls > 0 {
         let share = summary.nulls as f64 / valid;
-        share_ui(ui, "without a split", share, &format!("{}   {:.1} %", paint::grouped(summary.nulls), share * 100.0));
+        share_ui(ui, tr!("without a split"), share, &format!("{}   {:.1} %", paint::grouped(summary.nulls), share * 100.0));
     }
 }

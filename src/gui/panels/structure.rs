@@ -236,9 +236,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     if document.draft().is_none() {
         let state = EmptyState {
             icon: icons::TREE_STRUCTURE,
-            title: "The lens is for drafts",
-            why: "A dataset that was written has one pattern, or Problems says what breaks it. Edit it as a draft to change its structure.",
-            actions: &["Edit as a draft"],
+            title: tr!("The lens is for drafts"),
+            why: tr!(
+                "A dataset that was written has one pattern, or Problems says what breaks it. Edit it as a draft to change its structure."
+            ),
+            actions: &[tr!("Edit as a draft")],
         };
         if widgets::empty_state(ui, &state).is_some() {
             cx.ask(Ask::Do(Action::EditCopy));
@@ -248,9 +250,13 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     refresh(cx);
     let lens = cx.session.structure.lens.clone();
     if lens.pattern.is_empty() {
+        let add = [tr!("Add folder…")];
         let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
-            0 => ("No samples yet", "Drop files or folders: folders become tortillas, files become samples.", &["Add folder…"]),
-            _ => ("No positions", "The roots that give the pattern are FILEs: nothing stands below them.", &[]),
+            0 => {
+                let why = tr!("Drop files or folders: folders become tortillas, files become samples.");
+                (tr!("No samples yet"), why, &add)
+            }
+            _ => (tr!("No positions"), tr!("The roots that give the pattern are FILEs: nothing stands below them."), &[]),
         };
         if widgets::empty_state(ui, &EmptyState { icon: icons::TREE_STRUCTURE, title, why, actions }).is_some() {
             cx.ask(Ask::Do(Action::AddFolder));
@@ -280,7 +286,7 @@ fn want_plans(cx: &mut Cx<'_>, document: &Document) {
     if state.lens.roots.faults() == 0 {
         return;
     }
-    state.safe.want(cx.jobs, (key, choice.clone()), "Look for safe fixes", move |ctx| {
+    state.safe.want(cx.jobs, (key, choice.clone()), tr!("Look for safe fixes"), move |ctx| {
         let structure = structure_of(&dataset, choice);
         ctx.check()?;
         let tray = draft::TrayIndex::of(tray);
@@ -298,30 +304,31 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
             let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
             let color = (lens.roots.faults() > 0).then_some(t.err);
             let segments = [
-                Segment::new(false, "All roots"),
-                Segment::new(true, "Problems or padding").icon(icons::WARNING_OCTAGON, color).count(off),
+                Segment::new(false, tr!("All roots")),
+                Segment::new(true, tr!("Problems or padding")).icon(icons::WARNING_OCTAGON, color).count(off),
             ];
             widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
             ui.separator();
-            ui.label(egui::RichText::new("Pattern from").font(theme::font::regular(12.0)).color(t.tx2));
+            ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
             pattern_ui(ui, cx, document, &choice);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let plan = cx.session.structure.safe_plan(key, &choice).cloned();
                 let blocked = match &plan {
-                    _ if lens.roots.faults() == 0 => Some("Every root fits the pattern"),
-                    None if cx.session.structure.safe.is_busy() => Some("Looking for fixes"),
-                    None => Some("Every fix here needs a choice: select a cell"),
+                    _ if lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
+                    None if cx.session.structure.safe.is_busy() => Some(tr!("Looking for fixes")),
+                    None => Some(tr!("Every fix here needs a choice: select a cell")),
                     Some(_) => None,
                 };
                 let count = plan.as_ref().map_or(0, |plan| plan.roots);
-                let tip = "Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone";
-                let button = Button::primary(format!("Fix {} safe", paint::grouped(count))).name("Fix safe").tooltip(tip);
+                let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
+                let text = tr!("Fix {roots} safe", roots = paint::grouped(count));
+                let button = Button::primary(text).name(tr!("Fix safe")).tooltip(tip);
                 if ui.add(button.blocked(blocked)).clicked()
                     && let Some(plan) = &plan
                 {
                     cx.run(Command::Edit { edit: plan.edit.clone() });
                 }
-                let button = Button::secondary("Preview fixes").icon(icons::EYE).blocked(blocked);
+                let button = Button::secondary(tr!("Preview fixes")).icon(icons::EYE).blocked(blocked);
                 if ui.add(button).clicked()
                     && let Some(plan) = plan
                 {
@@ -346,21 +353,21 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
 }
 
 fn pattern_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, choice: &PatternChoice) {
-    const COMMON: &str = "Most common shape";
+    let common = tr!("Most common shape");
     let chosen = match choice {
-        PatternChoice::MostCommon => COMMON.to_owned(),
+        PatternChoice::MostCommon => common.to_owned(),
         PatternChoice::Root(id) => id.to_string(),
     };
-    let mut options: Vec<(String, PatternChoice)> = vec![(COMMON.to_owned(), PatternChoice::MostCommon)];
+    let mut options: Vec<(String, PatternChoice)> = vec![(common.to_owned(), PatternChoice::MostCommon)];
     if let PatternChoice::Root(_) = choice {
         options.push((chosen.clone(), choice.clone()));
     }
     let root = cx.session.selected.map(|at| RowRef { level: 0, row: root_of(document, at) });
     if let Some(id) = root.and_then(|root| document.id(root)).filter(|id| *id != chosen) {
-        options.push((format!("{id} (selected)"), PatternChoice::Root(id.into())));
+        options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
     let words: Vec<&str> = options.iter().map(|(word, _)| word.as_str()).collect();
-    if let Some(index) = widgets::combo(ui, "Pattern from", &chosen, 170.0, false, &words) {
+    if let Some(index) = widgets::combo(ui, tr!("Pattern from"), &chosen, 170.0, false, &words) {
         cx.run(Command::ChoosePattern { choice: options[index].1.clone() });
     }
 }

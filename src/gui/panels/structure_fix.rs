@@ -120,26 +120,40 @@ fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position
     let total = paint::grouped(lens.total());
     let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
     let sound = paint::grouped(counts.of(PositionState::Present) + counts.of(PositionState::Padded));
-    let inside = if above.is_empty() { "the root".to_owned() } else { above.join(" / ") };
+    let inside = if above.is_empty() { tr!("the root").to_owned() } else { above.join(" / ") };
     let (title, text) = match place.state {
         PositionState::Missing => (
-            "Missing child",
-            format!(
-                "Every root must hold the same children in the same order. {sound} of {total} roots hold {} in {inside}; this one does not.",
-                node.id
+            tr!("Missing child"),
+            tr!(
+                "Every root must hold the same children in the same order. {sound} of {total} roots hold {id} in {inside}; this one does not.",
+                sound,
+                total,
+                id = node.id,
+                inside
             ),
         ),
         PositionState::WrongType => {
             let found = place.kind.unwrap_or(SampleKind::File);
-            ("Wrong type", format!("{} is a {found} here; the pattern says {}.", node.id, node.kind))
+            (tr!("Wrong type"), tr!("{id} is a {found} here; the pattern says {wanted}.", id = node.id, found, wanted = node.kind))
         }
         PositionState::WrongId => (
-            "Wrong id",
-            format!("Position {} is {}; the pattern says {}.", node.position, place.id.as_deref().unwrap_or_default(), node.id),
+            tr!("Wrong id"),
+            tr!(
+                "Position {position} is {found}; the pattern says {wanted}.",
+                position = node.position,
+                found = place.id.as_deref().unwrap_or_default(),
+                wanted = node.id
+            ),
         ),
         PositionState::WrongOrder => (
-            "Wrong order",
-            format!("{} stands at another position; {sound} of {total} roots have it at position {}.", node.id, node.position),
+            tr!("Wrong order"),
+            tr!(
+                "{id} stands at another position; {sound} of {total} roots have it at position {position}.",
+                id = node.id,
+                sound,
+                total,
+                position = node.position
+            ),
         ),
         PositionState::Present | PositionState::Padded => return None,
     };
@@ -159,7 +173,7 @@ fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position
         title: title.into(),
         rule: "PIT-1",
         path,
-        last: format!("position {} ({})", node.position, node.id),
+        last: tr!("position {position} ({id})", position = node.position, id = node.id),
         text,
         now,
         fixes,
@@ -179,7 +193,7 @@ fn finding_fault(cx: &Cx<'_>, document: &Document, finding: &Finding, root: u32)
         .unwrap_or_default();
     let last = path.pop()?;
     Some(Fault {
-        title: finding.rule.what().into(),
+        title: crate::text::of(finding.rule.what()).into(),
         rule: finding.rule.code(),
         path,
         last,
@@ -207,7 +221,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
         head_ui(ui, &fault);
         if !fault.now.is_empty() {
-            ui.label(RichText::new("Now").font(font::semibold(12.0)));
+            ui.label(RichText::new(tr!("Now")).font(font::semibold(12.0)));
             chips_ui(ui, fault.now.iter().map(|(word, off)| (word.as_str(), *off)), t.errbg, t.errline, t.err);
         }
         fixes_ui(ui, cx, document, &fault);
@@ -262,7 +276,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
     let t = theme::tokens(ui);
     if fault.fixes.is_empty() {
         ui.label(
-            RichText::new("No fix is known for this: only you can tell what belongs here.")
+            RichText::new(tr!("No fix is known for this: only you can tell what belongs here."))
                 .text_style(text_style("small12"))
                 .color(t.tx2),
         );
@@ -271,7 +285,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
     let chosen = cx.session.structure.fix.chosen.min(fault.fixes.len() - 1);
     let fix = &fault.fixes[chosen];
     let after = siblings_after(&fix.preview.1, &fault.above);
-    ui.label(RichText::new("After the fix").font(font::semibold(12.0)));
+    ui.label(RichText::new(tr!("After the fix")).font(font::semibold(12.0)));
     match after {
         Some(after) => {
             let before: Vec<String> = siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
@@ -279,12 +293,12 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
             chips_ui(ui, after.iter().map(|word| (word.as_str(), fresh(word))), t.accbg, t.accfill, t.acc);
         }
         None => {
-            let text = if fix.preview.1.is_empty() { "Nothing: the root is gone." } else { "The FOLDER is gone." };
+            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root is gone.") } else { tr!("The FOLDER is gone.") };
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         }
     }
     ui.add_space(4.0);
-    ui.label(RichText::new("Fix").font(font::semibold(12.0)));
+    ui.label(RichText::new(tr!("Fix" in "heading")).font(font::semibold(12.0)));
     for (index, fix) in fault.fixes.iter().enumerate() {
         if choice_ui(ui, fix, index == chosen) {
             cx.session.structure.fix.chosen = index;
@@ -292,19 +306,19 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
     }
     ui.horizontal(|ui| {
         let apply = match fix.safe {
-            true => Button::primary("Apply"),
-            false => Button::danger("Apply"),
+            true => Button::primary(tr!("Apply")),
+            false => Button::danger(tr!("Apply")),
         };
         // Findings of the draft as it was are no ground for changing the draft as it is.
-        let checking = cx.studio.is_checking().then_some("The draft is being checked");
-        if ui.add(apply.name(format!("Apply: {}", fix.label)).blocked(checking)).clicked() {
+        let checking = cx.studio.is_checking().then_some(tr!("The draft is being checked"));
+        if ui.add(apply.name(tr!("Apply: {fix}", fix = fix.label)).blocked(checking)).clicked() {
             cx.run(Command::Edit { edit: fix.edit.clone() });
         }
         if fault.alike > 1 {
-            let text = format!("Apply to {} like this…", paint::grouped(fault.alike));
-            let tip = "Shows what changes in every root of the same shape, before anything is changed";
-            let busy = cx.session.structure.fix.asked.is_some().then_some("Looking at the other roots");
-            if ui.add(Button::secondary(text).name("Apply to all like this").tooltip(tip).blocked(busy)).clicked() {
+            let text = tr!("Apply to {roots} like this…", roots = paint::grouped(fault.alike));
+            let tip = tr!("Shows what changes in every root of the same shape, before anything is changed");
+            let busy = cx.session.structure.fix.asked.is_some().then_some(tr!("Looking at the other roots"));
+            if ui.add(Button::secondary(text).name(tr!("Apply to all like this")).tooltip(tip).blocked(busy)).clicked() {
                 ask_plan(cx, document, fault.root, fix);
             }
         }
@@ -315,7 +329,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
 fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, chosen, format!("Fix: {}", fix.label)));
+    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, chosen, tr!("Fix: {fix}", fix = fix.label)));
     let (fill, line) = match () {
         () if chosen => (t.accbg, t.accline),
         () if response.hovered() => (t.hover, t.line2),
@@ -341,20 +355,22 @@ fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
 
 /// `1 sample`, `12 samples`.
 pub fn sample_counted(count: u64) -> String {
-    if count == 1 { "1 sample".to_owned() } else { format!("{} samples", paint::grouped(count)) }
+    tr_n!(count, "{n} sample", "{n} samples", n = paint::grouped(count))
 }
 
 /// What a fix does beyond its label.
 fn explanation(fix: &Fix) -> String {
     match draft::verb_of(fix) {
-        "Pad" => "Inserts a placeholder: 0 bytes, null metadata.".into(),
-        "Place" => "From the unplaced files. Undo takes it out again.".into(),
-        "Drop" => format!("Takes {} out of the dataset. Files on disk stay.", sample_counted(fix.affects)),
-        "Rename" => "Only the id changes.".into(),
-        "Move" => "Only the order changes.".into(),
-        "Wrap" => "Puts a FOLDER around the FILE; the rest is padded.".into(),
-        _ if fix.safe => format!("Changes {}. Removes nothing.", sample_counted(fix.affects)),
-        _ => format!("Changes {}. Some are taken out; files on disk stay.", sample_counted(fix.affects)),
+        "Pad" => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
+        "Place" => tr!("From the unplaced files. Undo takes it out again.").into(),
+        "Drop" => {
+            tr!("Takes {samples} out of the dataset. Files on disk stay.", samples = sample_counted(fix.affects))
+        }
+        "Rename" => tr!("Only the id changes.").into(),
+        "Move" => tr!("Only the order changes.").into(),
+        "Wrap" => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
+        _ if fix.safe => tr!("Changes {samples}. Removes nothing.", samples = sample_counted(fix.affects)),
+        _ => tr!("Changes {samples}. Some are taken out; files on disk stay.", samples = sample_counted(fix.affects)),
     }
 }
 
@@ -394,7 +410,7 @@ fn ask_plan(cx: &mut Cx<'_>, document: &Document, root: u32, fix: &Fix) {
     let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());
-    state.plan.want(cx.jobs, wanted, "Look at the roots alike", move |ctx| {
+    state.plan.want(cx.jobs, wanted, tr!("Look at the roots alike"), move |ctx| {
         let structure = structure_of(&dataset, choice);
         ctx.check()?;
         let tray = draft::TrayIndex::of(tray);

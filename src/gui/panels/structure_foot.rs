@@ -24,7 +24,7 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
     let (sums, legend) = rect.split_top_bottom_at_y(rect.top() + FOOT);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     painter.hline(rect.x_range(), legend.top() + 0.5, Stroke::new(1.0, t.line));
-    paint::text_left(&painter, sums.with_min_x(rect.left() + 10.0), "Off pattern", font::regular(12.0), t.tx2);
+    paint::text_left(&painter, sums.with_min_x(rect.left() + 10.0), tr!("Off pattern"), font::regular(12.0), t.tx2);
     let inner = painter.with_clip_rect(clip.intersect(sums));
     for (index, counts) in lens.counts.iter().enumerate() {
         let cell = cell_rect(sums, columns.left[index] + shift, CELL);
@@ -34,9 +34,11 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
         let (faults, padded) = (counts.faults(), counts.of(PositionState::Padded));
         let (text, color) = match (faults, padded) {
             (0, 0) => ("0".to_owned(), t.tx3),
-            (0, padded) => (format!("{} pad", paint::grouped(padded)), t.tx2),
+            (0, padded) => (tr!("{padded} pad", padded = paint::grouped(padded)), t.tx2),
             (faults, 0) => (paint::grouped(faults), t.err),
-            (faults, padded) => (format!("{} · {} pad", paint::grouped(faults), paint::grouped(padded)), t.err),
+            (faults, padded) => {
+                (tr!("{faults} · {padded} pad", faults = paint::grouped(faults), padded = paint::grouped(padded)), t.err)
+            }
         };
         paint::text_center(&inner, cell, &text, font::mono(11.0), color);
     }
@@ -46,9 +48,15 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
 fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
     let painter = ui.painter_at(rect);
     let mut x = rect.left() + 10.0;
-    for (index, word) in
-        ["FOLDER", "FILE", "padded", "missing or wrong type", "wrong id or order", "not reachable"].into_iter().enumerate()
-    {
+    let words = [
+        "FOLDER",
+        "FILE",
+        tr!("padded" in "state of a position"),
+        tr!("missing or wrong type"),
+        tr!("wrong id or order"),
+        tr!("not reachable"),
+    ];
+    for (index, word) in words.into_iter().enumerate() {
         let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));
         let framed = |fill, line| {
             painter.rect(cell, 3, fill, Stroke::new(1.0, line), StrokeKind::Inside);
@@ -67,5 +75,5 @@ fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
         }
     }
     let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));
-    paint::text_right(&painter, text, "F8 next problem", font::regular(11.5), t.tx3);
+    paint::text_right(&painter, text, tr!("F8 next problem"), font::regular(11.5), t.tx3);
 }

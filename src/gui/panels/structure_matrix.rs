@@ -118,7 +118,7 @@ fn sideways_bar(ui: &Ui, cx: &mut Cx<'_>, track: Rect, columns: &Columns) {
     let length = (track.width() * track.width() / content).max(28.0);
     let room = (track.width() - length).max(1.0);
     let response = ui.interact(track, ui.scope_id().with("sideways"), Sense::DRAG);
-    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Positions, sideways"));
+    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Positions, sideways")));
     let state = &mut cx.session.structure;
     if response.dragged() {
         state.x = (state.x + response.drag_delta().x * most / room).clamp(0.0, most);
@@ -146,7 +146,7 @@ fn head_ui(
     let top_of = |level: usize| rect.top() + level_height * level as f32;
     for level in 0..lens.levels {
         let label = Rect::from_min_size(pos2(rect.left() + 10.0, top_of(level)), vec2(IDS - 16.0, level_height));
-        paint::text_left(&painter, label, &format!("Level {level}"), font::regular(12.0), t.tx2);
+        paint::text_left(&painter, label, &tr!("Level {level}", level), font::regular(12.0), t.tx2);
         if level > 0 {
             let y = top_of(level);
             painter.extend(Shape::dashed_line(&[pos2(rect.left(), y), pos2(rect.right(), y)], Stroke::new(1.0, t.line), 3.0, 3.0));
@@ -186,7 +186,7 @@ fn head_ui(
             painter.vline(column, from..=rect.bottom(), wire);
             if folder && to - from > CELL {
                 let label = Rect::from_center_size(pos2(column, top_of(node.level + 1) + level_height / 2.0), vec2(CELL, 16.0));
-                paint::text_center(&painter, label, "the folder", font::regular(11.0), t.tx3);
+                paint::text_center(&painter, label, tr!("the folder"), font::regular(11.0), t.tx3);
                 painter.vline(column, top_of(node.level + 1)..=label.top(), wire);
                 wires[owners[index]].2.push(column);
             }
@@ -210,7 +210,7 @@ fn head_ui(
         root,
         Card {
             icon: icons::TREE_STRUCTURE,
-            id: "root",
+            id: tr!("root"),
             right: "TORTILLA",
             count: &format!("{} FOLDER", paint::grouped(lens.total())),
             faults: 0,
@@ -242,7 +242,7 @@ fn node_ui(
     let clip = card.intersect(painter.clip_rect());
     let response = ui.interact(clip, ui.scope_id().with(("position", position)), Sense::click());
     let path = lens.path(position).join(" / ");
-    let name = format!("Position {path}: {present} of {}, {faults} off the pattern", lens.total());
+    let name = tr!("Position {path}: {present} of {total}, {faults} off the pattern", path, present, total = lens.total(), faults);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     let folder = node.kind == SampleKind::Folder;
     let below = columns.end[position as usize] - position as usize - 1;
@@ -323,8 +323,8 @@ fn rows_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens, colum
         ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
             let state = widgets::EmptyState {
                 icon: icons::CHECK_CIRCLE,
-                title: "Every root fits the pattern",
-                why: "No root has a problem or padding.",
+                title: tr!("Every root fits the pattern"),
+                why: tr!("No root has a problem or padding."),
                 actions: &[],
             };
             let _ = widgets::empty_state(ui, &state);
@@ -338,7 +338,7 @@ fn rows_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens, colum
     let mut scroll = cx.session.structure.scroll;
     let state = &cx.session.structure;
     let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt("matrix-rows"));
-    let list = VirtualRows::new("Roots", rows).cursor(cursor).role(Role::Table);
+    let list = VirtualRows::new(tr!("Roots"), rows).cursor(cursor).role(Role::Table);
     let (mut picked, mut dropped) = (None, None);
     let carried = drag::carried(ui.ctx());
     let carried = carried.as_deref();
@@ -417,11 +417,11 @@ impl MatrixRow<'_> {
         let bad = |place: &&Place| place.state.is_fault() && !place.unreachable;
         let faults = places.iter().filter(bad).count();
         let said = match (faults, extra) {
-            (0, 0) if worst == PositionState::Padded => format!("{id}, padded"),
-            (0, 0) if worst.is_fault() => format!("{id} is a FILE"),
+            (0, 0) if worst == PositionState::Padded => tr!("{id}, padded", id),
+            (0, 0) if worst.is_fault() => tr!("{id} is a FILE", id),
             (0, 0) => id.to_owned(),
-            (faults, 0) => format!("{id}, {faults} off the pattern"),
-            (faults, extra) => format!("{id}, {faults} off the pattern, {extra} too many"),
+            (faults, 0) => tr!("{id}, {faults} off the pattern", id, faults),
+            (faults, extra) => tr!("{id}, {faults} off the pattern, {extra} too many", id, faults, extra),
         };
         response.widget_info(|| WidgetInfo::selected(Role::Row, true, chosen, &said));
         let painter = ui.painter().clone();
@@ -506,13 +506,13 @@ impl MatrixRow<'_> {
 /// The state in words.
 pub fn state_word(place: &Place) -> String {
     match (place.state, &place.id, place.kind) {
-        (PositionState::Present, ..) => "present".into(),
-        (PositionState::Padded, ..) => "padded".into(),
-        (PositionState::Missing, ..) => "missing".into(),
-        (PositionState::WrongType, _, Some(kind)) => format!("is a {kind}"),
-        (PositionState::WrongOrder, Some(id), _) => format!("wrong order, {id} stands here"),
-        (PositionState::WrongId, Some(id), _) => format!("has the id {id}"),
-        _ => "wrong".into(),
+        (PositionState::Present, ..) => tr!("present" in "state of a position").into(),
+        (PositionState::Padded, ..) => tr!("padded" in "state of a position").into(),
+        (PositionState::Missing, ..) => tr!("missing" in "state of a position").into(),
+        (PositionState::WrongType, _, Some(kind)) => tr!("is a {kind}", kind),
+        (PositionState::WrongOrder, Some(id), _) => tr!("wrong order, {id} stands here", id),
+        (PositionState::WrongId, Some(id), _) => tr!("has the id {id}", id),
+        _ => tr!("wrong" in "state of a position").into(),
     }
 }
 
@@ -530,8 +530,8 @@ fn place_ui(painter: &Painter, t: &Tokens, cell: Rect, place: &Place) {
     }
     let found = place.id.as_deref().unwrap_or_default();
     let (icon, text) = match place.state {
-        PositionState::Padded => (None, "pad"),
-        PositionState::Missing => (Some(icons::X), "none"),
+        PositionState::Padded => (None, tr!("pad" in "state of a position")),
+        PositionState::Missing => (Some(icons::X), tr!("none" in "state of a position")),
         PositionState::WrongType => match place.kind {
             Some(SampleKind::Folder) => (Some(icons::STACK), "FOLDER"),
             _ => (Some(icons::FILE), "FILE"),

@@ -27,10 +27,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     refresh(ui, cx, document, lens, t);
     let Some((_, _, view, texture)) = &cx.session.structure.strip else { return };
     let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
-    paint::text_left(&painter, head, &format!("{} roots", paint::grouped(lens.total())), font::regular(12.0), t.tx2);
+    let roots = tr_n!(lens.total(), "{n} root", "{n} roots", n = paint::grouped(lens.total()));
+    paint::text_left(&painter, head, &roots, font::regular(12.0), t.tx2);
     let each = lens.total().div_ceil(view.rows.max(1) as u64);
     if each > 1 {
-        paint::text_right(&painter, head, &format!("1 row = {}", paint::grouped(each)), font::mono(11.0), t.tx3);
+        paint::text_right(&painter, head, &tr!("1 row = {roots}", roots = paint::grouped(each)), font::mono(11.0), t.tx3);
     }
     let room = Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - BELOW));
     if room.height() < 40.0 {
@@ -42,7 +43,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     painter.image(texture.id(), picture, uv, Color32::WHITE);
     let rows = view.rows;
     let response = ui.interact(picture, ui.scope_id().with("strip"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Overview of all roots"));
+    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Overview of all roots")));
     window_ui(ui, cx, picture, lens);
     if let Some(pointer) = response.interact_pointer_pos().filter(|_| response.clicked() || response.dragged()) {
         let part = ((pointer.y - picture.top()) / picture.height()).clamp(0.0, 1.0);
@@ -58,7 +59,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
         state.scroll.go_to(at.saturating_sub(2));
     }
     paint::focus_ring(ui, &response, 2);
-    response.on_hover_text("Every root of the dataset. Click to go there");
+    response.on_hover_text(tr!("Every root of the dataset. Click to go there"));
     counts_ui(ui, lens, Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - BELOW), area.max - vec2(12.0, 0.0)));
 }
 
@@ -132,9 +133,9 @@ fn counts_ui(ui: &mut Ui, lens: &Lens, rect: Rect) {
     ui.scope_builder(builder, |ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 5.0);
         let rows = [
-            (None, "Match the pattern", total - faults),
-            (Some((icons::WARNING_OCTAGON, t.err)), "With problems", faults),
-            (Some((icons::CIRCLE_DASHED, t.tx2)), "With padding", padded),
+            (None, tr!("Match the pattern"), total - faults),
+            (Some((icons::WARNING_OCTAGON, t.err)), tr!("With problems"), faults),
+            (Some((icons::CIRCLE_DASHED, t.tx2)), tr!("With padding"), padded),
         ];
         for (icon, text, count) in rows {
             ui.horizontal(|ui| {
@@ -148,9 +149,10 @@ fn counts_ui(ui: &mut Ui, lens: &Lens, rect: Rect) {
             });
         }
         let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
-        widgets::progress_bar(ui, "Roots that match", part as f32, rect.width(), 6.0);
+        widgets::progress_bar(ui, tr!("Roots that match"), part as f32, rect.width(), 6.0);
         // 99.96 % is not all of them.
         let percent = if faults > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
-        ui.label(RichText::new(format!("{percent:.1} % of roots match")).font(font::regular(11.0)).color(t.tx3));
+        let text = tr!("{percent} % of roots match", percent = format!("{percent:.1}"));
+        ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
     });
 }

@@ -22,6 +22,7 @@ use crate::gui::widgets::{
 };
 use crate::model::{SampleKind, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
+use crate::text::{Language, spoken};
 
 /// Cells of a pattern that are drawn at the most.
 const PATTERN_SHOWN: usize = 32;
@@ -53,7 +54,7 @@ const MOST_DECIMALS: usize = 6;
 #[derive(Default)]
 pub struct TablePanelState {
     table: TableState,
-    made_for: Option<(Key, usize, usize, bool)>,
+    made_for: Option<(Key, usize, usize, bool, Language)>,
     kinds: Vec<Kind>,
     columns: Vec<Column>,
     all: Vec<String>,
@@ -80,8 +81,8 @@ impl TablePanelState {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
-        let state =
-            EmptyState { icon: icons::TABLE, title: "No table", why: "A table shows one level of an open dataset.", actions: &[] };
+        let (title, why) = (tr!("No table"), tr!("A table shows one level of an open dataset."));
+        let state = EmptyState { icon: icons::TABLE, title, why, actions: &[] };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
@@ -115,17 +116,17 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let lens = cx.session.structure.lens.clone();
     let state = &mut cx.session.table;
     let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
-    let name = format!("Level {level}");
+    let name = tr!("Level {level}", level);
     let mut asks = Vec::new();
     let out = Table::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
         let at = source.at(row);
-        if widgets::menu_entry(ui, icons::COPY, "Copy id path", "", None).clicked()
+        if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
             && let Some(path) = document.path(at)
         {
             asks.push(Ask::Copy(path.to_archive()));
             ui.close();
         }
-        if widgets::menu_entry(ui, icons::COPY, "Copy row as text", "", None).clicked() {
+        if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
             asks.push(Ask::Copy(source.line(row)));
             ui.close();
         }
@@ -159,11 +160,13 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn empty_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let draft = document.draft().is_some();
     let why = match draft {
-        true => "Drop files or folders: folders become tortillas, files become samples.",
-        false => "Level 0 of this dataset has no rows.",
+        true => tr!("Drop files or folders: folders become tortillas, files become samples."),
+        false => tr!("Level 0 of this dataset has no rows."),
     };
-    let actions: &[&str] = if draft { &["Add folder…", "Add files…"] } else { &[] };
-    match widgets::empty_state(ui, &EmptyState { icon: icons::TRAY_ARROW_DOWN, title: "No samples yet", why, actions }) {
+    let both = [tr!("Add folder…"), tr!("Add files…")];
+    let actions: &[&str] = if draft { &both } else { &[] };
+    let title = tr!("No samples yet");
+    match widgets::empty_state(ui, &EmptyState { icon: icons::TRAY_ARROW_DOWN, title, why, actions }) {
         Some(0) => cx.ask(Ask::Do(Action::AddFolder)),
         Some(_) => cx.ask(Ask::Do(Action::AddFiles)),
         None => {}
@@ -182,7 +185,7 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let level = cx.session.level;
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.table;
-    let wanted = Some((key, level, state.hidden_changes, document.level_ready(level)));
+    let wanted = Some((key, level, state.hidden_changes, document.level_ready(level), spoken()));
     if state.made_for == wanted {
         return;
     }
@@ -199,7 +202,8 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     };
     if positions > 0 {
         let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(86.0);
-        all.push((Kind::Pattern, column("pattern", &format!("{positions} positions"), width, false)));
+        let cells = tr_n!(positions, "{n} position", "{n} positions", n = positions);
+        all.push((Kind::Pattern, column(tr!("pattern"), &cells, width, false)));
     }
     all.push((Kind::Type, column("type", "string", 84.0, false)));
     for field in document.fields(level) {
@@ -216,7 +220,7 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
         all.push((Kind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
     }
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
-        all.push((Kind::Size, column("size", "bytes", 80.0, true)));
+        all.push((Kind::Size, column(tr!("size"), "bytes", 80.0, true)));
     }
     state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
     all.retain(|(kind, column)| *kind == Kind::Id || !state.hidden.contains(&column.name));
@@ -262,7 +266,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     bar.show(ui, |ui| {
         ui.set_height(24.0);
         ui.horizontal_centered(|ui| {
-            let titles: Vec<String> = (0..document.tree().levels.len()).map(|level| format!("Level {level}")).collect();
+            let titles: Vec<String> = (0..document.tree().levels.len()).map(|level| tr!("Level {level}", level)).collect();
             let segments: Vec<_> = titles
                 .iter()
                 .enumerate()
@@ -271,19 +275,20 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             widgets::segmented(ui, "levels", &mut cx.session.level, &segments);
             ui.separator();
             columns_ui(ui, cx);
-            if document.draft().is_some()
-                && ui
-                    .add(Button::ghost("Add column").icon(icons::PLUS).tooltip("Add a field to every sample of this level"))
-                    .clicked()
-            {
+            let add = Button::ghost(tr!("Add column")).icon(icons::PLUS);
+            if document.draft().is_some() && ui.add(add.tooltip(tr!("Add a field to every sample of this level"))).clicked() {
                 cx.ask(Ask::Column(cx.session.level, None));
             }
             go_to_ui(ui, cx, document);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let rows = paint::grouped(document.rows(cx.session.level) as u64);
+                let rows = document.rows(cx.session.level) as u64;
+                let n = paint::grouped(rows);
                 let text = match cx.session.selected.and_then(|at| row_at_level(document, at, cx.session.level)) {
-                    Some(row) => format!("row {}, {rows} rows", paint::grouped(u64::from(row))),
-                    None => format!("{rows} rows"),
+                    Some(row) => {
+                        let row = paint::grouped(u64::from(row));
+                        tr_n!(rows, "row {row}, {n} row", "row {row}, {n} rows", row, n)
+                    }
+                    None => tr_n!(rows, "{n} row", "{n} rows", n),
                 };
                 ui.add(egui::Label::new(RichText::new(text).font(font::regular(12.0)).color(t.tx2)).truncate());
             });
@@ -295,8 +300,9 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 
 fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let state = &mut cx.session.table;
-    let label = format!("Columns {}/{}", state.columns.len(), state.all.len());
-    let button = ui.add(Button::ghost(label).icon(icons::COLUMNS).name("Columns").tooltip("Choose the columns that show"));
+    let label = tr!("Columns {shown}/{all}", shown = state.columns.len(), all = state.all.len());
+    let button = Button::ghost(label).icon(icons::COLUMNS).name(tr!("Columns"));
+    let button = ui.add(button.tooltip(tr!("Choose the columns that show")));
     egui::Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
             for name in state.all.iter().skip(1) {
@@ -318,15 +324,15 @@ fn go_to_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let level = cx.session.level;
     let state = &mut cx.session.table;
     if !state.going {
-        if ui.add(Button::ghost("Go to row").icon(icons::ARROW_ELBOW_DOWN_RIGHT).tooltip("Ctrl G")).clicked() {
+        if ui.add(Button::ghost(tr!("Go to row")).icon(icons::ARROW_ELBOW_DOWN_RIGHT).tooltip("Ctrl G")).clicked() {
             state.start_go_to();
         }
         return;
     }
     let id = egui::Id::unique("go-to-row");
     let entered = ui.input(|input| input.key_pressed(egui::Key::Enter));
-    let response =
-        TextField::new("Row number", &mut state.go_to).id(id).hide_label().mono().width(110.0).hint("row number").show(ui);
+    let field = TextField::new(tr!("Row number"), &mut state.go_to).id(id).hide_label().mono().width(110.0);
+    let response = field.hint(tr!("row number")).show(ui);
     if response.lost_focus() {
         state.going = false;
         let digits: String = state.go_to.chars().filter(char::is_ascii_digit).collect();

@@ -2,9 +2,12 @@
 //! here to where they belong, placed by command, or shown to the pattern as examples.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Align, Frame, Layout, Margin, Rect, Response, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Frame, Layout, Margin, Popup, Rect, Response, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+};
 
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
@@ -13,6 +16,7 @@ use crate::gui::cx::{Ask, Cx};
 use crate::gui::dock::Pane;
 use crate::gui::drag::{self, Dragged};
 use crate::gui::icons;
+use crate::gui::intake;
 use crate::gui::outline::matches;
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font};
@@ -140,11 +144,11 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         let field = Rect::from_min_max(rest.min, pos2(rest.right(), list.top()));
         ui.scope_builder(UiBuilder::new().max_rect(field), |ui| {
             Frame::NONE.inner_margin(Margin { left: 8, right: 8, top: 2, bottom: 4 }).show(ui, |ui| {
-                TextField::new("Filter unplaced files", &mut cx.session.tray.filter)
+                TextField::new(tr!("Filter unplaced files"), &mut cx.session.tray.filter)
                     .hide_label()
                     .quiet()
                     .icon(icons::FUNNEL)
-                    .hint("Filter names, e.g. *_T18LTM_*")
+                    .hint(tr!("Filter names, e.g. *_T18LTM_*"))
                     .show(ui);
             });
         });
@@ -153,22 +157,59 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| list_ui(ui, cx));
 }
 
+/// The watched folders: an eye that is open while there are some.
+fn watch_ui(ui: &mut Ui, cx: &mut Cx<'_>, t: &theme::Tokens) {
+    let folders: Vec<PathBuf> = cx.studio.watched().map(Path::to_path_buf).collect();
+    let count = folders.len() as u64;
+    let tooltip = match folders.as_slice() {
+        [] => Action::Watch.info().tooltip.to_owned(),
+        [one] => tr!("New files of {folder} come into the tray", folder = intake::shown(one)),
+        _ => tr_n!(count, "New files of {n} folder come into the tray", "New files of {n} folders come into the tray", n = count),
+    };
+    let mut button = Button::icon_only(icons::EYE, tr!("Watched folders")).tooltip(tooltip).selected(!folders.is_empty());
+    if !folders.is_empty() {
+        button = button.icon_color(t.acc);
+    }
+    let eye = ui.add(button);
+    if folders.is_empty() {
+        if eye.clicked() {
+            cx.ask(Ask::Do(Action::Watch));
+        }
+        return;
+    }
+    Popup::menu(&eye).show(|ui| {
+        for folder in folders {
+            let text = tr!("Stop watching {folder}", folder = intake::shown(&folder));
+            if widgets::menu_entry(ui, icons::X, &text, "", None).clicked() {
+                cx.run(Command::Unwatch { folder });
+                ui.close();
+            }
+        }
+        let info = Action::Watch.info();
+        if widgets::menu_entry(ui, info.icon, info.text, "", None).clicked() {
+            cx.ask(Ask::Do(Action::Watch));
+            ui.close();
+        }
+    });
+}
+
 fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
     let t = theme::tokens(ui);
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         ui.label(RichText::new(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
-        ui.label(RichText::new("Unplaced files").font(font::semibold(12.0)).color(t.tx));
+        ui.label(RichText::new(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx));
         widgets::count(ui, files as u64, Tone::Neutral);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            let add = Button::icon_only(icons::PLUS, "Add unplaced files").tooltip(Action::AddUnplaced.info().tooltip);
+            let add = Button::icon_only(icons::PLUS, tr!("Add unplaced files")).tooltip(Action::AddUnplaced.info().tooltip);
             if ui.add(add).clicked() {
                 cx.ask(Ask::Do(Action::AddUnplaced));
             }
+            watch_ui(ui, cx, t);
             let reason = blocked(Action::MatchPattern, cx);
-            let text = if ui.available_width() < 128.0 { "Match" } else { "Match by pattern" };
-            let button = Button::ghost(text).name("Match by pattern").icon(icons::MAGIC_WAND).blocked(reason);
+            let text = if ui.available_width() < 128.0 { tr!("Match") } else { tr!("Match by pattern") };
+            let button = Button::ghost(text).name(tr!("Match by pattern")).icon(icons::MAGIC_WAND).blocked(reason);
             if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {
                 cx.ask(Ask::Do(Action::MatchPattern));
             }
@@ -185,7 +226,7 @@ fn filter(cx: &mut Cx<'_>) {
     }
     let tray = state.tray.clone();
     let key = (Arc::as_ptr(&tray) as *const () as usize, wanted.clone());
-    state.shown.want(cx.jobs, key, "Filter unplaced files", move |ctx| {
+    state.shown.want(cx.jobs, key, tr!("Filter unplaced files"), move |ctx| {
         let mut kept = Vec::new();
         for (place, file) in (0..).zip(tray.iter()) {
             if place % 4096 == 0 {
@@ -205,14 +246,16 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let rows = state.rows();
     if rows == 0 {
         let rect = ui.max_rect().shrink2(vec2(12.0, 4.0));
-        paint::text_left(ui.painter(), rect.with_max_y(rect.top() + ROW), "No name fits the filter", font::regular(12.0), t.tx2);
+        let text = tr!("No name fits the filter");
+        paint::text_left(ui.painter(), rect.with_max_y(rect.top() + ROW), text, font::regular(12.0), t.tx2);
         return;
     }
     let mut scroll = state.scroll;
     let carried = drag::carried(ui.ctx());
     let going = |file: &Unplaced| matches!(carried.as_deref(), Some(Dragged::Files(files)) if files.contains(file));
     let (mut begun, mut asks) = (None, Vec::new());
-    let list = VirtualRows::new("Unplaced files", rows).cursor(state.cursor).sense(Sense::CLICK | Sense::DRAG).role(Role::List);
+    let list = VirtualRows::new(tr!("Unplaced files"), rows).cursor(state.cursor).sense(Sense::CLICK | Sense::DRAG);
+    let list = list.role(Role::List);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let Some((place, file)) = state.place(row).and_then(|place| Some((place, state.tray.get(place as usize)?))) else { return };
         let chosen = state.chosen.contains(&place);
@@ -278,9 +321,9 @@ fn menu_ui(ui: &mut Ui, asks: &mut Vec<(u64, Entry)>, row: u64) {
     let keys = Action::Place.keys_text();
     for (icon, text, keys, entry) in [
         (place.icon, place.text, keys.as_str(), Entry::Do(Action::Place)),
-        (icons::MAGIC_WAND, "Use as an example", "", Entry::Example),
-        (icons::COPY, "Copy path", "", Entry::Copy),
-        (icons::TRASH, "Take out of the tray", "Del", Entry::Remove),
+        (icons::MAGIC_WAND, tr!("Use as an example"), "", Entry::Example),
+        (icons::COPY, tr!("Copy path"), "", Entry::Copy),
+        (icons::TRASH, tr!("Take out of the tray"), "Del", Entry::Remove),
     ] {
         if widgets::menu_entry(ui, icon, text, keys, None).clicked() {
             asks.push((row, entry));

@@ -126,9 +126,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(document) = cx.document() else {
         let state = EmptyState {
             icon: icons::TREE_STRUCTURE,
-            title: "Nothing is open",
-            why: "Drop files or folders into the window, or open a dataset.",
-            actions: &["Open file…"],
+            title: tr!("Nothing is open"),
+            why: tr!("Drop files or folders into the window, or open a dataset."),
+            actions: &[tr!("Open file…")],
         };
         if widgets::empty_state(ui, &state).is_some() {
             cx.ask(Ask::Do(Action::OpenFile));
@@ -152,21 +152,23 @@ fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     ui.spacing_mut().item_spacing.y = 6.0;
     let id = egui::Id::unique("hierarchy-filter");
-    TextField::new("Filter ids", &mut cx.session.tree.filter)
+    TextField::new(tr!("Filter ids"), &mut cx.session.tree.filter)
         .id(id)
         .hide_label()
         .quiet()
         .icon(icons::FUNNEL)
-        .hint("Filter ids, e.g. roi_00* or t02")
+        .hint(tr!("Filter ids, e.g. roi_00* or t02"))
         .show(ui);
     let problems = cx.session.marks.sample_count();
     let padded = cx.session.totals().padded;
-    let mut segments = vec![Segment::new(Show::All, "All")];
+    let mut segments = vec![Segment::new(Show::All, tr!("All" in "samples"))];
     if problems > 0 || cx.session.tree.show == Show::Problems {
-        segments.push(Segment::new(Show::Problems, "With problems").icon(icons::WARNING_OCTAGON, Some(t.err)).count(problems));
+        let segment = Segment::new(Show::Problems, tr!("With problems")).icon(icons::WARNING_OCTAGON, Some(t.err));
+        segments.push(segment.count(problems));
     }
     if padded > 0 || cx.session.tree.show == Show::Padded {
-        segments.push(Segment::new(Show::Padded, "Padded").icon(icons::CIRCLE_DASHED, None).count(padded));
+        let segment = Segment::new(Show::Padded, tr!("Padded" in "samples")).icon(icons::CIRCLE_DASHED, None);
+        segments.push(segment.count(padded));
     }
     if segments.len() > 1 {
         widgets::segmented(ui, "hierarchy-show", &mut cx.session.tree.show, &segments);
@@ -205,7 +207,7 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     let open = folded.then(|| (state.root_open, state.open.clone()));
     let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
     let work_marks = marks.clone();
-    state.filtered.want(cx.jobs, wanted, "Filter", move |ctx| {
+    state.filtered.want(cx.jobs, wanted, tr!("Filter"), move |ctx| {
         ctx.check()?;
         let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
         if let Some((root_open, open)) = open {
@@ -285,7 +287,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     };
     // Sizes stand in the level tables.
     let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
-    let out = widgets::tree(ui, "Samples", &mut scroll, outline.rows(), cursor, row_of, touch);
+    let out = widgets::tree(ui, tr!("Samples"), &mut scroll, outline.rows(), cursor, row_of, touch);
     cx.session.tree.scroll = scroll;
     cx.asks.extend(asks);
     if let Some(at) = begun {
@@ -364,7 +366,7 @@ fn select(ui: &Ui, cx: &mut Cx<'_>, document: &Document, outline: &Outline, curs
 fn gap_row(lens: &Lens, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
     let node = lens.pattern.get(gap.position as usize);
     let position = node.map_or(0, |node| node.position);
-    let filling = if wanted { format!("drop to fill slot {position}") } else { "missing".to_owned() };
+    let filling = if wanted { tr!("drop to fill slot {position}", position) } else { tr!("missing" in "samples").to_owned() };
     let text = node.map(|node| node.id.to_string()).unwrap_or_default();
     TreeRow { depth, icon: icons::FILE, text, slot: Some(filling), wanted, ..TreeRow::default() }
 }
@@ -373,7 +375,7 @@ fn root_row(document: &Document, marks: &crate::gui::marks::Marks, open: bool) -
     TreeRow {
         open: (document.rows(0) > 0).then_some(open),
         icon: icons::TREE_STRUCTURE,
-        text: "root".into(),
+        text: tr!("root").into(),
         strong: true,
         right: paint::grouped(document.rows(0) as u64),
         mark: marks.worst(None),
@@ -435,13 +437,13 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, as
         }
     };
     if let Some(at) = at {
-        entry(ui, icons::COPY, "Copy id path", &mut |asks| {
+        entry(ui, icons::COPY, tr!("Copy id path"), &mut |asks| {
             if let Some(path) = document.path(at) {
                 asks.push(Ask::Copy(path.to_archive()));
             }
         });
         if document.kind(at) == Some(SampleKind::File) {
-            entry(ui, icons::IMAGE, "Show preview", &mut |asks| {
+            entry(ui, icons::IMAGE, tr!("Show preview"), &mut |asks| {
                 asks.push(Ask::Select(Some(at)));
                 asks.push(Ask::Do(Action::ShowPreview));
             });
@@ -450,11 +452,11 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, as
     if !draft {
         return;
     }
-    entry(ui, icons::FILE, "Add files here…", &mut |asks| {
+    entry(ui, icons::FILE, tr!("Add files here…"), &mut |asks| {
         asks.push(Ask::Select(at));
         asks.push(Ask::Do(Action::AddFiles));
     });
-    entry(ui, icons::FOLDER_SIMPLE_PLUS, "Add folder here…", &mut |asks| {
+    entry(ui, icons::FOLDER_SIMPLE_PLUS, tr!("Add folder here…"), &mut |asks| {
         asks.push(Ask::Select(at));
         asks.push(Ask::Do(Action::AddFolder));
     });
@@ -481,16 +483,17 @@ fn source_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let info = open.reader.info();
     ui.painter().hline(ui.max_rect().x_range(), ui.max_rect().top() + 0.5, egui::Stroke::new(1.0, t.line));
     ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
-    widgets::section_header(ui, "Source", |ui| {
+    widgets::section_header(ui, tr!("Source"), |ui| {
         widgets::badge(ui, Tone::Info, None, info.format.badge());
     });
     Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
         let path = RichText::new(intake::shown(&info.path)).font(font::mono(11.0)).color(t.tx2);
         ui.add(egui::Label::new(path).truncate()).on_hover_text(info.path.display().to_string());
-        let size = info.size_bytes.map_or("Folder of files".to_owned(), paint::bytes);
-        let samples = paint::grouped(document.tree().total() as u64);
-        ui.label(RichText::new(format!("{samples} samples, {size}")).text_style(text_style("small12")).color(t.tx2));
-        if widgets::link(ui, "Copy path").clicked() {
+        let size = info.size_bytes.map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
+        let samples = document.tree().total() as u64;
+        let text = tr_n!(samples, "{n} sample, {size}", "{n} samples, {size}", n = paint::grouped(samples), size);
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        if widgets::link(ui, tr!("Copy path")).clicked() {
             cx.ask(Ask::Copy(info.path.display().to_string()));
         }
     });

@@ -18,10 +18,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let Some(folder) = cx.session.autosave.clone() else { return };
     cx.session
         .recoverable
-        .want(cx.jobs, cx.session.forgotten, "Look for drafts that were not saved", move |_| Ok(recoverable(&folder)));
+        .want(cx.jobs, cx.session.forgotten, tr!("Look for drafts that were not saved"), move |_| Ok(recoverable(&folder)));
     let Some(found) = cx.session.recoverable.last().filter(|found| !found.is_empty()).cloned() else { return };
     let t = theme::tokens(ui);
-    heading(ui, "Not saved");
+    heading(ui, tr!("Not saved"));
     let shown = found.len().min(SHOWN);
     let (card, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW * shown as f32), Sense::hover());
     ui.painter().rect(card, 6, t.accbg, Stroke::new(1.0, t.accline), StrokeKind::Inside);
@@ -36,14 +36,11 @@ fn row_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect, draft: &Recoverable, index: 
     let t = theme::tokens(ui);
     let name = match &draft.project {
         Some(project) => project.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        None => "Untitled draft".to_owned(),
+        None => tr!("Untitled draft").to_owned(),
     };
     let since = draft.changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let when = since.map(|since| day_text(since.as_secs())).unwrap_or_default();
-    let changes = match draft.edits {
-        1 => "1 change".to_owned(),
-        edits => format!("{} changes", paint::grouped(edits as u64)),
-    };
+    let changes = tr_n!(draft.edits, "{n} change", "{n} changes", n = paint::grouped(draft.edits as u64));
     let inner = rect.shrink2(vec2(14.0, 8.0));
     let buttons = Rect::from_min_max(pos2(inner.right() - 170.0, inner.top()), inner.max);
     let text = Rect::from_min_max(pos2(inner.left() + 30.0, inner.top()), pos2(buttons.left() - 8.0, inner.bottom()));
@@ -54,13 +51,20 @@ fn row_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect, draft: &Recoverable, index: 
     });
     paint::text_left(ui.painter(), lower, &format!("{changes}, {when}"), font::regular(12.0), t.tx2);
     ui.scope_builder(UiBuilder::new().max_rect(buttons).layout(Layout::right_to_left(Align::Center)), |ui| {
-        let number = if index == 0 { String::new() } else { format!(" {}", index + 1) };
-        let forget = Button::danger_ghost("Forget").name(format!("Forget unsaved draft{number}"));
-        if ui.add(forget.tooltip("Throw away what was kept of this draft")).clicked() {
+        let name = match index {
+            0 => tr!("Forget unsaved draft").to_owned(),
+            index => tr!("Forget unsaved draft {number}", number = index + 1),
+        };
+        let forget = Button::danger_ghost(tr!("Forget")).name(name);
+        if ui.add(forget.tooltip(tr!("Throw away what was kept of this draft"))).clicked() {
             cx.ask(Ask::ForgetDraft(draft.journal.clone()));
         }
-        let restore = Button::primary("Restore").name(format!("Restore unsaved draft{number}"));
-        if ui.add(restore.tooltip("Open the draft as it was after its last change")).clicked() {
+        let name = match index {
+            0 => tr!("Restore unsaved draft").to_owned(),
+            index => tr!("Restore unsaved draft {number}", number = index + 1),
+        };
+        let restore = Button::primary(tr!("Restore")).name(name);
+        if ui.add(restore.tooltip(tr!("Open the draft as it was after its last change"))).clicked() {
             cx.run(Command::Restore { path: draft.journal.clone() });
         }
     });

@@ -69,7 +69,7 @@ fn title_ui(ui: &mut Ui, t: &Tokens) {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             ui.label(RichText::new("Taco Studio").text_style(text_style("title")).color(t.tx));
-            ui.label(RichText::new("Build, check and explore TACO datasets").color(t.tx2));
+            ui.label(RichText::new(tr!("Build, check and explore TACO datasets")).color(t.tx2));
         });
     });
 }
@@ -83,12 +83,12 @@ pub(super) fn heading(ui: &mut Ui, text: &str) {
 
 fn start_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.spacing_mut().item_spacing.y = 2.0;
-    heading(ui, "Start");
+    heading(ui, tr!("Start"));
     let entries = [
-        (Action::New, "New dataset", "An empty draft to drop files into", true),
-        (Action::OpenFile, "Open file", ".tacozip, or rasters to begin a draft", false),
-        (Action::OpenFolder, "Open folder", "A FOLDER dataset, or a folder of scenes", false),
-        (Action::OpenPath, "Open path", "Type or paste where it lies", false),
+        (Action::New, tr!("New dataset"), tr!("An empty draft to drop files into"), true),
+        (Action::OpenFile, tr!("Open file"), tr!(".tacozip, or rasters to begin a draft"), false),
+        (Action::OpenFolder, tr!("Open folder"), tr!("A FOLDER dataset, or a folder of scenes"), false),
+        (Action::OpenPath, tr!("Open path"), tr!("Type or paste where it lies"), false),
     ];
     for (action, title, what, strong) in entries {
         if entry_ui(ui, action.info().icon, title, what, &action.keys_text(), strong).clicked() {
@@ -96,19 +96,19 @@ fn start_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         }
     }
     ui.add_space(12.0);
-    heading(ui, "Learn");
-    if entry_ui(ui, icons::FLASK, "Open the sample dataset", "Small scenes with labels, made on this machine", "", false).clicked()
-    {
+    heading(ui, tr!("Learn"));
+    let (title, what) = (tr!("Open the sample dataset"), tr!("Small scenes with labels, made on this machine"));
+    if entry_ui(ui, icons::FLASK, title, what, "", false).clicked() {
         cx.ask(Ask::SampleDataset);
     }
-    if entry_ui(ui, icons::PATH, "Take the tour", "Eight steps, each done for real", "", false).clicked() {
+    if entry_ui(ui, icons::PATH, tr!("Take the tour"), tr!("Eight steps, each done for real"), "", false).clicked() {
         cx.ask(Ask::Do(Action::Tour));
     }
     if entry_ui(
         ui,
         icons::KEYBOARD,
-        "Keyboard shortcuts",
-        "Everything can be done from the keyboard",
+        tr!("Keyboard shortcuts"),
+        tr!("Everything can be done from the keyboard"),
         &Action::Shortcuts.keys_text(),
         false,
     )
@@ -148,13 +148,14 @@ fn entry_ui(ui: &mut Ui, icon: &str, title: &str, what: &str, keys: &str, strong
 fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     super::unsaved::ui(ui, cx);
-    heading(ui, "Recent");
+    heading(ui, tr!("Recent"));
     let recent = &cx.remembered.recent;
     if recent.is_empty() {
         let card = Frame::NONE.stroke(Stroke::new(1.0, t.line2)).corner_radius(6).inner_margin(Margin::same(16));
         card.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new("Datasets that you open are listed here.").text_style(text_style("small12")).color(t.tx2));
+            let text = tr!("Datasets that you open are listed here.");
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
         return;
     }
@@ -162,7 +163,7 @@ fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     // A disk that is gone may take its time to say so.
     let paths: Vec<PathBuf> = recent.iter().take(shown).map(|recent| recent.path.clone()).collect();
     let asked = paths.clone();
-    cx.session.recent_there.want(cx.jobs, paths.clone(), "Look for recent datasets", move |_| {
+    cx.session.recent_there.want(cx.jobs, paths.clone(), tr!("Look for recent datasets"), move |_| {
         Ok(asked.iter().map(|path| is_remote(path) || path.try_exists().unwrap_or(false)).collect())
     });
     let there = cx.session.recent_there.of(&paths).and_then(|outcome| outcome.as_ref().ok());
@@ -181,8 +182,11 @@ fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, asks: &mut Vec<Ask>) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with(("recent", &recent.path)), Sense::click());
-    let verb = if gone { "Locate" } else { "Open" };
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{verb} {}", recent.title)));
+    response.widget_info(|| {
+        let title = &recent.title;
+        let said = if gone { tr!("Locate {title}", title) } else { tr!("Open {title}", title) };
+        WidgetInfo::labeled(Role::Button, true, said)
+    });
     let painter = ui.painter();
     if response.hovered() {
         painter.rect_filled(rect.shrink(1.0), 4, t.hover);
@@ -204,20 +208,22 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, 
     let numbers = upper.with_min_x(upper.right() - 210.0).with_max_x(day.left() - 8.0);
     let numbers_below = lower.with_min_x(numbers.left()).with_max_x(numbers.right());
     if gone {
-        paint::text_right(painter, numbers, "Not found", font::regular(12.0), t.err);
-        paint::text_right(painter, numbers_below, "Locate…", font::regular(12.0), t.info);
+        paint::text_right(painter, numbers, tr!("Not found"), font::regular(12.0), t.err);
+        paint::text_right(painter, numbers_below, tr!("Locate…"), font::regular(12.0), t.info);
     } else {
-        paint::text_right(painter, numbers, &format!("{} roots", paint::grouped(recent.roots)), font::mono(11.0), t.tx);
+        let roots = tr_n!(recent.roots, "{n} root", "{n} roots", n = paint::grouped(recent.roots));
+        paint::text_right(painter, numbers, &roots, font::mono(11.0), t.tx);
         let size = recent.size_bytes.map_or(String::new(), paint::bytes);
         paint::text_right(painter, numbers_below, &size, font::mono(11.0), t.tx2);
     }
     let text = upper.with_max_x(numbers.left() - 8.0);
-    let badge = widgets::badge_width(ui, None, &recent.badge);
+    let kind = if recent.badge == "Draft" { tr!("Draft") } else { recent.badge.as_str() };
+    let badge = widgets::badge_width(ui, None, kind);
     let title = text.with_max_x(text.right() - badge - 8.0);
     let end = paint::text_left(painter, title, &recent.title, font::medium(13.0), if gone { t.tx2 } else { t.tx });
     let place = Rect::from_min_size(pos2(end + 8.0, text.center().y - 9.0), vec2(badge, 18.0));
     let tone = if recent.badge == "Draft" { Tone::Accent } else { Tone::Neutral };
-    ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::badge(ui, tone, None, &recent.badge));
+    ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::badge(ui, tone, None, kind));
     let path = intake::shown(&recent.path);
     paint::text_left(ui.painter(), lower.with_max_x(numbers.left() - 8.0), &path, font::mono(11.0), t.tx2);
     paint::focus_ring(ui, &response, 4);
@@ -229,25 +235,41 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, 
         });
     }
     response.context_menu(|ui| {
-        if widgets::menu_entry(ui, icons::COPY, "Copy path", "", None).clicked() {
+        if widgets::menu_entry(ui, icons::COPY, tr!("Copy path"), "", None).clicked() {
             asks.push(Ask::Copy(recent.path.display().to_string()));
             ui.close();
         }
-        if widgets::menu_entry(ui, icons::X, "Remove from the list", "", None).clicked() {
+        if widgets::menu_entry(ui, icons::X, tr!("Remove from the list"), "", None).clicked() {
             asks.push(Ask::Forget(recent.path.clone()));
             ui.close();
         }
     });
 }
 
+/// The months, as short as they are written beside a day.
+const MONTHS: [&str; 12] = [
+    mark!("Jan"),
+    mark!("Feb"),
+    mark!("Mar"),
+    mark!("Apr"),
+    mark!("May"),
+    mark!("Jun"),
+    mark!("Jul"),
+    mark!("Aug"),
+    mark!("Sep"),
+    mark!("Oct"),
+    mark!("Nov"),
+    mark!("Dec"),
+];
+
 /// `Today 14:32`, `Yesterday`, `18 Nov`.
 pub(super) fn day_text(opened_s: u64) -> String {
     let local = |seconds: u64| chrono::DateTime::from_timestamp(seconds as i64, 0).map(|time| time.with_timezone(&chrono::Local));
     let (Some(then), Some(now)) = (local(opened_s), local(now_s())) else { return String::new() };
     match (now.date_naive() - then.date_naive()).num_days() {
-        0 => format!("Today {}", then.format("%H:%M")),
-        1 => "Yesterday".to_owned(),
-        _ => then.format("%d %b").to_string(),
+        0 => tr!("Today {time}", time = then.format("%H:%M")),
+        1 => tr!("Yesterday").to_owned(),
+        _ => format!("{} {}", then.format("%d"), crate::text::of(MONTHS[chrono::Datelike::month0(&then) as usize])),
     }
 }
 
@@ -255,8 +277,8 @@ fn drop_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 190.0), Sense::hover());
     let title = match cx.session.drops_blocked {
-        true => "Drops do not reach this window under Wayland",
-        false => "Drop files or folders anywhere in this window",
+        true => tr!("Drops do not reach this window under Wayland"),
+        false => tr!("Drop files or folders anywhere in this window"),
     };
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));
     ui.painter().rect_filled(rect, 6, t.input);
@@ -268,7 +290,7 @@ fn drop_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     paint::text_center(ui.painter(), line, title, font::semibold(15.0), t.tx);
     let mut below = Rect::from_min_max(pos2(rect.left() + 8.0, line.bottom() + 4.0), rect.max - vec2(8.0, 12.0));
     if cx.session.drops_blocked {
-        let why = "Start with X11 (XWayland) to drop files, or use Open, or paste paths with Ctrl V.";
+        let why = tr!("Start with X11 (XWayland) to drop files, or use Open, or paste paths with Ctrl V.");
         paint::text_center(ui.painter(), below.with_max_y(below.top() + 18.0), why, font::regular(12.0), t.tx2);
         below.min.y += 20.0;
     }
@@ -277,9 +299,9 @@ fn drop_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 
 fn kinds_ui(ui: &Ui, t: &Tokens, rect: Rect) {
     let kinds = [
-        (icons::IMAGE, "Rasters or folders", "begin a draft, folders become tortillas"),
-        (icons::FILE_ZIP, ".tacozip or FOLDER", "open read-only"),
-        (icons::BRACKETS_CURLY, "COLLECTION.json", "fill in the collection form"),
+        (icons::IMAGE, tr!("Rasters or folders"), tr!("begin a draft, folders become tortillas")),
+        (icons::FILE_ZIP, tr!(".tacozip or FOLDER"), tr!("open read-only")),
+        (icons::BRACKETS_CURLY, "COLLECTION.json", tr!("fill in the collection form")),
     ];
     let width = |text: &str, size| ui.painter().layout_no_wrap(text.to_owned(), size, Color32::WHITE).size().x;
     let widths = kinds.map(|(_, title, what)| 26.0 + width(title, font::medium(12.0)).max(width(what, font::regular(12.0))));
@@ -307,11 +329,11 @@ fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let small = |text: String| RichText::new(text).text_style(text_style("small12")).color(t.tx3);
     ui.horizontal(|ui| {
         ui.label(small(format!("TACO 2.0.0   Taco Studio {}", env!("CARGO_PKG_VERSION"))));
-        if widgets::link(ui, "About and licences").clicked() {
+        if widgets::link(ui, tr!("About and licences")).clicked() {
             cx.ask(Ask::Do(Action::About));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.label(small("No telemetry. Nothing is read that you do not open.".into()));
+            ui.label(small(tr!("No telemetry. Nothing is read that you do not open.").into()));
         });
     });
 }

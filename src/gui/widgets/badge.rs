@@ -104,7 +104,7 @@ pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
     let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
     let enabled = ui.is_enabled();
     let response = ui.interact(cross, label.id.with("remove"), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, format!("Remove {text}")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, tr!("Remove {text}", text)));
     if ui.is_rect_visible(rect) {
         ui.painter().rect_filled(rect, 4, t.bg3);
         paint::text_left(ui.painter(), rect.shrink2(vec2(6.0, 0.0)), text, font::mono(12.0), t.tx);
@@ -112,5 +112,5 @@ pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
         paint::icon(ui.painter(), cross.center() - vec2(1.0, 0.0), icons::X, 12.0, color);
         paint::focus_ring(ui, &response, 3);
     }
-    response.on_hover_text(format!("Remove {text}")).clicked()
+    response.on_hover_text(tr!("Remove {text}", text)).clicked()
 }

@@ -198,7 +198,7 @@ impl<'a> TextField<'a> {
         if !self.trailing.is_empty() {
             right = paint::text_right(painter, rect, self.trailing, font::mono(11.0), t.tx3) - 6.0;
         } else if self.required && self.value.is_empty() {
-            right = paint::text_right(painter, rect, "required", font::regular(11.0), t.tx3) - 6.0;
+            right = paint::text_right(painter, rect, tr!("required"), font::regular(11.0), t.tx3) - 6.0;
         }
         let rect = Rect::from_min_max(rect.min, pos2(right, rect.bottom()));
         paint::text_left(painter, rect, self.label, font::regular(12.0), t.tx2);

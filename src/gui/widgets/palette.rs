@@ -79,9 +79,9 @@ impl Palette {
             .frame(egui::Frame::NONE)
             .margin(egui::Margin::ZERO)
             .align(egui::Align2::LEFT_CENTER)
-            .hint_text(RichText::new("Search commands").color(t.tx3));
+            .hint_text(RichText::new(tr!("Search commands")).color(t.tx3));
         let edit = ui.put(rect.shrink2(vec2(34.0, 4.0)), edit);
-        ui.ctx().accesskit_node_builder(edit.id, |node| node.set_label("Search commands"));
+        ui.ctx().accesskit_node_builder(edit.id, |node| node.set_label(tr!("Search commands")));
         edit.request_focus();
         if self.query != before {
             self.cursor = 0;
@@ -102,7 +102,7 @@ impl Palette {
             }
             if found.is_empty() {
                 let (rect, _) = ui.allocate_exact_size(vec2(width, 40.0), Sense::hover());
-                paint::text_center(ui.painter(), rect, "No command has these words", font::regular(12.0), t.tx3);
+                paint::text_center(ui.painter(), rect, tr!("No command has these words"), font::regular(12.0), t.tx3);
             }
         });
         chosen.filter(|&index| entries[index].blocked.is_none())

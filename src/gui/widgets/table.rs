@@ -114,7 +114,7 @@ pub trait TableSource {
     fn name(&self, row: u64) -> String {
         match self.cell(row, 0) {
             Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.into_owned(),
-            _ => format!("row {row}"),
+            _ => tr!("row {row}", row),
         }
     }
 }
@@ -277,7 +277,7 @@ impl<'a> Table<'a> {
             let Some((cell, clip)) = self.cell_rect(layout, rect, index) else { continue };
             let id = ui.scope_id().with(("head", self.name, index));
             let response = ui.interact(clip.shrink2(vec2(3.0, 0.0)), id, Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, enabled, format!("Column {}", column.name)));
+            response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, enabled, tr!("Column {name}", name = column.name)));
             if response.clicked() {
                 output.header_clicked = Some(index);
             }
@@ -316,7 +316,7 @@ impl<'a> Table<'a> {
         let response =
             ui.interact(grip, ui.scope_id().with(("grip", self.name, index)), Sense::click_and_drag() - Sense::FOCUSABLE);
         let column = &self.source.columns()[index];
-        response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, format!("Width of {}", column.name)));
+        response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, tr!("Width of {name}", name = column.name)));
         if response.double_clicked() {
             state.widths[index] = column.width;
         } else if response.dragged() {

@@ -90,7 +90,7 @@ pub fn tag_input<S: AsRef<str>>(
         .close_behavior(PopupCloseBehavior::IgnoreClicks)
         .width(width)
         .gap(4.0)
-        .accessible_name(format!("Suggestions for {name}"))
+        .accessible_name(tr!("Suggestions for {name}", name))
         .show(|ui| {
             ui.set_min_width(width - 10.0);
             ui.spacing_mut().item_spacing.y = 0.0;

@@ -1,0 +1,228 @@
+//! A table beside the data, before its columns are joined: what names the samples, which of them get a row, what the columns will
+//! hold. Nothing is changed until the button is pressed, and then by one step that undo takes back.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
+
+use super::{Next, foot_ui, head_ui};
+use crate::extensions::{JoinBy, JoinLevel, JoinPreview, JoinRequest, join_preview};
+use crate::gui::cx::{Ask, Cx};
+use crate::gui::icons;
+use crate::gui::session::{Key, revision};
+use crate::gui::slot::Slot;
+use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint, segmented};
+use crate::model::NodePath;
+use crate::studio::Command;
+
+const WIDTH: f32 = 700.0;
+const ROW: f32 = 24.0;
+/// Names that a note says.
+const NAMED: usize = 5;
+
+/// The dialog.
+pub struct JoinDialog {
+    request: JoinRequest,
+    preview: Slot<(Key, JoinRequest), Arc<JoinPreview>>,
+    /// Columns that are not wanted, by level and name.
+    left_out: BTreeSet<(usize, String)>,
+    /// The FOLDER that the file goes into when it is no table of metadata after all; none when a table was asked for.
+    otherwise: Option<NodePath>,
+}
+
+/// True for files that may be tables of metadata.
+pub fn is_table(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
+    matches!(ending.as_deref(), Some("csv" | "tsv" | "json" | "jsonl" | "ndjson" | "parquet"))
+}
+
+impl JoinDialog {
+    /// Looks at a table; a dropped one may be added as a file instead.
+    pub fn new(table: PathBuf, otherwise: Option<NodePath>) -> Self {
+        let request = JoinRequest { table, ..JoinRequest::default() };
+        Self { request, preview: Slot::default(), left_out: BTreeSet::new(), otherwise }
+    }
+
+    /// True while the table is looked at.
+    pub fn is_busy(&self) -> bool {
+        self.preview.is_busy()
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+        let Some(draft) = cx.document().and_then(|document| document.draft()) else { return Next::Close };
+        let dataset = draft.dataset().clone();
+        let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
+        let request = self.request.clone();
+        self.preview
+            .want(cx.jobs, key.clone(), tr!("Look at a table"), move |ctx| Ok(Arc::new(join_preview(&dataset, &request, ctx)?)));
+        self.preview.poll();
+        let found = match self.preview.of(&key) {
+            Some(Ok(preview)) => Ok(Some(preview.clone())),
+            Some(Err(error)) => Err(error.report()),
+            None => Ok(None),
+        };
+        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let name = self.request.table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let close = head_ui(ui, icons::TABLE, tr!("Join a table"), &name);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            match &found {
+                Ok(Some(preview)) => self.preview_ui(ui, preview),
+                // The last one stays until the next is there, so that nothing jumps.
+                Ok(None) => match self.preview.last().cloned() {
+                    Some(last) => self.preview_ui(ui, &last),
+                    None => drop(ui.label(RichText::new(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
+                },
+                Err(error) => {
+                    note_ui(ui, &Note::Error(error.clone()));
+                    if self.request.key.is_some() && ui.add(Button::ghost(tr!("Choose the key anew"))).clicked() {
+                        self.request = JoinRequest { table: self.request.table.clone(), ..JoinRequest::default() };
+                    }
+                }
+            }
+        });
+        let ready = found.ok().flatten();
+        let calls = ready.as_ref().map(|preview| preview.calls(|level, name| !self.left_out.contains(&(level, name.to_owned()))));
+        let replaces = ready.iter().flat_map(|preview| &preview.levels).any(|level| {
+            level.columns.iter().any(|column| column.there && !self.left_out.contains(&(level.level, column.name.clone())))
+        });
+        let blocked = match &calls {
+            None => Some(tr!("The table is not looked through yet")),
+            Some(calls) if calls.is_empty() => Some(tr!("No column is chosen, or no row finds a sample")),
+            Some(_) => None,
+        };
+        let (join, add, cancel) = foot_ui(ui, |ui| {
+            let text = if replaces { tr!("Join and replace columns") } else { tr!("Join columns") };
+            let join = ui.add(Button::primary(text).large().name(tr!("Join columns")).blocked(blocked)).clicked();
+            let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            let add = self.otherwise.is_some() && ui.add(Button::ghost(tr!("Add as a file")).large()).clicked();
+            (join, add, cancel)
+        });
+        match (calls, &self.otherwise) {
+            (Some(calls), _) if join => Next::Do(Ask::Run(Command::Extend { calls, replace: true })),
+            (_, Some(into)) if add => {
+                let paths = vec![self.request.table.clone()];
+                Next::Do(Ask::Run(Command::Import { paths, into: into.clone(), metadata: None }))
+            }
+            _ if cancel || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    fn preview_ui(&mut self, ui: &mut Ui, preview: &JoinPreview) {
+        let t = theme::tokens(ui);
+        ui.horizontal(|ui| {
+            ui.label(tr!("Samples are named by"));
+            if let Some(picked) = widgets::combo(ui, tr!("Column of keys"), &preview.key, 200.0, true, &preview.names) {
+                self.request.key = Some(preview.names[picked].clone());
+            }
+            ui.label(tr!("which is"));
+            let mut by = if preview.by_path { JoinBy::Path } else { JoinBy::Id };
+            let kinds = [Segment::new(JoinBy::Path, tr!("the path")), Segment::new(JoinBy::Id, tr!("the id"))];
+            segmented(ui, "join-by", &mut by, &kinds);
+            if (by == JoinBy::Path) != preview.by_path {
+                (self.request.by, self.request.key) = (by, Some(preview.key.clone()));
+            }
+        });
+        ScrollArea::vertical().id_salt("join-levels").max_height(250.0).show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for level in &preview.levels {
+                self.level_ui(ui, t, level);
+            }
+        });
+        if preview.levels.is_empty() {
+            let text = tr!("No row of the table finds a sample. Choose another column, or say whether it holds paths or ids.");
+            note_ui(ui, &Note::Error(text.into()));
+        }
+        let (lonely, keys) = &preview.unmatched;
+        if *lonely > 0 && !preview.levels.is_empty() {
+            let n = paint::grouped(*lonely as u64);
+            let names = listed(keys);
+            let text = tr_n!(*lonely, "{n} row finds no sample: {names}", "{n} rows find no sample: {names}", n, names);
+            note_ui(ui, &Note::Warning(text));
+        }
+        for level in preview.levels.iter().filter(|level| level.matched < level.samples) {
+            let count = level.samples - level.matched;
+            let n = paint::grouped(count as u64);
+            let names = listed(&level.without);
+            let depth = level.level;
+            let text = tr_n!(
+                count,
+                "{n} sample of level {depth} gets no row, so nulls: {names}",
+                "{n} samples of level {depth} get no row, so nulls: {names}",
+                n,
+                depth,
+                names
+            );
+            note_ui(ui, &Note::Warning(text));
+        }
+        head_rows_ui(ui, t, preview);
+    }
+
+    fn level_ui(&mut self, ui: &mut Ui, t: &Tokens, level: &JoinLevel) {
+        let (matched, samples) = (paint::grouped(level.matched as u64), paint::grouped(level.samples as u64));
+        let depth = level.level;
+        ui.horizontal(|ui| {
+            ui.set_height(28.0);
+            ui.label(RichText::new(tr!("Level {depth}", depth)).font(font::semibold(12.0)).color(t.tx));
+            let text = tr!("{matched} of {samples} samples get a row", matched, samples);
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        });
+        for column in &level.columns {
+            let key = (depth, column.name.clone());
+            let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+            ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+            let mut row =
+                ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(egui::Layout::left_to_right(egui::Align::Center)));
+            let mut on = column.refused.is_none() && !self.left_out.contains(&key);
+            row.add_enabled_ui(column.refused.is_none(), |ui| {
+                if widgets::checkbox(ui, &mut on, &column.name).changed() {
+                    match on {
+                        true => self.left_out.remove(&key),
+                        false => self.left_out.insert(key),
+                    };
+                }
+            });
+            let right = Rect::from_min_max(egui::pos2(rect.left() + rect.width() * 0.42, rect.top()), rect.max);
+            let (kind, rest) = right.split_left_right_at_fraction(0.3);
+            paint::text_left(ui.painter(), kind, &column.kind, font::mono(12.0), t.tx2);
+            let (text, color) = match (&column.refused, column.there) {
+                (Some(why), _) => (why.clone(), t.err),
+                (None, true) => (tr!("{example}  (replaces the column)", example = column.example), t.warn),
+                (None, false) => (column.example.clone(), t.tx),
+            };
+            paint::text_left(ui.painter(), rest, &text, font::mono(12.0), color);
+        }
+    }
+}
+
+/// The first rows with the samples that they find.
+fn head_rows_ui(ui: &mut Ui, t: &Tokens, preview: &JoinPreview) {
+    let rows = paint::grouped(preview.rows as u64);
+    ui.label(RichText::new(tr!("The first of {rows} rows", rows)).font(font::semibold(12.0)).color(t.tx2));
+    ui.spacing_mut().item_spacing.y = 0.0;
+    for row in &preview.head {
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+        let found = row.sample.as_deref().unwrap_or(tr!("no sample"));
+        response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{} → {found}", row.key)));
+        let (left, right) = rect.split_left_right_at_fraction(0.42);
+        paint::text_left(ui.painter(), left, &row.key, font::mono(12.0), t.tx);
+        let (mark, color) = if row.sample.is_some() { (icons::CHECK, t.ok) } else { (icons::X, t.warn) };
+        paint::icon(ui.painter(), egui::pos2(right.left() - 12.0, rect.center().y), mark, 12.0, color);
+        paint::text_left(ui.painter(), right, found, font::mono(12.0), if row.sample.is_some() { t.tx } else { t.tx3 });
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text.push_str(", …");
+    }
+    text
+}

@@ -1,0 +1,69 @@
+//! What comes to a draft from beside it: a table whose columns are joined, and files that appear in a watched folder.
+
+use std::time::{Duration, Instant};
+
+use egui::accesskit::Role;
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::model::Value;
+use taco_studio::studio::Command;
+
+use super::support::{app, choose, click, dataset, document, picture, scenes, settle, take};
+
+#[test]
+fn a_dropped_table_shows_what_joining_it_does() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let ids: Vec<String> = scenes().iter().map(|scene| scene.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    let table = folder.path().join("clouds.csv");
+    let rows: Vec<String> = ids.iter().skip(1).enumerate().map(|(n, id)| format!("{n},{id},{}.5,north", n * 10)).collect();
+    std::fs::write(&table, format!("nr,scene,cloud,region\n99,nowhere_1,1,south\n{}\n", rows.join("\n"))).expect("writes");
+    let mut window = app(egui::Theme::Dark);
+    take(&mut window, scenes());
+    take(&mut window, vec![table.clone()]);
+    picture(&mut window, "join-dark");
+    assert_eq!(window.get_by_role_and_label(Role::ComboBox, "Column of keys").accesskit_node().value().as_deref(), Some("scene"));
+    let counts = format!("{} of {} samples get a row", ids.len() - 1, ids.len());
+    assert!(window.query_by_label(&counts).is_some(), "{counts}");
+    window.get_by_label("nowhere_1 → no sample");
+    click(&mut window, "nr");
+    click(&mut window, "Join columns");
+    let root = &dataset(&window).root;
+    let names: Vec<&str> = root.schema.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["cloud", "region"], "what was ticked off stays out");
+    assert_eq!(root.samples[0].value(0), &Value::Null, "no row names it");
+    assert_eq!((root.samples[2].value(0), root.samples[2].value(1)), (&Value::Float(10.5), &Value::text("north")));
+    window.state_mut().command(Command::Undo);
+    settle(&mut window);
+    assert!(dataset(&window).root.schema.is_empty(), "one step");
+
+    take(&mut window, vec![table.clone()]);
+    choose(&mut window, "Column of keys", "region");
+    picture(&mut window, "join-wrong-key-dark");
+    assert!(window.query_by_label_contains("twice").is_some(), "says why not");
+    click(&mut window, "Add as a file");
+    let root = &dataset(&window).root;
+    assert_eq!(&*root.samples.last().expect("samples").id, "clouds.csv", "a table may be data");
+}
+
+#[test]
+fn files_that_appear_in_a_watched_folder_come_into_the_tray() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut window = app(egui::Theme::Light);
+    take(&mut window, scenes());
+    window.get_by_label("Watched folders");
+    window.state_mut().command(Command::Watch { folder: folder.path().to_owned() });
+    settle(&mut window);
+    std::fs::copy(scenes()[0].join("before.tif"), folder.path().join("new_before.tif")).expect("copies");
+    let end = Instant::now() + Duration::from_secs(60);
+    while document(&window).draft().expect("a draft").tray().is_empty() {
+        assert!(Instant::now() < end, "nothing came");
+        window.step();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    settle(&mut window);
+    picture(&mut window, "watched-light");
+    window.get_by_label_contains("new_before.tif");
+    click(&mut window, "Watched folders");
+    let stop = format!("Stop watching {}", folder.path().canonicalize().expect("is there").display());
+    click(&mut window, &stop);
+    assert_eq!(window.state().studio().watched().len(), 0);
+}

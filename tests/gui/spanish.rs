@@ -1,0 +1,153 @@
+//! The interface in another language: everything that is painted or told to a screen reader in English is so in Spanish, but for
+//! names, data, formats, and what reports say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use egui::accesskit::Role;
+use egui::epaint::Shape;
+use egui_kittest::kittest::{NodeT, Queryable};
+use taco_studio::draft::Edit;
+use taco_studio::gui::Pane;
+use taco_studio::gui::action::Action;
+use taco_studio::model::NodePath;
+use taco_studio::studio::Command;
+use taco_studio::text::{self, Language, entries};
+
+use super::support::{Window, app, choose, picture, sample, settle, take};
+
+/// Tests that follow on this thread speak English again.
+struct Speaking;
+
+impl Drop for Speaking {
+    fn drop(&mut self) {
+        text::speak(None);
+    }
+}
+
+fn painted(shape: &Shape, texts: &mut BTreeSet<String>) {
+    match shape {
+        Shape::Text(text) => drop(texts.insert(text.galley.text().trim().to_owned())),
+        Shape::Vec(shapes) => shapes.iter().for_each(|shape| painted(shape, texts)),
+        _ => {}
+    }
+}
+
+/// What is painted now, and what a screen reader is told.
+fn look(harness: &mut Window, place: &str, seen: &mut BTreeMap<String, String>) {
+    let mut texts = BTreeSet::new();
+    harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
+    let mut nodes = vec![harness.root().accesskit_node()];
+    while let Some(node) = nodes.pop() {
+        // What is typed or chosen is the user's.
+        texts.extend(node.label());
+        nodes.extend(node.children());
+    }
+    for text in texts {
+        seen.entry(text).or_insert_with(|| place.to_owned());
+    }
+    picture(harness, &format!("{}-{place}", text::spoken().tag()));
+}
+
+/// Every panel and most dialogs, over nothing, a dataset and a draft with faults.
+fn walk(language: Language) -> BTreeMap<String, String> {
+    let _speaking = Speaking;
+    let mut seen = BTreeMap::new();
+    let mut harness = app(egui::Theme::Dark);
+    if language != Language::English {
+        harness.state_mut().act(Action::Settings);
+        settle(&mut harness);
+        choose(&mut harness, "Language", language.name());
+        harness.key_press(egui::Key::Escape);
+        settle(&mut harness);
+    }
+    assert_eq!(text::spoken(), language);
+    look(&mut harness, "welcome", &mut seen);
+    take(&mut harness, vec![sample()]);
+    for draft in [false, true] {
+        let over = if draft { "draft" } else { "dataset" };
+        if draft {
+            harness.state_mut().act(Action::EditCopy);
+            settle(&mut harness);
+            let edits = [
+                Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+                Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+            ];
+            for edit in edits {
+                harness.state_mut().command(Command::Edit { edit });
+                settle(&mut harness);
+            }
+        }
+        for pane in Pane::ALL {
+            harness.state_mut().show_pane(pane);
+            settle(&mut harness);
+            look(&mut harness, &format!("{over}-{pane:?}"), &mut seen);
+        }
+        let dialogs: &[Action] = match draft {
+            true => &[Action::Write, Action::Settings, Action::Shortcuts, Action::About, Action::Relocate, Action::OpenRecent],
+            false => &[Action::ExportSubset, Action::Describe, Action::OpenPath, Action::Palette, Action::GoToRow],
+        };
+        for &action in dialogs {
+            harness.state_mut().act(action);
+            settle(&mut harness);
+            look(&mut harness, &format!("{over}-{action:?}"), &mut seen);
+            harness.key_press(egui::Key::Escape);
+            settle(&mut harness);
+            harness.key_press(egui::Key::Escape);
+            settle(&mut harness);
+        }
+    }
+    for part in ["Labels", "Bands", "Papers", "Split", "RAI", "JSON"] {
+        harness.state_mut().show_pane(Pane::Collection);
+        settle(&mut harness);
+        let part = text::of(part);
+        harness.get_by_role_and_label(Role::RadioButton, part).click();
+        settle(&mut harness);
+        look(&mut harness, &format!("collection-{part}"), &mut seen);
+    }
+    harness.get_by_label(text::of("Menu")).click();
+    settle(&mut harness);
+    look(&mut harness, "menu", &mut seen);
+    for menu in ["File", "Edit", "Check", "View", "Help"] {
+        if let Some(entry) = harness.query_by_label(text::of(menu)) {
+            entry.hover();
+            harness.run_steps(20);
+            look(&mut harness, &format!("menu-{menu}"), &mut seen);
+        }
+    }
+    seen
+}
+
+/// Words that English prose can't do without, and Spanish has not.
+const ENGLISH: [&str; 32] = [
+    "the", "of", "is", "are", "and", "or", "to", "with", "this", "that", "it", "its", "not", "for", "by", "from", "which", "has",
+    "have", "every", "all", "nothing", "what", "when", "where", "here", "there", "was", "be", "on", "at", "into",
+];
+
+/// Names of fields that are words as well.
+const KEYS: [&str; 2] = ["description", "name"];
+
+#[test]
+fn everything_is_said_in_spanish() {
+    let english = walk(Language::English);
+    let spanish = walk(Language::Spanish);
+    assert!(english.len() > 500 && spanish.len() > 500, "{} and {} texts", english.len(), spanish.len());
+    let catalogue = entries(Language::Spanish.catalogue().expect("a catalogue")).expect("reads");
+    let translated: BTreeMap<&str, &str> = catalogue
+        .iter()
+        .filter(|entry| entry.context.is_empty() && entry.many.is_none())
+        .filter_map(|entry| Some((entry.english.as_str(), entry.translated.first()?.as_str())))
+        .collect();
+    let own: BTreeSet<&str> = catalogue.iter().flat_map(|entry| entry.translated.iter().map(String::as_str)).collect();
+    let mut left = Vec::new();
+    for (said, place) in spanish.iter().filter(|(said, _)| english.contains_key(*said)) {
+        let known = translated.get(said.as_str()).is_some_and(|other| other != said) && !own.contains(said.as_str());
+        let words =
+            said.split(|c: char| !c.is_alphanumeric()).filter(|word| ENGLISH.contains(&word.to_lowercase().as_str())).count();
+        // The log is English as reports are, the dataset's own words are nobody's to translate, `doctor` says the same on a terminal.
+        let theirs = ["-Log", "-About", "-Query", "-Collection"].iter().any(|end| place.ends_with(end));
+        if known && !KEYS.contains(&said.as_str()) || words > 0 && !theirs {
+            left.push(format!("{place}: {said}"));
+        }
+    }
+    assert!(left.is_empty(), "{} texts are English still:\n{}", left.len(), left.join("\n"));
+}
