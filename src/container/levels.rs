@@ -238,9 +238,9 @@ impl LevelSet {
         for depth in 0..self.levels.len() {
             let table = self.columns(depth, &["id", "type", "internal:current_id", "internal:parent_id"], ctx)?;
             let missing = |name: &str| Error::format(format!("level{depth} has no column {name}"));
-            let ids = table.strings("id")?.ok_or_else(|| missing("id"))?;
-            let kinds = table.strings("type")?.ok_or_else(|| missing("type"))?;
-            let folder = (0..kinds.len()).map(|row| kinds.is_valid(row) && kinds.value(row) == "FOLDER").collect();
+            let (ids, folder) = rayon::join(|| table.strings("id"), || folders_of(&table));
+            let ids = ids?.ok_or_else(|| missing("id"))?;
+            let folder = folder?.ok_or_else(|| missing("type"))?;
             let rows = table.rows() as u32;
             let own = if self.by_part { table.integers("internal:current_id")? } else { None };
             let parents: Vec<u32> = match table.integers("internal:parent_id")? {
@@ -273,6 +273,17 @@ impl LevelSet {
         let count = self.levels.len();
         self.levels.get(level).ok_or_else(|| Error::usage(format!("there is no level {level}; the dataset has {count}")))
     }
+}
+
+/// Which rows are FOLDERs, batch by batch: the column as one array is not needed.
+fn folders_of(table: &LevelTable) -> Result<Option<Vec<bool>>> {
+    let mut folder = Vec::with_capacity(table.rows());
+    for batch in table.batches() {
+        let part = LevelTable::new(table.schema().clone(), vec![batch.clone()]);
+        let Some(kinds) = part.strings("type")? else { return Ok(None) };
+        folder.extend((0..kinds.len()).map(|row| kinds.is_valid(row) && kinds.value(row) == "FOLDER"));
+    }
+    Ok(table.column_index("type").map(|_| folder))
 }
 
 fn without_nulls(ids: StringArray) -> StringArray {

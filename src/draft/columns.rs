@@ -84,13 +84,13 @@ impl ColumnChange {
     /// What it does, for menus and the history.
     pub fn label(&self) -> String {
         match self {
-            ColumnChange::Add { field, .. } => format!("Add field {}", field.name),
-            ColumnChange::Remove { name } => format!("Remove field {name}"),
-            ColumnChange::Rename { name, to } => format!("Rename field {name} to {to}"),
-            ColumnChange::Describe { name, .. } => format!("Describe field {name}"),
-            ColumnChange::Cast { name, dtype, .. } => format!("Cast {name} to {dtype}"),
-            ColumnChange::Fill { name, .. } => format!("Fill {name}"),
-            ColumnChange::Split { name, .. } => format!("Split {name}"),
+            ColumnChange::Add { field, .. } => tr!("Add field {name}", name = field.name),
+            ColumnChange::Remove { name } => tr!("Remove field {name}", name),
+            ColumnChange::Rename { name, to } => tr!("Rename field {name} to {to}", name, to),
+            ColumnChange::Describe { name, .. } => tr!("Describe field {name}", name),
+            ColumnChange::Cast { name, dtype, .. } => tr!("Cast {name} to {dtype}", name, dtype),
+            ColumnChange::Fill { name, .. } => tr!("Fill {name}", name),
+            ColumnChange::Split { name, .. } => tr!("Split {name}", name),
         }
     }
 

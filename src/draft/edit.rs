@@ -219,33 +219,53 @@ impl Edit {
     /// What the edit does, for menus and the history: "Rename to label".
     pub fn label(&self) -> String {
         match self {
-            Edit::Insert { samples, .. } if samples.len() == 1 => format!("Add {}", samples[0].id),
-            Edit::Insert { samples, .. } => format!("Add {} samples", samples.len()),
-            Edit::Remove { count: 1, .. } => "Drop 1 sample".into(),
-            Edit::Remove { count, .. } => format!("Drop {count} samples"),
-            Edit::Rename { id, .. } => format!("Rename to {id}"),
-            Edit::Move { .. } => "Move sample".into(),
-            Edit::SetPayload { .. } => "Change the data of a sample".into(),
-            Edit::SetValue { field, .. } => format!("Set {field}"),
-            Edit::SetRow { .. } => "Set the values of a sample".into(),
-            Edit::RemoveMany { samples } => format!("Drop {}", counted(samples.len(), "sample")),
-            Edit::MoveMany { samples, .. } => format!("Move {}", counted(samples.len(), "sample")),
-            Edit::Reorder { .. } => "Reorder samples".into(),
-            Edit::Group { positions, id, .. } => format!("Group {} into {id}", counted(positions.len(), "sample")),
-            Edit::Unnest { .. } => "Un-nest a FOLDER".into(),
-            Edit::RenameMany { names } => format!("Rename {}", counted(names.len(), "sample")),
-            Edit::RenameBy { level, find, replace, .. } => format!("Rename {find} to {replace} on level {level}"),
-            Edit::Column { level, change } => format!("{} on level {level}", change.label()),
-            Edit::AddToTray { files } => format!("Put {} into the tray", counted(files.len(), "file")),
-            Edit::RemoveFromTray { places } => format!("Take {} out of the tray", counted(places.len(), "file")),
-            Edit::ReplaceTray { .. } => "Change the tray".into(),
-            Edit::Relocate { to, .. } => format!("Look for the sources in {}", to.display()),
-            Edit::AddField { field, .. } => format!("Add field {}", field.name),
-            Edit::RemoveField { field, .. } => format!("Remove field {field}"),
-            Edit::ReplaceTortilla { .. } => "Replace samples".into(),
-            Edit::SetCollection { key, .. } => format!("Set {key}"),
-            Edit::ReplaceCollection { .. } => "Replace the collection".into(),
+            Edit::Insert { samples, .. } if samples.len() == 1 => tr!("Add {name}", name = samples[0].id),
+            Edit::Insert { samples, .. } => tr_n!(samples.len(), "Add {n} sample", "Add {n} samples", n = samples.len()),
+            Edit::Remove { count, .. } => tr_n!(*count, "Drop {n} sample", "Drop {n} samples", n = count),
+            Edit::Rename { id, .. } => tr!("Rename to {id}", id),
+            Edit::Move { .. } => tr!("Move sample").into(),
+            Edit::SetPayload { .. } => tr!("Change the data of a sample").into(),
+            Edit::SetValue { field, .. } => tr!("Set {name}", name = field),
+            Edit::SetRow { .. } => tr!("Set the values of a sample").into(),
+            Edit::RemoveMany { samples } => tr_n!(samples.len(), "Drop {n} sample", "Drop {n} samples", n = samples.len()),
+            Edit::MoveMany { samples, .. } => tr_n!(samples.len(), "Move {n} sample", "Move {n} samples", n = samples.len()),
+            Edit::Reorder { .. } => tr!("Reorder samples").into(),
+            Edit::Group { positions, id, .. } => {
+                tr_n!(positions.len(), "Group {n} sample into {id}", "Group {n} samples into {id}", n = positions.len(), id)
+            }
+            Edit::Unnest { .. } => tr!("Un-nest a FOLDER").into(),
+            Edit::RenameMany { names } => tr_n!(names.len(), "Rename {n} sample", "Rename {n} samples", n = names.len()),
+            Edit::RenameBy { level, find, replace, .. } => {
+                tr!("Rename {find} to {replace} on level {level}", find, replace, level)
+            }
+            Edit::Column { level, change } => tr!("{change} on level {level}", change = change.label(), level),
+            Edit::AddToTray { files } => {
+                tr_n!(files.len(), "Put {n} file into the tray", "Put {n} files into the tray", n = files.len())
+            }
+            Edit::RemoveFromTray { places } => {
+                tr_n!(places.len(), "Take {n} file out of the tray", "Take {n} files out of the tray", n = places.len())
+            }
+            Edit::ReplaceTray { .. } => tr!("Change the tray").into(),
+            Edit::Relocate { to, .. } => tr!("Look for the sources in {folder}", folder = to.display()),
+            Edit::AddField { field, .. } => tr!("Add field {name}", name = field.name),
+            Edit::RemoveField { field, .. } => tr!("Remove field {name}", name = field),
+            Edit::ReplaceTortilla { .. } => tr!("Replace samples").into(),
+            Edit::SetCollection { key, .. } => tr!("Set {name}", name = key),
+            Edit::ReplaceCollection { .. } => tr!("Replace the collection").into(),
             Edit::Batch { label, .. } => label.clone(),
+        }
+    }
+
+    /// True for edits that give a value to cells or to fields of the collection and do nothing else: who types them sees what they
+    /// do.
+    pub fn only_sets(&self) -> bool {
+        match self {
+            Edit::SetValue { .. } | Edit::SetRow { .. } | Edit::SetCollection { .. } => true,
+            Edit::Batch { edits, .. } => {
+                let gives = |edit: &Edit| !matches!(edit, Edit::SetCollection { value: None, .. });
+                edits.iter().all(Edit::only_sets) && edits.iter().any(gives)
+            }
+            _ => false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 
-use super::{Edit, Fix};
+use super::{Edit, Fix, FixVerb};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::value_text;
 
@@ -47,8 +47,15 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     }
     let lines = |schema: &Schema| schema.iter().map(|field| format!("{} {}", field.name, dtype_name(&field.dtype))).collect();
     let (affects, preview) = (edits.len() as u64, (lines(odd?), lines(&schema)));
-    let label = format!("Give {affects} tortillas of level {level} the same fields");
-    Some(Fix { edit: Edit::Batch { label: label.clone(), edits }, label, safe: true, affects, preview })
+    let label = tr_n!(
+        affects,
+        "Give {n} tortilla of level {level} the same fields",
+        "Give {n} tortillas of level {level} the same fields",
+        n = affects,
+        level
+    );
+    let edit = Edit::Batch { label: label.clone(), edits };
+    Some(Fix { verb: FixVerb::Give, label, edit, safe: true, affects, preview })
 }
 
 fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found: &mut Vec<(NodePath, &'a Tortilla)>) {

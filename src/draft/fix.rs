@@ -4,7 +4,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::edit::counted;
 use super::structure::align;
 use super::tray_index::TrayIndex;
 use super::{Edit, PositionState, Structure};
@@ -13,9 +12,51 @@ use crate::model::{
     padding_like,
 };
 
+/// What a fix does, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FixVerb {
+    /// Files of the tray come into gaps.
+    Place,
+    /// Placeholders come into gaps.
+    Pad,
+    /// Samples get other ids.
+    Rename,
+    /// A sample gets another position.
+    Move,
+    /// Several samples do.
+    Reorder,
+    /// FILEs get a FOLDER around them.
+    Wrap,
+    /// Samples are taken out.
+    Drop,
+    /// A file takes the place of its FOLDER.
+    Put,
+    /// Roots or tortillas get what the others have.
+    Give,
+}
+
+impl FixVerb {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Place => tr!("Place" in "a fix"),
+            Self::Pad => tr!("Pad" in "a fix"),
+            Self::Rename => tr!("Rename" in "a fix"),
+            Self::Move => tr!("Move" in "a fix"),
+            Self::Reorder => tr!("Reorder" in "a fix"),
+            Self::Wrap => tr!("Wrap" in "a fix"),
+            Self::Drop => tr!("Drop" in "a fix"),
+            Self::Put => tr!("Put" in "a fix"),
+            Self::Give => tr!("Give" in "a fix"),
+        }
+    }
+}
+
 /// One way out of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
+    /// What kind of thing it does; of several the first that the label names.
+    pub verb: FixVerb,
     /// What it does: "Rename lable to label".
     pub label: String,
     /// The edit; one step of the history.
@@ -37,8 +78,8 @@ struct Actions {
     moved: u64,
     wrapped: u64,
     dropped: u64,
-    /// The only one, in words.
-    single: Option<String>,
+    /// The only one, also in words.
+    single: Option<(FixVerb, String)>,
 }
 
 impl Actions {
@@ -54,25 +95,28 @@ impl Actions {
         self.total() == self.padded
     }
 
-    fn note(&mut self, what: String) {
-        self.single = if self.total() == 1 { Some(what) } else { None };
+    fn note(&mut self, verb: FixVerb, what: String) {
+        self.single = if self.total() == 1 { Some((verb, what)) } else { None };
     }
 
-    fn label(&self) -> String {
+    fn label(&self) -> (FixVerb, String) {
         if let Some(single) = &self.single {
             return single.clone();
         }
         let parts = [
-            ("place", self.placed),
-            ("pad", self.padded),
-            ("rename", self.renamed),
-            ("reorder", self.moved),
-            ("wrap", self.wrapped),
-            ("drop", self.dropped),
+            (FixVerb::Place, self.placed, tr!("place {n}", n = self.placed)),
+            (FixVerb::Pad, self.padded, tr!("pad {n}", n = self.padded)),
+            (FixVerb::Rename, self.renamed, tr!("rename {n}", n = self.renamed)),
+            (FixVerb::Reorder, self.moved, tr!("reorder {n}", n = self.moved)),
+            (FixVerb::Wrap, self.wrapped, tr!("wrap {n}", n = self.wrapped)),
+            (FixVerb::Drop, self.dropped, tr!("drop {n}", n = self.dropped)),
         ];
-        let parts: Vec<String> = parts.iter().filter(|part| part.1 > 0).map(|(verb, count)| format!("{verb} {count}")).collect();
-        let text = parts.join(", ");
-        text[..1].to_uppercase() + &text[1..]
+        let (verbs, texts): (Vec<FixVerb>, Vec<String>) =
+            parts.into_iter().filter(|part| part.1 > 0).map(|(verb, _, text)| (verb, text)).unzip();
+        let text = texts.join(", ");
+        let mut rest = text.chars();
+        let label = rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect();
+        (verbs.first().copied().unwrap_or(FixVerb::Give), label)
     }
 }
 
@@ -107,18 +151,18 @@ impl Fitting<'_> {
             let mut sample = found.samples[place].clone();
             if *state == PositionState::WrongOrder {
                 self.actions.moved += 1;
-                self.actions.note(format!("Move {} to position {position}", sample.id));
+                self.actions.note(FixVerb::Move, tr!("Move {id} to position {position}", id = sample.id, position));
             }
             if *state == PositionState::WrongId {
                 self.actions.renamed += 1;
-                self.actions.note(format!("Rename {} to {}", sample.id, model.id));
+                self.actions.note(FixVerb::Rename, tr!("Rename {old} to {new}", old = sample.id, new = model.id));
                 sample.id = model.id.clone();
             }
             fitted.samples.push(self.sample(model, sample, above));
         }
         for &index in &aligned.extra {
             self.actions.dropped += 1;
-            self.actions.note(format!("Drop {}", found.samples[index].id));
+            self.actions.note(FixVerb::Drop, tr!("Drop {id}", id = found.samples[index].id));
         }
         fitted
     }
@@ -140,7 +184,7 @@ impl Fitting<'_> {
             (None, None) => sample,
             (Some(wanted), None) => {
                 self.actions.wrapped += 1;
-                self.actions.note(format!("Wrap {} into a tortilla", sample.id));
+                self.actions.note(FixVerb::Wrap, tr!("Wrap {id} into a tortilla", id = sample.id));
                 let id = sample.id.clone();
                 let values = std::mem::replace(&mut sample.values, Arc::from([]));
                 let first = wanted.samples.iter().position(|child| child.children().is_none() && !child.is_padding());
@@ -155,7 +199,7 @@ impl Fitting<'_> {
                 let files: Vec<&Sample> = found.samples.iter().filter(|child| child.children().is_none()).collect();
                 // One file alone takes the place of its FOLDER; its values are of another level and go.
                 self.actions.dropped += 1;
-                self.actions.note(format!("Put one file in the place of the FOLDER {}", sample.id));
+                self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
                 sample.payload = match files.as_slice() {
                     [one] if found.samples.len() == 1 => one.payload.clone(),
                     _ => Payload::Bytes(Arc::from([])),
@@ -175,11 +219,11 @@ impl Fitting<'_> {
             self.taken.push(index);
             self.actions.placed += 1;
             let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-            self.actions.note(format!("Place {name} as {}", model.id));
+            self.actions.note(FixVerb::Place, tr!("Place {name} as {id}", name, id = model.id));
             return Sample::file(&model.id, &file.path, file.size);
         }
         self.actions.padded += 1;
-        self.actions.note(format!("Pad {}", model.id));
+        self.actions.note(FixVerb::Pad, tr!("Pad {id}", id = model.id));
         let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
         padding_like(model, number)
     }
@@ -193,7 +237,7 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
     match finding.rule {
         Rule::PitRoots | Rule::PitEmptyFolder => {
             let files = if tray.files().is_empty() { None } else { fit_root(dataset, structure, node.0[0], tray) };
-            fixes.extend(files.filter(|fix| fix.label.to_lowercase().contains("place ")));
+            fixes.extend(files.filter(|fix| fix.verb == FixVerb::Place));
             fixes.extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default()));
             fixes.extend(drop_root(dataset, node.0[0]));
         }
@@ -215,20 +259,22 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
 /// that fit a gap go there, other gaps are padded.
 pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
-    each(dataset, structure, tray, roots, |actions| actions.is_safe(), |roots| format!("Fix {}", counted(roots as usize, "root")))
+    let label = |roots: u64| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots);
+    each(dataset, structure, tray, roots, |actions| actions.is_safe(), label)
 }
 
 /// The fix of one root for all roots of the same shape: one step, with the number of roots.
 pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, root: usize) -> Option<(Edit, u64)> {
     let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
-    each(dataset, structure, tray, alike, |_| true, |roots| format!("Fix {} alike", counted(roots as usize, "root")))
+    let label = |roots: u64| tr_n!(roots, "Fix {n} root alike", "Fix {n} roots alike", n = roots);
+    each(dataset, structure, tray, alike, |_| true, label)
 }
 
 /// Pads every position that is missing, so that PIT-1 holds again; with the number of roots. Roots that differ otherwise are
 /// left as they are.
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
-    let label = |roots: u64| format!("Pad {}", counted(roots as usize, "root"));
+    let label = |roots: u64| tr_n!(roots, "Pad {n} root", "Pad {n} roots", n = roots);
     each(dataset, structure, &TrayIndex::default(), roots, Actions::only_pads, label)
 }
 
@@ -239,7 +285,7 @@ pub fn split_off(dataset: &Dataset, structure: &Structure, root: usize) -> Optio
     if samples.is_empty() || samples.len() == dataset.root.samples.len() {
         return None;
     }
-    let label = format!("Split off {}", counted(samples.len(), "root"));
+    let label = tr_n!(samples.len(), "Split off {n} root", "Split off {n} roots", n = samples.len());
     let edit = Edit::RemoveMany { samples: alike.iter().map(|&index| NodePath(vec![index as u32])).collect() };
     Some((Edit::Batch { label, edits: vec![edit] }, samples))
 }
@@ -305,35 +351,32 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
         return None;
     }
     let preview = (lines(sample), lines(&fitted));
-    let label = actions.label();
+    let (verb, label) = actions.label();
     let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { label, edit, safe: actions.is_safe(), affects: actions.total(), preview })
+    Some(Fix { verb, label, edit, safe: actions.is_safe(), affects: actions.total(), preview })
 }
 
 fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let odd: Vec<usize> =
         (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
-    let (edit, affects) = each(
-        dataset,
-        structure,
-        &TrayIndex::default(),
-        odd.iter().copied(),
-        |_| true,
-        |roots| format!("Give {roots} roots the type of the others"),
-    )?;
+    let label =
+        |roots: u64| tr_n!(roots, "Give {n} root the type of the others", "Give {n} roots the type of the others", n = roots);
+    let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), |_| true, label)?;
     let safe = model.children().is_some();
     let before =
         odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
     let after = odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, model.kind()));
-    Some(Fix { label: edit.label(), edit, safe, affects, preview: (before.collect(), after.collect()) })
+    let preview = (before.collect(), after.collect());
+    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, safe, affects, preview })
 }
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
     let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
-    Some(Fix { label: format!("Drop {}", sample.id), edit, safe: false, affects: 1, preview: (lines(sample), Vec::new()) })
+    let (label, preview) = (tr!("Drop {id}", id = sample.id), (lines(sample), Vec::new()));
+    Some(Fix { verb: FixVerb::Drop, label, edit, safe: false, affects: 1, preview })
 }
 
 fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
@@ -350,8 +393,9 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let id: Arc<str> =
         names.take(taken.len() + 2).find(|name| !taken.contains(name.as_str()) && check_sample_id(name).is_ok())?.into();
     let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
-    let label = format!("Rename to {id}");
-    Some(Fix { label, edit: Edit::Rename { sample: NodePath(vec![root]), id }, safe: true, affects: 1, preview })
+    let label = tr!("Rename to {id}", id);
+    let edit = Edit::Rename { sample: NodePath(vec![root]), id };
+    Some(Fix { verb: FixVerb::Rename, label, edit, safe: true, affects: 1, preview })
 }
 
 /// A root and what is below it, one sample a line.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::structure::align;
-use super::{Edit, Fix, PositionState, Structure};
+use super::{Edit, Fix, FixVerb, PositionState, Structure};
 use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, SamplePath, Tortilla};
 
 /// What stands at one position of the pattern in one root.
@@ -141,8 +141,8 @@ pub struct Plan {
     pub changes: Vec<(Arc<str>, String)>,
     /// It removes nothing.
     pub safe: bool,
-    /// How many times each is done, most often first: ("Pad", 12).
-    pub verbs: Vec<(String, u64)>,
+    /// How many times each is done, most often first.
+    pub verbs: Vec<(FixVerb, u64)>,
 }
 
 /// Changes that a plan lists.
@@ -156,7 +156,7 @@ pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Findi
         let fix = fixes(&finding).into_iter().next().filter(|fix| fix.safe)?;
         Some((root, fix))
     });
-    plan(dataset, chosen, |roots| format!("Fix {roots} roots"))
+    plan(dataset, chosen, |roots| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots))
 }
 
 /// The same kind of fix for every root that has the shape of `root`, as one step.
@@ -170,10 +170,11 @@ pub fn alike_plan(
     let roots = (0..structure.roots()).filter(|&other| structure.alike(root, other));
     let chosen = roots.filter_map(|other| {
         let finding = fault_of(dataset, other)?;
-        let fix = fixes(&finding).into_iter().find(|fix| fix.safe == like.safe && verb_of(fix) == verb_of(like))?;
+        let fix = fixes(&finding).into_iter().find(|fix| fix.safe == like.safe && fix.verb == like.verb)?;
         Some((other, fix))
     });
-    plan(dataset, chosen, |roots| format!("{} in {roots} roots", verb_of(like)))
+    let label = |roots: u64| tr_n!(roots, "{verb} in {n} root", "{verb} in {n} roots", verb = like.verb.text(), n = roots);
+    plan(dataset, chosen, label)
 }
 
 /// How many roots have the shape of this one.
@@ -185,12 +186,7 @@ pub fn alike_count(structure: &Structure, root: usize) -> u64 {
 pub fn fault_of(dataset: &Dataset, root: usize) -> Option<Finding> {
     let sample = dataset.root.samples.get(root)?;
     let at = Location::Sample { level: 0, row: root as u32, path: SamplePath(vec![sample.id.clone()]) };
-    Some(Finding::new(Rule::PitRoots, at, "this root differs from the pattern"))
-}
-
-/// The first word of a fix: what it does.
-pub fn verb_of(fix: &Fix) -> &str {
-    fix.label.split(' ').next().unwrap_or_default()
+    Some(Finding::new(Rule::PitRoots, at, tr!("this root differs from the pattern")))
 }
 
 fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: impl Fn(u64) -> String) -> Option<Plan> {
@@ -206,15 +202,15 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
     let mut placed: HashSet<String> = HashSet::new();
     for (root, fix) in chosen {
         // One file can't stand in two places: who comes first has it.
-        if verb_of(&fix) == "Place" && !placed.insert(fix.label.clone()) {
+        if fix.verb == FixVerb::Place && !placed.insert(fix.label.clone()) {
             continue;
         }
         let Some(sample) = dataset.root.samples.get(root) else { continue };
         plan.roots += 1;
         plan.safe &= fix.safe;
-        match plan.verbs.iter_mut().find(|(verb, _)| verb == verb_of(&fix)) {
+        match plan.verbs.iter_mut().find(|(verb, _)| *verb == fix.verb) {
             Some((_, count)) => *count += 1,
-            None => plan.verbs.push((verb_of(&fix).to_owned(), 1)),
+            None => plan.verbs.push((fix.verb, 1)),
         }
         if plan.changes.len() < LISTED {
             plan.changes.push((sample.id.clone(), fix.label.clone()));

@@ -21,9 +21,9 @@ mod tray_index;
 pub use columns::ColumnChange;
 pub use edit::{Content, Edit};
 pub use fields::{cast, one_schema};
-pub use fix::{Fix, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
+pub use fix::{Fix, FixVerb, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
-pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan, verb_of};
+pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan};
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
 };

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::edit::counted;
 use super::structure::align;
 use super::tray::Unplaced;
 use super::{Edit, PatternNode};
@@ -77,8 +76,8 @@ pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32)
     let name = |file: &Unplaced| file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let label = match files.as_slice() {
         [] => return None,
-        [one] => format!("Place {}", name(one)),
-        many => format!("Place {}", counted(many.len(), "file")),
+        [one] => tr!("Place {name}", name = name(one)),
+        many => tr_n!(many.len(), "Place {n} file", "Place {n} files", n = many.len()),
     };
     let samples = files.iter().map(|file| Sample::file(&name(file), &file.path, file.size)).collect();
     let mut places = places.to_vec();
@@ -109,7 +108,7 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
     let present = &found.samples[place];
     match (rest.is_empty(), &present.payload) {
         (false, Payload::Folder(children)) => {
-            let label = format!("Place {}", sample.id);
+            let label = tr!("Place {name}", name = sample.id);
             let inside = into_position(pattern, rest, children, &there, sample)?;
             // A FOLDER of padding is padding no longer.
             match is_padding(&present.id) {
@@ -120,7 +119,7 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
             }
         }
         (true, payload) if is_padding(&present.id) && !matches!(payload, Payload::Folder(_)) => Ok(Edit::Batch {
-            label: format!("Place {}", sample.id),
+            label: tr!("Place {name}", name = sample.id),
             edits: vec![
                 Edit::Rename { sample: there.clone(), id: sample.id },
                 Edit::SetPayload { sample: there, payload: sample.payload },

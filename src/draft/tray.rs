@@ -99,7 +99,7 @@ pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) ->
         edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with });
     }
     edits.push(replace_tray(&mut content.tray, tray.into()));
-    Ok(Edit::Batch { label: format!("Look for the sources in {}", from.display()), edits })
+    Ok(Edit::Batch { label: tr!("Look for the sources in {folder}", folder = from.display()), edits })
 }
 
 fn joined(folder: &Path, rest: &Path) -> PathBuf {

@@ -175,7 +175,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
             kind: dtype_name(&field.dtype),
             example: table.text(*row, at),
             there: schemas.get(level).is_some_and(|known| known.contains(field.name.as_str())),
-            refused: check_field_name(&field.name).err().map(|fault| fault.to_string()),
+            refused: check_field_name(&field.name).err().map(crate::model::IdFault::said),
         })
     };
     let levels = levels.into_iter().enumerate().filter(|(_, matched)| !matched.rows.is_empty());

@@ -282,15 +282,19 @@ pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, c
     let summaries = part_summaries(samples, &parts, &grounds, &names);
     let mut unknown = Vec::new();
     let real: u64 = summaries.iter().map(|part| part.samples).sum();
-    let mut lacking = |count: u64, what: &str| {
-        if count > 0 {
-            unknown.push(format!("{count} of {real} samples have no {what}"));
-        }
-    };
-    lacking(real - summaries.iter().map(|part| part.placed).sum::<u64>(), "place");
-    lacking(real - summaries.iter().map(|part| part.timed).sum::<u64>(), "time");
+    let unplaced = real - summaries.iter().map(|part| part.placed).sum::<u64>();
+    if unplaced > 0 {
+        unknown.push(tr!("{count} of {total} samples have no place", count = unplaced, total = real));
+    }
+    let untimed = real - summaries.iter().map(|part| part.timed).sum::<u64>();
+    if untimed > 0 {
+        unknown.push(tr!("{count} of {total} samples have no time", count = untimed, total = real));
+    }
     let hashed = samples.iter().zip(&parts).filter(|(sample, part)| part.is_some() && sample.facts.hash.is_some()).count() as u64;
-    lacking(real - hashed, HASH_COLUMN);
+    if real > hashed {
+        let count = real - hashed;
+        unknown.push(tr!("{count} of {total} samples have no {column}", count, total = real, column = HASH_COLUMN));
+    }
     let mut spans = Vec::new();
     for (at, one) in summaries.iter().enumerate() {
         for other in &summaries[at + 1..] {

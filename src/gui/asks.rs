@@ -23,7 +23,7 @@ use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile, SampleKind, is_remote};
 use crate::remote::admit;
-use crate::studio::{Command, Document, Event, Outcome, RowRef, command_for, make_sample_dataset};
+use crate::studio::{Command, Document, Event, Outcome, RUN_QUERY, RowRef, command_for, make_sample_dataset};
 
 impl App {
     /// Fulfils every wish; a wish may lead to others.
@@ -181,11 +181,11 @@ impl App {
             Event::PatternFound(report) => self.session.pattern.take(report),
             Event::ProjectSaved(path) => self.saved(&path),
             Event::DocumentChanged => self.document_changed(),
-            Event::Edited { label, .. } => {
+            Event::Edited { label, sets, .. } => {
                 self.session.edited_s = Some(now_s());
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
                 // Typing in the form speaks for itself.
-                if !label.starts_with("Set ") && !undone {
+                if !sets && !undone {
                     self.toast = Some(Toast::new(true, label).action(tr!("Undo"), "Ctrl Z"));
                 }
             }
@@ -247,7 +247,7 @@ impl App {
                 self.session.preview.fail(job, &error.to_string());
                 let own =
                     self.session.statistics.leaks.ended(job, Some(&*error)) | self.session.preview.chunks.ended(job, Some(&*error));
-                let query = self.session.query.is_waiting() && label == "Run the query";
+                let query = self.session.query.is_waiting() && label == crate::text::of(RUN_QUERY);
                 if query {
                     self.session.query.fail(&error);
                 }
@@ -257,7 +257,10 @@ impl App {
                     self.view.dock.show(Pane::Log);
                 }
             }
-            Event::Cancelled { job, .. } => {
+            Event::Cancelled { job, label } => {
+                if label == crate::text::of(RUN_QUERY) {
+                    self.session.query.stopped();
+                }
                 self.session.jobs.note(job, End::Cancelled, "");
                 self.session.statistics.leaks.ended(job, None);
                 self.session.preview.chunks.ended(job, None);

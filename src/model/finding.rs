@@ -38,7 +38,7 @@ pub enum Location {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Location::Dataset => f.write_str("dataset"),
+            Location::Dataset => f.write_str(tr!("dataset")),
             Location::Collection(field) if field.is_empty() => f.write_str("COLLECTION.json"),
             Location::Collection(field) => write!(f, "COLLECTION.json {field}"),
             Location::Column { level, name } => write!(f, "level{level} {name}"),
@@ -126,7 +126,7 @@ impl Report {
     /// Ends the report: of each rule with more findings than are kept, a last one says how many more there are.
     pub fn fold(&mut self) {
         for (rule, count) in std::mem::take(&mut self.more) {
-            let message = format!("And {} more of {rule}.", grouped(count));
+            let message = tr!("And {count} more of {rule}.", count = grouped(count), rule);
             self.findings.push(Finding::new(rule, Location::Dataset, message));
         }
     }

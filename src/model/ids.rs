@@ -39,6 +39,29 @@ pub enum IdFault {
     TooLong(usize),
 }
 
+impl IdFault {
+    /// The words of `Display` in the language that is spoken, for findings and the window; errors take those of `Display`.
+    pub fn said(self) -> String {
+        match self {
+            Self::Empty => tr!("is empty; an id needs at least one character").to_owned(),
+            Self::Separator(separator) => tr!("contains \"{separator}\"; ids may not contain / \\ or :", separator),
+            Self::Control(code) => {
+                tr!("contains the control character {code}; remove it", code = format!("U+{code:04X}"))
+            }
+            Self::PathStep => tr!("is a path step (\".\" or \"..\"); give it a name").to_owned(),
+            Self::Reserved => tr!("starts with \"__\", which is reserved for padding; drop the underscores").to_owned(),
+            Self::DatasetAlphabet => {
+                tr!("has to be lower-case letters, digits, \"_\" and \"-\", with at least one letter").to_owned()
+            }
+            Self::FieldAlphabet => {
+                tr!("has to be letters, digits and \"_\", with at most one \":\" between namespace and name").to_owned()
+            }
+            Self::FieldReserved => tr!("is made by the writer; choose another name").to_owned(),
+            Self::TooLong(length) => tr!("is {length} bytes long; file systems allow 255", length),
+        }
+    }
+}
+
 /// Checks a sample's id (§5.5.1). Padding ids pass. Stricter than the Python tools where those would leave the folder:
 /// an empty id, `.`, `..` and control characters are refused.
 pub fn check_sample_id(id: &str) -> Result<(), IdFault> {
@@ -108,6 +131,15 @@ pub fn safe_relative(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_are_said_as_errors_say_them() {
+        use IdFault::{Control, DatasetAlphabet, Empty, FieldAlphabet, FieldReserved, PathStep, Reserved, Separator, TooLong};
+        let of_samples = [Empty, Separator('\\'), Control(10), PathStep, Reserved, TooLong(300)];
+        for fault in of_samples.into_iter().chain([DatasetAlphabet, FieldAlphabet, FieldReserved]) {
+            assert_eq!(fault.said(), fault.to_string());
+        }
+    }
 
     #[test]
     fn sample_ids() {

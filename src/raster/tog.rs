@@ -176,41 +176,43 @@ pub fn tog_faults(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<String>> {
         return Err(Error::unsupported("this file has no bands").at(asset));
     }
     if info.driver != "GTiff" && info.driver != "COG" {
-        return Ok(vec![format!("It is no GeoTIFF but {}.", info.driver)]);
+        return Ok(vec![tr!("It is no GeoTIFF but {driver}.", driver = info.driver)]);
     }
     let layout = layout_without_tiles(&lease, asset)?;
     let mut faults = faults_of(&layout);
     if first_bytes(&lease.dataset).is_some_and(|head| matches!(&head, b"II*\0" | b"MM\0*")) {
-        faults.push("It is a classic TIFF, which ends at 4 GiB, and no BigTIFF.".into());
+        faults.push(tr!("It is a classic TIFF, which ends at 4 GiB, and no BigTIFF.").into());
     }
     let name = info.bands.first().map(|band| band.dtype.as_str()).unwrap_or_default();
     if layout.predictor == 1 && has_predictor(name, bits_of(&lease.dataset)) {
-        faults.push("It has no predictor.".into());
+        faults.push(tr!("It has no predictor.").into());
     }
     Ok(faults)
 }
 
 fn faults_of(layout: &TileLayout) -> Vec<String> {
     let mut faults = Vec::new();
-    let or_none = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
     if layout.layout != "COG" {
-        faults.push("It was not written as a Cloud Optimized GeoTIFF.".into());
+        faults.push(tr!("It was not written as a Cloud Optimized GeoTIFF.").into());
     }
     if layout.compression != "ZSTD" {
-        faults.push(format!("Its compression is {}, not ZSTD.", or_none(&layout.compression)));
+        faults.push(match layout.compression.as_str() {
+            "" => tr!("Its compression is none, not ZSTD.").to_owned(),
+            found => tr!("Its compression is {found}, not ZSTD.", found),
+        });
     }
     if layout.interleave != "TILE" {
-        let found = or_none(&layout.interleave).to_lowercase();
-        faults.push(format!("Its bands are interleaved by {found}, not by tile."));
+        faults.push(match layout.interleave.to_lowercase().as_str() {
+            "" => tr!("Its bands are interleaved by none, not by tile.").to_owned(),
+            found => tr!("Its bands are interleaved by {found}, not by tile.", found),
+        });
     }
     if !layout.tile.0.is_multiple_of(16) || !layout.tile.1.is_multiple_of(16) {
         let (columns, rows) = layout.tile;
-        faults.push(format!("Its blocks have {columns} × {rows} pixels; both have to be multiples of 16."));
+        faults.push(tr!("Its blocks have {columns} × {rows} pixels; both have to be multiples of 16.", columns, rows));
     }
-    match layout.overviews {
-        0 => {}
-        1 => faults.push("It has an overview.".into()),
-        count => faults.push(format!("It has {count} overviews.")),
+    if layout.overviews > 0 {
+        faults.push(tr_n!(layout.overviews, "It has an overview.", "It has {count} overviews.", count = layout.overviews));
     }
     faults
 }

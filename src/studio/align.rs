@@ -14,7 +14,7 @@ pub fn align_schemas(dataset: &Dataset) -> Option<(Edit, Vec<String>)> {
     }
     let lines = fixes.iter().map(|fix| fix.label.clone()).collect();
     let edits = fixes.into_iter().map(|fix| fix.edit).collect();
-    Some((Edit::Batch { label: "Align the fields of every level".into(), edits }, lines))
+    Some((Edit::Batch { label: tr!("Align the fields of every level").into(), edits }, lines))
 }
 
 impl Studio {

@@ -147,7 +147,7 @@ impl Studio {
     pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
         let opened = self.document.as_ref().and_then(super::Document::opened).map(|open| open.reader.clone());
         let opened = opened.filter(|reader| reader.info().path == request.input);
-        Ok(self.start(&format!("Read {}", request.chunk), move |ctx| {
+        Ok(self.start(&tr!("Read {chunk}", chunk = request.chunk), move |ctx| {
             // What is open is not opened again: over a network that would be more requests than the chunk's one.
             let reader = match opened {
                 Some(reader) => reader,

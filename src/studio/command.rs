@@ -438,6 +438,8 @@ pub enum Event {
         label: String,
         /// The draft's revision now.
         revision: u64,
+        /// [`Edit::only_sets`] holds for the edit.
+        sets: bool,
     },
     /// Extensions added columns or fields to the draft.
     Extended {

@@ -38,7 +38,7 @@ pub struct DescribeRequest {
 
 impl Studio {
     pub(super) fn describe(&mut self, request: DescribeRequest) -> Result<Outcome> {
-        Ok(self.start(&format!("Describe {}", request.input.display()), move |ctx| {
+        Ok(self.start(&tr!("Describe {path}", path = request.input.display()), move |ctx| {
             let path = describe_to(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(path))) as Finish)
         }))
@@ -148,7 +148,7 @@ fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
 
 fn sha256_of(path: &Path, ctx: &JobContext) -> Result<String> {
     use std::io::Read;
-    ctx.stage("Computing the checksum", None);
+    ctx.stage(tr!("Computing the checksum"), None);
     let mut file = std::fs::File::open(path).io_at("open", path)?;
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

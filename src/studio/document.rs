@@ -237,8 +237,10 @@ impl Document {
         let id = self.collection().id();
         match self {
             _ if !id.is_empty() => id.into(),
-            Document::Draft(_) => "Untitled dataset".into(),
-            Document::Opened(open) => open.reader.info().path.file_name().map_or("dataset".into(), |name| name.to_string_lossy()),
+            Document::Draft(_) => tr!("Untitled dataset").into(),
+            Document::Opened(open) => {
+                open.reader.info().path.file_name().map_or(tr!("dataset").into(), |name| name.to_string_lossy())
+            }
         }
     }
 

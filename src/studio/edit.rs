@@ -15,14 +15,16 @@ impl Studio {
             let label = edit.label();
             return self.edit_later(&label, move |_, _| Ok(edit));
         }
-        self.change(|draft| Ok((draft.apply(edit.clone())?, Change::Do(edit))))
+        let sets = edit.only_sets();
+        self.change(|draft| Ok(((draft.apply(edit.clone())?, sets), Change::Do(edit))))
     }
 
     pub(super) fn undo(&mut self) -> Result<Outcome> {
         self.change(|draft| {
             let edit = draft.undo_edit().cloned();
             let label = draft.undo()?;
-            Ok((label, Change::Undo(edit.ok_or_else(nothing_there)?)))
+            let edit = edit.ok_or_else(nothing_there)?;
+            Ok(((label, edit.only_sets()), Change::Undo(edit)))
         })
     }
 
@@ -30,16 +32,18 @@ impl Studio {
         self.change(|draft| {
             let edit = draft.redo_edit().cloned();
             let label = draft.redo()?;
-            Ok((label, Change::Redo(edit.ok_or_else(nothing_there)?)))
+            let edit = edit.ok_or_else(nothing_there)?;
+            Ok(((label, edit.only_sets()), Change::Redo(edit)))
         })
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<(String, Change)>) -> Result<Outcome> {
+    /// `change` gives the label and whether the edit only sets values.
+    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<((String, bool), Change)>) -> Result<Outcome> {
         let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
-        let label = document.change(change)?;
+        let (label, sets) = document.change(change)?;
         let revision = document.draft.revision();
         self.check_live();
-        Ok(Outcome::Done(Event::Edited { label, revision }))
+        Ok(Outcome::Done(Event::Edited { label, revision, sets }))
     }
 
     /// Finds an edit and applies it, as a job. The draft changes when the job is done, unless it was changed meanwhile.
@@ -63,13 +67,14 @@ impl Studio {
         if document.draft.revision() != revision {
             return Err(Error::usage("the draft was changed meanwhile, so the change would not fit it").hint("try it again"));
         }
+        let sets = edit.only_sets();
         let label = document.change(|draft| {
             draft.install(edit.label(), content, inverse);
             Ok((edit.label(), Change::Do(edit)))
         })?;
         let revision = document.draft.revision();
         self.check_live();
-        Ok(Event::Edited { label, revision })
+        Ok(Event::Edited { label, revision, sets })
     }
 
     pub(super) fn draft_document(&self) -> Result<&DraftDocument> {

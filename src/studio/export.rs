@@ -72,7 +72,7 @@ pub struct ExportRequest {
 
 impl Studio {
     pub(super) fn export(&mut self, request: ExportRequest) -> Result<Outcome> {
-        Ok(self.start(&format!("Export to {}", request.options.target.display()), move |ctx| {
+        Ok(self.start(&tr!("Export to {path}", path = request.options.target.display()), move |ctx| {
             let built = export(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
@@ -84,7 +84,7 @@ impl Studio {
 pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    ctx.stage("Choosing the samples", None);
+    ctx.stage(tr!("Choosing the samples"), None);
     let keeping = Keeping { padding: request.keep_padding, siblings: request.keep_siblings };
     let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     let ordered: Vec<Vec<bool>> =

@@ -20,7 +20,7 @@ impl Studio {
         }
         let (dataset, revision) = (draft.dataset().clone(), draft.revision());
         let label = label_of(&calls);
-        Ok(self.start(&label.clone(), move |ctx| {
+        let outcome = self.start(&label.clone(), move |ctx| {
             if !replace {
                 let clashes = extensions::clashes(&dataset, &calls, &registry)?;
                 if !clashes.is_empty() {
@@ -50,18 +50,28 @@ impl Studio {
                 let edit = Edit::Batch { label: label.clone(), edits };
                 let outcome = studio.run(Command::Edit { edit })?;
                 match outcome {
-                    Outcome::Done(Event::Edited { label, revision }) => {
+                    Outcome::Done(Event::Edited { label, revision, .. }) => {
                         Ok(Event::Extended { label, revision, computed, failures, notes })
                     }
                     _ => Err(Error::internal("the edit did not end at once")),
                 }
             }) as Finish)
-        }))
+        });
+        if let Outcome::Started(job) = outcome {
+            self.extending.retain(|old| self.running.iter().any(|running| running.id() == *old));
+            self.extending.push(job);
+        }
+        Ok(outcome)
+    }
+
+    /// True while extensions run.
+    pub fn is_extending(&self) -> bool {
+        self.running.iter().any(|job| self.extending.contains(&job.id()))
     }
 }
 
 fn label_of(calls: &[ExtensionCall]) -> String {
     let mut names: Vec<&str> = calls.iter().map(|call| call.extension.as_str()).collect();
     names.dedup();
-    format!("Add {}", names.join(", "))
+    tr!("Add {name}", name = names.join(", "))
 }

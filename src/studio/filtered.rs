@@ -75,7 +75,7 @@ impl Studio {
             self.filter.kept = None;
             return Ok(Outcome::Done(Event::Filtered));
         }
-        let outcome = self.start("Filter", move |ctx| {
+        let outcome = self.start(tr!("Filter"), move |ctx| {
             let outcome = kept(reader.as_ref(), &filters, ctx);
             ctx.check()?;
             Ok(Box::new(move |studio: &mut Studio| {

@@ -10,7 +10,7 @@ use crate::model::Finding;
 impl Studio {
     pub(super) fn fix_safe(&mut self) -> Result<Outcome> {
         let choice = self.choice()?;
-        self.edit_later("Fix what is safe", move |content, _| {
+        self.edit_later(tr!("Fix what is safe"), move |content, _| {
             let fix = draft::fix_safe(&content.dataset, &structure(content, choice), &TrayIndex::of(content.tray.clone()));
             Ok(fix.ok_or_else(nothing)?.0)
         })
@@ -18,7 +18,7 @@ impl Studio {
 
     pub(super) fn fix_alike(&mut self, root: usize) -> Result<Outcome> {
         let choice = self.choice()?;
-        self.edit_later("Fix roots alike", move |content, _| {
+        self.edit_later(tr!("Fix roots alike"), move |content, _| {
             let tray = TrayIndex::of(content.tray.clone());
             let fix = draft::apply_alike(&content.dataset, &structure(content, choice), &tray, root);
             Ok(fix.ok_or_else(nothing)?.0)
@@ -27,7 +27,7 @@ impl Studio {
 
     pub(super) fn fill_missing(&mut self) -> Result<Outcome> {
         let choice = self.choice()?;
-        self.edit_later("Pad what is missing", move |content, _| {
+        self.edit_later(tr!("Pad what is missing"), move |content, _| {
             let fix = draft::fill_missing(&content.dataset, &structure(content, choice));
             Ok(fix.ok_or_else(|| Error::usage("no position is missing"))?.0)
         })
@@ -58,7 +58,7 @@ impl Studio {
     pub(super) fn find_fixes(&mut self, finding: usize) -> Result<Outcome> {
         let (choice, found) = (self.choice()?, self.finding(finding)?);
         let content = self.need_draft()?.content().clone();
-        Ok(self.start("Look for fixes", move |_| {
+        Ok(self.start(tr!("Look for fixes"), move |_| {
             let fixes = Arc::new(fixes(&content, choice, &found));
             Ok(Box::new(move |_: &mut Studio| Ok(Event::FixesFound { finding, fixes })) as Finish)
         }))
@@ -66,7 +66,7 @@ impl Studio {
 
     pub(super) fn apply_fix(&mut self, finding: usize, fix: usize) -> Result<Outcome> {
         let (choice, found) = (self.choice()?, self.finding(finding)?);
-        self.edit_later("Fix", move |content, _| {
+        self.edit_later(tr!("Fix"), move |content, _| {
             let mut fixes = fixes(content, choice, &found);
             if fix >= fixes.len() {
                 return Err(Error::usage(format!("there is no fix {fix}; this finding has {}", fixes.len())));

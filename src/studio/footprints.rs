@@ -86,7 +86,7 @@ impl Footprints {
 impl Studio {
     pub(super) fn footprints(&mut self, request: FootprintRequest) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        Ok(self.start(&format!("Places of level {}", request.level), move |ctx| {
+        Ok(self.start(&tr!("Places of level {level}", level = request.level), move |ctx| {
             let found = Arc::new(footprints(reader.as_ref(), &request, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Footprints(found))) as Finish)
         }))
@@ -129,7 +129,7 @@ pub fn footprints(reader: &dyn ContainerReader, request: &FootprintRequest, ctx:
         Some(table) => table.as_ref().clone(),
         None => reader.levels().columns(level, &names, ctx)?,
     };
-    ctx.stage("Places", Some(rows as u64));
+    ctx.stage(tr!("Places"), Some(rows as u64));
     let mut made =
         Footprints { level, source: source.clone(), approximate, starts: Vec::with_capacity(rows + 1), points: Vec::new() };
     made.starts.push(0);

@@ -66,7 +66,7 @@ pub struct HistogramRequest {
 
 impl Studio {
     pub(super) fn histograms(&mut self, request: HistogramRequest) -> Result<Outcome> {
-        Ok(self.start(&format!("Count the values of {}", request.input.display()), move |ctx| {
+        Ok(self.start(&tr!("Count the values of {path}", path = request.input.display()), move |ctx| {
             let built = histograms(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
@@ -101,10 +101,10 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
     let mut leaves = Vec::new();
     collect(&dataset.root, &mut Vec::new(), &mut leaves);
     // Twice through the pixels: the scale has to be known before the first value is counted.
-    ctx.stage("Looking for the lowest and highest values", Some(leaves.len() as u64));
+    ctx.stage(tr!("Looking for the lowest and highest values"), Some(leaves.len() as u64));
     let found: Vec<Option<Ranges>> = leaves.par_iter().map(|leaf| ranges_of(leaf, ctx)).collect::<Result<_>>()?;
     let scales = Scales::new(request.scale, &leaves, &found)?;
-    ctx.stage("Counting values", Some(leaves.len() as u64));
+    ctx.stage(tr!("Counting values"), Some(leaves.len() as u64));
     let scratch = tempfile::tempdir().map_err(|error| Error::io("make a temporary folder", &std::env::temp_dir(), error))?;
     let made: Vec<Option<Made>> = leaves
         .par_iter()

@@ -19,7 +19,7 @@ const PATH_COLUMNS: [&str; 6] = ["path", "relative_path", "internal:relative_pat
 /// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs. Siblings are in byte order of
 /// their names. Hidden files, `__meta__` and GDAL's `.aux.xml` are left out and listed; links to folders above are not followed.
 pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
-    ctx.stage("Looking at the files", None);
+    ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
     let mut samples = Vec::with_capacity(paths.len());
     for path in paths {
@@ -53,7 +53,7 @@ pub fn is_folder_of_folders(path: &Path) -> bool {
 
 /// Everything inside `folder` as the samples of a root tortilla.
 pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
-    ctx.stage("Looking at the files", None);
+    ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
     let samples = children(folder, 0, &mut report, ctx)?;
     Ok((samples, report))
@@ -134,7 +134,7 @@ fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Opti
 /// Joins a table to a dataset by relative path (`roi_0007/s2/t02.tif`; FOLDERs with or without a slash at the end). Each level
 /// gets the columns that say something about it. Gives a warning for rows that match nothing and samples that no row names.
 pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Joining the metadata", None);
+    ctx.stage(tr!("Joining the metadata"), None);
     let key = PATH_COLUMNS.iter().find(|name| table.column_index(name).is_some());
     let key = key.ok_or_else(|| {
         let found: Vec<_> = table.fields().into_iter().map(|field| field.name).collect();

@@ -102,7 +102,7 @@ impl ByteLayout {
 impl Studio {
     pub(super) fn byte_layout(&mut self, part: Option<String>) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        Ok(self.start("Layout of the bytes", move |ctx| {
+        Ok(self.start(tr!("Layout of the bytes"), move |ctx| {
             let layout = Arc::new(byte_layout(reader.as_ref(), part.as_deref(), ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Bytes(layout))) as Finish)
         }))

@@ -15,7 +15,7 @@ use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
 impl Studio {
     pub(super) fn leakage(&mut self, request: LeakageRequest) -> Result<Outcome> {
         let content = self.content("open a dataset with a split, or begin a draft")?;
-        Ok(self.start("Look for leaks", move |ctx| {
+        Ok(self.start(tr!("Look for leaks"), move |ctx| {
             let found = match content {
                 Content::Draft(dataset) => leakage_of_draft(&dataset, &request, ctx)?,
                 Content::Opened(reader) => leakage_of_container(reader.as_ref(), &request, ctx)?,

@@ -70,7 +70,7 @@ pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
 pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
 pub use tables::{lazy_tables, tables_of};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
-pub use verbs::{checked_build, command_for, convert, export_asset};
+pub use verbs::{READ_RASTER, RUN_QUERY, checked_build, command_for, convert, export_asset};
 pub use verify::{Depth, Verified, verify, written_paths};
 
 use std::collections::VecDeque;
@@ -118,6 +118,8 @@ pub struct JobView {
 pub struct Studio {
     jobs: Jobs,
     running: Vec<Job<Finish>>,
+    /// Those jobs of them, and of some that have ended, that run extensions.
+    extending: Vec<JobId>,
     document: Option<Document>,
     report: Arc<Report>,
     live_check: Latest<Report>,
@@ -139,6 +141,7 @@ impl Studio {
         Self {
             jobs,
             running: Vec::new(),
+            extending: Vec::new(),
             document: None,
             report: Arc::default(),
             live_check: Latest::new(),

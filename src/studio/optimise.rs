@@ -101,11 +101,21 @@ impl Optimised {
     /// What was done, in a line.
     pub fn summary(&self) -> String {
         let Self { path, written, bytes: (before, after), .. } = self;
-        let failed = match self.failures() {
-            0 => String::new(),
-            failed => format!(", {failed} could not be written"),
-        };
-        format!("{}: {written} rasters optimised ({before} bytes, now {after}){failed}", path.display())
+        let done = tr_n!(
+            *written,
+            "{path}: {n} raster optimised ({before} bytes, now {after})",
+            "{path}: {n} rasters optimised ({before} bytes, now {after})",
+            path = path.display(),
+            n = written,
+            before,
+            after
+        );
+        match self.failures() {
+            0 => done,
+            failed => {
+                tr_n!(failed, "{done}, {n} could not be written", "{done}, {n} could not be written", done, n = failed)
+            }
+        }
     }
 
     fn count(&mut self, path: impl FnOnce() -> String, before: u64, done: &Done) {
@@ -135,7 +145,7 @@ impl Studio {
         // Told at once, not by the job.
         raster::tog_support()?;
         request.tog.check()?;
-        Ok(self.start(&format!("Optimise {}", request.input.display()), move |ctx| {
+        Ok(self.start(&tr!("Optimise {path}", path = request.input.display()), move |ctx| {
             let optimised = Arc::new(optimise(&request, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Optimised(optimised))) as Finish)
         }))
@@ -149,7 +159,7 @@ impl Studio {
             Some(_) => None,
             None => Some(self.need_opened()?.reader.clone()),
         };
-        Ok(self.start("Look for optimized rasters", move |ctx| {
+        Ok(self.start(tr!("Look for optimized rasters"), move |ctx| {
             let report = match (&opened, &path) {
                 (Some(reader), _) => {
                     let mut report = Report::default();
@@ -214,7 +224,7 @@ fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     if request.output.is_dir() {
         return Err(Error::usage("the output is a folder; one raster needs a file name").at_path(&request.output));
     }
-    ctx.stage("Writing the raster", None);
+    ctx.stage(tr!("Writing the raster"), None);
     raster::write_tog(&asset, &request.output, &TogOptions { parallel: true, ..request.tog }, ctx)?;
     let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
     let size = asset_size(&AssetPath::file(&*request.output))?;
@@ -228,7 +238,7 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let beside = |name: &str| BESIDE.iter().any(|ending| name.strip_suffix(ending).is_some_and(|whole| known.contains(whole)));
     let files: Vec<&String> = files.iter().filter(|name| !beside(name)).collect();
     let output = PartialFolder::new(&request.output, request.overwrite)?;
-    ctx.stage("Writing the rasters", Some(files.len() as u64));
+    ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
     let done: Vec<(u64, Done)> = files
         .par_iter()
         .map(|name| {
@@ -349,7 +359,7 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
         .flat_map(|(depth, level)| (0..level.sources.len()).map(move |row| (depth, row)))
         .filter(|&(depth, row)| !is_padding(assembly.tree.levels[depth].id(row as u32)))
         .collect();
-    ctx.stage("Writing the rasters", Some(files.len() as u64));
+    ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
     let done: Vec<Option<(u64, Done)>> = files
         .par_iter()
         .map(|&(depth, row)| {

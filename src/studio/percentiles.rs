@@ -71,7 +71,7 @@ pub struct Percentiles {
 
 impl Studio {
     pub(super) fn percentiles(&mut self, request: PercentileRequest) -> Result<Outcome> {
-        Ok(self.start("Read the histograms", move |ctx| {
+        Ok(self.start(tr!("Read the histograms"), move |ctx| {
             let found = Arc::new(percentiles(&request, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Percentiles(found))) as Finish)
         }))
@@ -134,7 +134,7 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
         if rows.is_empty() {
             continue;
         }
-        ctx.stage("Reading the histograms", Some(rows.len() as u64));
+        ctx.stage(tr!("Reading the histograms"), Some(rows.len() as u64));
         let scales = Scales::of(reader.as_ref(), depth, ctx)?;
         let read: Vec<Vec<Counts>> = rows
             .par_iter()

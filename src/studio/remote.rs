@@ -11,7 +11,7 @@ impl Studio {
     }
 
     pub(super) fn remote_cache(&mut self, clear: bool) -> Result<Outcome> {
-        let label = if clear { "Empty the cache of remote files" } else { "Look at the cache of remote files" };
+        let label = if clear { tr!("Empty the cache of remote files") } else { tr!("Look at the cache of remote files") };
         Ok(self.start(label, move |_| {
             let state = if clear { remote::clear_cache() } else { remote::cache_state() };
             Ok(Box::new(move |_: &mut Studio| Ok(Event::RemoteCache(state))) as Finish)

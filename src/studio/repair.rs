@@ -35,7 +35,7 @@ impl Repaired {
 
 impl Studio {
     pub(super) fn repair(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
-        Ok(self.start(&format!("Repair {}", input.display()), move |ctx| {
+        Ok(self.start(&tr!("Repair {path}", path = input.display()), move |ctx| {
             let repaired = repair(&input, &open, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Repaired(Box::new(repaired)))) as Finish)
         }))

@@ -14,7 +14,7 @@ impl Studio {
     pub(super) fn save_rows(&mut self, query: Query, target: PathBuf) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
         ending(&target)?;
-        Ok(self.start(&format!("Save rows to {}", target.display()), move |ctx| {
+        Ok(self.start(&tr!("Save rows to {path}", path = target.display()), move |ctx| {
             let rows = query::run(&tables_of(reader.as_ref(), ctx)?, &query, ctx)?;
             ctx.check()?;
             save(&rows, &target)?;

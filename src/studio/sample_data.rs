@@ -41,7 +41,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     }
     let scenes = folder.join("scenes");
     std::fs::create_dir_all(&scenes).io_at("make the folder of the sample", &scenes)?;
-    ctx.stage("Drawing the scenes", Some(SCENES as u64));
+    ctx.stage(tr!("Drawing the scenes"), Some(SCENES as u64));
     let rows: Vec<String> = (0..SCENES)
         .into_par_iter()
         .map(|index| {

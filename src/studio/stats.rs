@@ -51,7 +51,7 @@ const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std
 impl Studio {
     pub(super) fn pool_statistics(&mut self, request: StatsRequest) -> Result<Outcome> {
         let content = self.content("open a dataset, or begin a draft")?;
-        Ok(self.start("Pool statistics", move |ctx| {
+        Ok(self.start(tr!("Pool statistics"), move |ctx| {
             let report = Arc::new(match content {
                 Content::Draft(dataset) => pooled_statistics_of_draft(&dataset, &request, ctx)?,
                 Content::Opened(reader) => pooled_statistics(reader.as_ref(), &request, None, ctx)?,

@@ -70,7 +70,7 @@ impl Studio {
     pub(super) fn summarize(&mut self, request: SummaryRequest) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
         let kept = self.kept().cloned();
-        Ok(self.start(&format!("Summarize {}", request.column), move |ctx| {
+        Ok(self.start(&tr!("Summarize {column}", column = request.column), move |ctx| {
             let rows = kept.as_ref().and_then(|kept| kept.rows(request.level));
             let summary = Arc::new(level_summary(reader.as_ref(), &request, rows, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Summarized(summary))) as Finish)

@@ -56,7 +56,7 @@ pub struct Thumbnail {
 
 impl Studio {
     pub(super) fn make_thumbnail(&mut self, request: ThumbnailRequest) -> Result<Outcome> {
-        Ok(self.start("Small picture", move |ctx| {
+        Ok(self.start(tr!("Small picture"), move |ctx| {
             let made = Arc::new(thumbnail(&request, None, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Thumbnail(made))) as Finish)
         }))

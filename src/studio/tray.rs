@@ -19,8 +19,8 @@ impl Studio {
             self.new_draft()?;
         }
         self.need_draft()?;
-        Ok(self.start("Look for files", move |ctx| {
-            ctx.stage("Looking at the files", None);
+        Ok(self.start(tr!("Look for files"), move |ctx| {
+            ctx.stage(tr!("Looking at the files"), None);
             let mut files = Vec::new();
             for path in &paths {
                 collect(path, 0, &mut files, ctx)?;
@@ -53,20 +53,20 @@ impl Studio {
         let at = tray.iter().position(|unplaced| unplaced.path == file);
         let at = at.ok_or_else(|| Error::usage("this file is not in the tray").at_path(file))?;
         let place = place_file(document.draft.dataset(), document.structure().pattern(), &tray[at], slot)?;
-        let label = format!("Place {}", file.file_name().unwrap_or_default().to_string_lossy());
+        let label = tr!("Place {name}", name = file.file_name().unwrap_or_default().to_string_lossy());
         self.edit(Edit::Batch { label, edits: vec![place, Edit::RemoveFromTray { places: vec![at as u32] }] })
     }
 
     pub(super) fn find_pattern(&mut self, examples: Vec<Example>) -> Result<Outcome> {
         let content = self.need_draft()?.content().clone();
-        Ok(self.start("Look for a pattern", move |ctx| {
+        Ok(self.start(tr!("Look for a pattern"), move |ctx| {
             let report = Arc::new(find_pattern(&content, &examples, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::PatternFound(report))) as Finish)
         }))
     }
 
     pub(super) fn place_by_pattern(&mut self, examples: Vec<Example>, alternative: Option<usize>) -> Result<Outcome> {
-        self.edit_later("Place files by pattern", move |content, ctx| {
+        self.edit_later(tr!("Place files by pattern"), move |content, ctx| {
             let report = find_pattern(content, &examples, ctx)?;
             let chosen = match (alternative, report.alternatives.as_slice()) {
                 (None, [only]) => only,

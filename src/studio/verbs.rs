@@ -18,6 +18,11 @@ use crate::raster::{self, PreviewRequest};
 use crate::table::{read_sidecar, value_at};
 use crate::validate;
 
+/// The name of the job of a query.
+pub const RUN_QUERY: &str = mark!("Run the query");
+/// The name of the job of a picture.
+pub const READ_RASTER: &str = mark!("Read the raster");
+
 impl Studio {
     pub(super) fn new_draft(&mut self) -> Result<Outcome> {
         let mut document = DraftDocument::new(Draft::new());
@@ -39,8 +44,8 @@ impl Studio {
             return self.open_project(path);
         }
         let label = match options.with.len() {
-            0 => format!("Open {}", path.display()),
-            more => format!("Open {} and {more} more", path.display()),
+            0 => tr!("Open {path}", path = path.display()),
+            more => tr!("Open {path} and {more} more", path = path.display(), more),
         };
         Ok(self.start(&label, move |ctx| {
             let open = open_dataset(&path, &options, ctx)?;
@@ -55,7 +60,7 @@ impl Studio {
 
     pub(super) fn fork(&mut self) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        Ok(self.start("Make a draft of the dataset", move |ctx| {
+        Ok(self.start(tr!("Make a draft of the dataset"), move |ctx| {
             let dataset = dataset_of(reader.as_ref(), ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
@@ -70,7 +75,7 @@ impl Studio {
             self.new_draft()?;
         }
         let empty = self.need_draft()?.dataset().root.samples.is_empty() && into.0.is_empty();
-        Ok(self.start(&format!("Add {} paths", paths.len()), move |ctx| {
+        Ok(self.start(&tr_n!(paths.len(), "Add {n} path", "Add {n} paths", n = paths.len()), move |ctx| {
             let (samples, report) = match paths.as_slice() {
                 [folder] if empty && is_folder_of_folders(folder) => import_folder(folder, ctx)?,
                 paths => import_paths(paths, ctx)?,
@@ -92,8 +97,8 @@ impl Studio {
         let tortilla = draft.dataset().tortilla(&into).ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
         let mut merged = tortilla.as_ref().clone();
         let label = match incoming.root.samples.as_slice() {
-            [one] => format!("Add {}", one.id),
-            many => format!("Add {} samples", many.len()),
+            [one] => tr!("Add {name}", name = one.id),
+            many => tr_n!(many.len(), "Add {n} sample", "Add {n} samples", n = many.len()),
         };
         let old_width = merged.schema.len();
         let mut schema = merged.schema.to_vec();
@@ -122,7 +127,7 @@ impl Studio {
             self.new_draft()?;
         }
         self.need_draft()?;
-        Ok(self.start(&format!("Read {}", path.display()), move |_| {
+        Ok(self.start(&tr!("Read {path}", path = path.display()), move |_| {
             let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
             let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
             // What every dataset needs and the file does not say, as in a new draft.
@@ -147,14 +152,15 @@ impl Studio {
             Some(Document::Draft(document)) => {
                 let dataset = document.draft.dataset().clone();
                 let live = self.live.clone();
-                self.live_check.start(&self.jobs, "Check the draft", move |ctx| {
+                self.live_check.start(&self.jobs, tr!("Check the draft"), move |ctx| {
                     // A check that was stopped half-way leaves nothing wrong behind: what it knows is brought up to date first.
                     live.lock().unwrap_or_else(std::sync::PoisonError::into_inner).check(&dataset, ctx)
                 });
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                self.live_check.start(&self.jobs, "Check the dataset", move |ctx| validate::container(reader.as_ref(), false, ctx));
+                let label = tr!("Check the dataset");
+                self.live_check.start(&self.jobs, label, move |ctx| validate::container(reader.as_ref(), false, ctx));
             }
             None => {}
         }
@@ -162,14 +168,14 @@ impl Studio {
 
     pub(super) fn load_level(&mut self, level: usize) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        Ok(self.start(&format!("Read level {level}"), move |ctx| {
+        Ok(self.start(&tr!("Read level {level}", level), move |ctx| {
             reader.levels().table(level, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::LevelReady(level))) as Finish)
         }))
     }
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
-        let label = if deep { "Check every byte" } else { "Check the dataset" };
+        let label = if deep { tr!("Check every byte") } else { tr!("Check the dataset") };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
@@ -189,14 +195,14 @@ impl Studio {
 
     pub(super) fn query(&mut self, sql: String, limit: Option<usize>) -> Result<Outcome> {
         let tables = self.need_opened()?.tables();
-        Ok(self.start("Run the query", move |ctx| {
+        Ok(self.start(crate::text::of(RUN_QUERY), move |ctx| {
             let result = Arc::new(query::run_sql(&tables, &sql, limit, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Queried(result))) as Finish)
         }))
     }
 
     pub(super) fn preview(&mut self, request: PreviewRequest) -> Result<Outcome> {
-        Ok(self.start("Read the raster", move |ctx| {
+        Ok(self.start(crate::text::of(READ_RASTER), move |ctx| {
             let image = raster::preview(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Previewed(Arc::new((request, image))))) as Finish)
         }))
@@ -214,7 +220,7 @@ impl Studio {
     pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {
         let draft = self.need_draft()?;
         let (dataset, revision) = (draft.dataset().clone(), draft.revision());
-        Ok(self.start(&format!("Write {}", options.target.display()), move |ctx| {
+        Ok(self.start(&tr!("Write {path}", path = options.target.display()), move |ctx| {
             let built = checked_build(&dataset, &options, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 if let Some(Document::Draft(document)) = &mut studio.document
@@ -228,7 +234,7 @@ impl Studio {
     }
 
     pub(super) fn convert_job(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
-        Ok(self.start(&format!("Convert {}", input.display()), move |ctx| {
+        Ok(self.start(&tr!("Convert {path}", path = input.display()), move |ctx| {
             let built = convert(&input, &open, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
@@ -237,7 +243,7 @@ impl Studio {
     pub(super) fn save_asset(&mut self, level: usize, row: u32, target: PathBuf) -> Result<Outcome> {
         let document = self.document.as_ref().ok_or_else(|| Error::usage("nothing is open"))?;
         let place = document.asset_later(RowRef { level, row });
-        Ok(self.start(&format!("Save {}", target.display()), move |ctx| {
+        Ok(self.start(&tr!("Save {path}", path = target.display()), move |ctx| {
             let (asset, _) = place()?;
             export_asset(&asset, &target, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(target))) as Finish)
@@ -287,7 +293,7 @@ fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<
 
 /// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    ctx.stage("Checking", None);
+    ctx.stage(tr!("Checking"), None);
     let mut report = validate::dataset(dataset, ctx)?;
     report.findings.extend(validate::sources(dataset, ctx)?.findings);
     if !report.is_valid() {

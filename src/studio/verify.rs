@@ -68,7 +68,7 @@ impl Verified {
 impl Studio {
     pub(super) fn verify(&mut self, paths: Vec<PathBuf>, depth: Depth) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
-        Ok(self.start("Verify what was written", move |ctx| {
+        Ok(self.start(tr!("Verify what was written"), move |ctx| {
             let verified = Arc::new(verify(&dataset, &paths, depth, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Verified(verified))) as Finish)
         }))
@@ -92,12 +92,26 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
     let (roots, samples) = counts(dataset);
     let padded = dataset.root.samples.iter().filter(|sample| sample.is_padding()).count() as u64;
     if found.roots != roots && found.roots + padded != roots {
-        found.differs(format!("{} roots were found, the draft has {roots}", found.roots));
+        let n = found.roots;
+        found.differs(tr_n!(
+            n,
+            "{n} root was found, the draft has {roots}",
+            "{n} roots were found, the draft has {roots}",
+            n,
+            roots
+        ));
     } else if found.roots == roots && found.samples != samples {
-        found.differs(format!("{} samples were found, the draft has {samples}", found.samples));
+        let n = found.samples;
+        found.differs(tr_n!(
+            n,
+            "{n} sample was found, the draft has {samples}",
+            "{n} samples were found, the draft has {samples}",
+            n,
+            samples
+        ));
     }
     let files = chosen(&opened, depth);
-    ctx.stage("Comparing", Some(files.len() as u64));
+    ctx.stage(tr!("Comparing"), Some(files.len() as u64));
     if let Some(&(part, level, row)) = files.first()
         && let Some((reader, _)) = opened.get(part)
     {

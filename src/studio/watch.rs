@@ -47,7 +47,7 @@ impl Studio {
         }
         // First the watching: what comes while the folder is looked through is then told of.
         self.watched.push(begin(&folder, self.jobs.clone())?);
-        Ok(self.take_into_tray(&format!("Look through {}", folder.display()), vec![folder]))
+        Ok(self.take_into_tray(&tr!("Look through {path}", path = folder.display()), vec![folder]))
     }
 
     pub(super) fn unwatch(&mut self, folder: &Path) -> Result<Outcome> {
@@ -73,7 +73,7 @@ impl Studio {
         }
         if !arrived.is_empty() && self.need_draft().is_ok() {
             arrived.sort();
-            self.take_into_tray("Take files that arrived", arrived);
+            self.take_into_tray(tr!("Take files that arrived"), arrived);
         }
     }
 
@@ -81,7 +81,7 @@ impl Studio {
     fn take_into_tray(&mut self, label: &str, paths: Vec<PathBuf>) -> Outcome {
         let content = self.need_draft().map(|draft| draft.content().clone()).unwrap_or_default();
         self.start(label, move |ctx| {
-            ctx.stage("Looking at the files", None);
+            ctx.stage(tr!("Looking at the files"), None);
             let mut files = Vec::new();
             for path in paths.iter().filter(|path| path.exists()) {
                 collect(path, 0, &mut files, ctx)?;

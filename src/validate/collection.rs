@@ -32,27 +32,27 @@ pub fn check_collection(collection: &Collection, report: &mut Report) {
 
 fn missing(key: &str, report: &mut Report) {
     let what = match key {
-        "id" => "a short name in lower case, like peru-cropland-s2",
-        "description" => "a sentence or two about what the dataset holds",
-        "licenses" => "at least one SPDX identifier, like CC-BY-4.0",
-        "providers" => "who made the data: at least one name",
-        "tasks" => "what the data is for, like semantic-segmentation",
-        "dataset_version" => "a version, like 1.0.0",
-        _ => "a value",
+        "id" => tr!("a short name in lower case, like peru-cropland-s2"),
+        "description" => tr!("a sentence or two about what the dataset holds"),
+        "licenses" => tr!("at least one SPDX identifier, like CC-BY-4.0"),
+        "providers" => tr!("who made the data: at least one name"),
+        "tasks" => tr!("what the data is for, like semantic-segmentation"),
+        "dataset_version" => tr!("a version, like 1.0.0"),
+        _ => tr!("a value"),
     };
-    report.add(Rule::CollectionRequired, at(key), format!("{key} is empty. It needs {what}."));
+    report.add(Rule::CollectionRequired, at(key), tr!("{key} is empty. It needs {what}.", key, what));
 }
 
 fn wrong_type(key: &str, found: &Json, wanted: &str, report: &mut Report) {
     let found = match found {
         Json::Null => "null",
-        Json::Bool(_) => "true or false",
-        Json::Number(_) => "a number",
-        Json::String(_) => "text",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "an object",
+        Json::Bool(_) => tr!("true or false"),
+        Json::Number(_) => tr!("a number"),
+        Json::String(_) => tr!("text"),
+        Json::Array(_) => tr!("a list"),
+        Json::Object(_) => tr!("an object"),
     };
-    report.add(Rule::CollectionType, at(key), format!("{key} is {found}; it has to be {wanted}."));
+    report.add(Rule::CollectionType, at(key), tr!("{key} is {found}; it has to be {wanted}.", key, found, wanted));
 }
 
 fn check_id(collection: &Collection, report: &mut Report) {
@@ -61,10 +61,11 @@ fn check_id(collection: &Collection, report: &mut Report) {
         Some(Json::String(id)) if id.trim().is_empty() => missing("id", report),
         Some(Json::String(id)) => {
             if let Err(fault) = check_dataset_id(id) {
-                report.add(Rule::IdDataset, at("id"), format!("The id \"{}\" {fault}.", id.escape_default()));
+                let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                report.add(Rule::IdDataset, at("id"), message);
             }
         }
-        Some(other) => wrong_type("id", other, "text", report),
+        Some(other) => wrong_type("id", other, tr!("text"), report),
     }
 }
 
@@ -73,27 +74,27 @@ fn check_text(collection: &Collection, key: &str, report: &mut Report) {
         None => missing(key, report),
         Some(Json::String(text)) if text.trim().is_empty() => missing(key, report),
         Some(Json::String(_)) => {}
-        Some(other) => wrong_type(key, other, "text", report),
+        Some(other) => wrong_type(key, other, tr!("text"), report),
     }
 }
 
 fn check_list(collection: &Collection, key: &str, required: bool, report: &mut Report) {
     match collection.get(key) {
         None if required => missing(key, report),
-        None => report.add(Rule::CollectionKeywords, at(key), "No keywords. Search will not find this dataset by topic."),
+        None => report.add(Rule::CollectionKeywords, at(key), tr!("No keywords. Search will not find this dataset by topic.")),
         Some(Json::Array(items)) if items.is_empty() && required => missing(key, report),
         Some(Json::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
                 match item {
                     Json::String(text) if !text.trim().is_empty() => {}
                     Json::String(_) => {
-                        report.add(Rule::CollectionType, at(format!("{key}/{index}")), format!("{key} has an empty entry."))
+                        report.add(Rule::CollectionType, at(format!("{key}/{index}")), tr!("{key} has an empty entry.", key))
                     }
-                    other => wrong_type(&format!("{key}/{index}"), other, "text", report),
+                    other => wrong_type(&format!("{key}/{index}"), other, tr!("text"), report),
                 }
             }
         }
-        Some(other) => wrong_type(key, other, "a list of texts", report),
+        Some(other) => wrong_type(key, other, tr!("a list of texts"), report),
     }
 }
 
@@ -103,38 +104,39 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
         None => return,
         Some(Json::Array(items)) if items.is_empty() && required => return missing(key, report),
         Some(Json::Array(items)) => items,
-        Some(other) => return wrong_type(key, other, "a list of contacts", report),
+        Some(other) => return wrong_type(key, other, tr!("a list of contacts"), report),
     };
     for (index, contact) in contacts.iter().enumerate() {
         let Json::Object(fields) = contact else {
-            wrong_type(&format!("{key}/{index}"), contact, "an object with a name", report);
+            wrong_type(&format!("{key}/{index}"), contact, tr!("an object with a name"), report);
             continue;
         };
         let text = |name: &str| fields.get(name).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
         if text("name").is_none() && text("organization").is_none() {
-            let message = "This contact has neither a name nor an organization. Fill one of them.";
+            let message = tr!("This contact has neither a name nor an organization. Fill one of them.");
             report.add(Rule::CollectionContact, at(format!("{key}/{index}/name")), message);
         }
         for name in ["name", "organization", "email", "role", "url"] {
             if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_string()) {
-                wrong_type(&format!("{key}/{index}/{name}"), value, "text", report);
+                wrong_type(&format!("{key}/{index}/{name}"), value, tr!("text"), report);
             }
         }
         for name in ["roles", "links"] {
             if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_array()) {
-                wrong_type(&format!("{key}/{index}/{name}"), value, "a list", report);
+                wrong_type(&format!("{key}/{index}/{name}"), value, tr!("a list"), report);
             }
         }
         if let Some(name) = ["roles", "url", "links"].into_iter().find(|name| fields.get(*name).is_some_and(|v| !v.is_null())) {
-            let message = format!("{name} is a field of the tools; a contact of the text has name, organization, email and role.");
+            let message =
+                tr!("{name} is a field of the tools; a contact of the text has name, organization, email and role.", name);
             report.add(Rule::ContactForm, at(format!("{key}/{index}/{name}")), message);
         }
         if text("email").is_some_and(|email| !email.contains('@')) {
-            let message = "No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.";
+            let message = tr!("No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.");
             report.add(Rule::CollectionContact, at(format!("{key}/{index}/email")), message);
         }
         if text("url").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-            let message = "This address does not begin with http:// or https://.";
+            let message = tr!("This address does not begin with http:// or https://.");
             report.add(Rule::CollectionContact, at(format!("{key}/{index}/url")), message);
         }
     }
@@ -145,13 +147,13 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
     for (index, licence) in texts("licenses").filter(|(_, text)| !text.trim().is_empty()) {
         let known = spdx::license_id(licence).is_some() || spdx::Expression::parse(licence).is_ok();
         if !known && licence != "proprietary" {
-            let message = format!("{licence} is no SPDX identifier. Choose one from the list, like CC-BY-4.0.");
+            let message = tr!("{licence} is no SPDX identifier. Choose one from the list, like CC-BY-4.0.", licence);
             report.add(Rule::CollectionLicence, at(format!("licenses/{index}")), message);
         }
     }
     for (index, task) in texts("tasks").filter(|(_, text)| !text.trim().is_empty()) {
         if !TASKS.contains(&task) {
-            let message = format!("{task} is not among the tasks of the Python tools. Choose one from the list, or `other`.");
+            let message = tr!("{task} is not among the tasks of the Python tools. Choose one from the list, or `other`.", task);
             report.add(Rule::CollectionTask, at(format!("tasks/{index}")), message);
         }
     }
@@ -164,7 +166,8 @@ fn check_version(collection: &Collection, report: &mut Report) {
     if let Some(version) = collection.get("taco_version").and_then(Json::as_str).filter(|text| !text.trim().is_empty())
         && version != TACO_VERSION
     {
-        let message = format!("taco_version is {}; this specification is {TACO_VERSION}.", version.escape_debug());
+        let (found, wanted) = (version.escape_debug(), TACO_VERSION);
+        let message = tr!("taco_version is {found}; this specification is {wanted}.", found, wanted);
         report.add(Rule::TacoVersion, at("taco_version"), message);
     }
 }
@@ -174,14 +177,11 @@ fn check_title(collection: &Collection, report: &mut Report) {
         Some(Json::String(title)) => {
             let length = title.chars().count();
             if length > TITLE_MAX {
-                report.add(
-                    Rule::CollectionTitle,
-                    at("title"),
-                    format!("The title has {length} characters; {TITLE_MAX} is the limit."),
-                );
+                let message = tr!("The title has {length} characters; {limit} is the limit.", length, limit = TITLE_MAX);
+                report.add(Rule::CollectionTitle, at("title"), message);
             }
         }
-        Some(other) => wrong_type("title", other, "text", report),
+        Some(other) => wrong_type("title", other, tr!("text"), report),
         None => {}
     }
 }
@@ -190,23 +190,23 @@ fn check_extent(collection: &Collection, report: &mut Report) {
     let extent = match collection.get("extent") {
         None => return,
         Some(Json::Object(extent)) => extent,
-        Some(other) => return wrong_type("extent", other, "an object with spatial and temporal", report),
+        Some(other) => return wrong_type("extent", other, tr!("an object with spatial and temporal"), report),
     };
     if let Some(spatial) = extent.get("spatial").filter(|value| !value.is_null()) {
         let numbers: Option<Vec<f64>> = spatial.as_array().and_then(|items| items.iter().map(Json::as_f64).collect());
         let message = match numbers.as_deref() {
             Some(&[west, south, east, north]) => {
                 if west.abs() > 180.0 || east.abs() > 180.0 {
-                    Some("Longitudes lie between -180 and 180 degrees.")
+                    Some(tr!("Longitudes lie between -180 and 180 degrees."))
                 } else if south.abs() > 90.0 || north.abs() > 90.0 {
-                    Some("Latitudes lie between -90 and 90 degrees.")
+                    Some(tr!("Latitudes lie between -90 and 90 degrees."))
                 } else if south > north {
-                    Some("South is greater than north. Swap them.")
+                    Some(tr!("South is greater than north. Swap them."))
                 } else {
                     None
                 }
             }
-            _ => Some("The spatial extent has to be four numbers: west, south, east, north."),
+            _ => Some(tr!("The spatial extent has to be four numbers: west, south, east, north.")),
         };
         if let Some(message) = message {
             report.add(Rule::CollectionExtent, at("extent/spatial"), message);
@@ -216,9 +216,9 @@ fn check_extent(collection: &Collection, report: &mut Report) {
         let texts: Option<Vec<&str>> = temporal.as_array().and_then(|items| items.iter().map(Json::as_str).collect());
         let times: Option<Vec<_>> = texts.map(|texts| texts.into_iter().map(instant).collect());
         let message = match times.as_deref() {
-            Some([Some(start), Some(end)]) if start > end => Some("The start is after the end. Swap them."),
+            Some([Some(start), Some(end)]) if start > end => Some(tr!("The start is after the end. Swap them.")),
             Some([Some(_), Some(_)]) => None,
-            _ => Some("The temporal extent has to be two times in ISO 8601, like 2023-01-01T00:00:00Z."),
+            _ => Some(tr!("The temporal extent has to be two times in ISO 8601, like 2023-01-01T00:00:00Z.")),
         };
         if let Some(message) = message {
             report.add(Rule::CollectionExtent, at("extent/temporal"), message);

@@ -24,15 +24,12 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
                 Some(field) if is_text(&field.dtype) => {}
                 Some(field) => {
                     readable = false;
-                    report.add(
-                        Rule::LevelColumns,
-                        at(name),
-                        format!("{name} is {}; it has to be string.", dtype_name(&field.dtype)),
-                    );
+                    let message = tr!("{name} is {found}; it has to be string.", name, found = dtype_name(&field.dtype));
+                    report.add(Rule::LevelColumns, at(name), message);
                 }
                 None => {
                     readable = false;
-                    report.add(Rule::LevelColumns, at(name), format!("level{level} has no column {name}."));
+                    report.add(Rule::LevelColumns, at(name), tr!("level{level} has no column {name}.", level, name));
                 }
             }
         }
@@ -50,18 +47,18 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
             match find(name) {
                 None => {
                     let severity = if unused { Severity::Warning } else { Severity::Error };
-                    let message = format!("level{level} has no column {name}.");
+                    let message = tr!("level{level} has no column {name}.", level, name);
                     report.push(Finding { severity, ..Finding::new(Rule::LevelColumns, at(name), message) });
                 }
                 Some(field) if name != "internal:relative_path" && !field.dtype.is_integer() => {
-                    let message = format!("{name} is {}; it has to be int64.", dtype_name(&field.dtype));
+                    let message = tr!("{name} is {found}; it has to be int64.", name, found = dtype_name(&field.dtype));
                     report.add(Rule::LevelColumns, at(name), message);
                 }
                 Some(_) => {}
             }
         }
         if level + 1 < count && find("internal:current_id").is_none() {
-            let message = format!("level{level} has no internal:current_id: today's Python reader refuses to load the dataset.");
+            let message = tr!("level{level} has no internal:current_id: today's Python reader refuses to load the dataset.", level);
             report.add(Rule::NoCurrentId, at("internal:current_id"), message);
         }
         for field in &fields {
@@ -69,7 +66,8 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         }
         for (index, field) in fields.iter().enumerate() {
             if fields[..index].iter().any(|other| other.name == field.name) {
-                report.add(Rule::LevelColumns, at(&field.name), format!("level{level} has two columns {}.", field.name));
+                let message = tr!("level{level} has two columns {name}.", level, name = field.name);
+                report.add(Rule::LevelColumns, at(&field.name), message);
             }
         }
     }
@@ -82,13 +80,16 @@ fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Rep
         if matches!(format, Format::Joined | Format::Tacollection) {
             return;
         }
-        let message = "internal:gdal_vsi is stored; readers make it from where the dataset lies, and this one holds old paths.";
+        let message =
+            tr!("internal:gdal_vsi is stored; readers make it from where the dataset lies, and this one holds old paths.");
         report.add(Rule::StoredPath, at, message);
     } else if !field.name.starts_with("internal:") && !matches!(field.name.as_str(), "id" | "type") {
         if let Err(fault) = check_field_name(&field.name) {
-            report.add(Rule::FieldName, at, format!("The field name \"{}\" {fault}.", field.name.escape_debug()));
+            let message = tr!("The field name \"{name}\" {fault}.", name = field.name.escape_debug(), fault = fault.said());
+            report.add(Rule::FieldName, at, message);
         } else if format == Format::Zip && matches!(field.dtype, DataType::Float16 | DataType::Decimal256(..)) {
-            let message = format!("{} is {}, which the Python reader can't load.", field.name, dtype_name(&field.dtype));
+            let found = dtype_name(&field.dtype);
+            let message = tr!("{name} is {found}, which the Python reader can't load.", name = field.name, found);
             report.add(Rule::TypeRefused, at, message);
         }
     }
@@ -115,30 +116,35 @@ pub fn check_declared(reader: &dyn ContainerReader, tree: &Skeleton, report: &mu
 fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     let at = || Location::Collection("taco:pit_schema".into());
     let Some(declared) = declared else {
-        return report.add(Rule::PitDeclared, at(), "taco:pit_schema is missing; readers need it.");
+        return report.add(Rule::PitDeclared, at(), tr!("taco:pit_schema is missing; readers need it."));
     };
     let declared: PitSchema = match serde_json::from_value(declared.clone()) {
         Ok(schema) => schema,
         Err(error) => {
-            return report.add(Rule::PitDeclared, at(), format!("taco:pit_schema is not in the form that readers need: {error}."));
+            let message = tr!("taco:pit_schema is not in the form that readers need: {error}.", error);
+            return report.add(Rule::PitDeclared, at(), message);
         }
     };
     let padding: usize =
         declared.hierarchy.values().flatten().map(|pattern| pattern.ids.iter().filter(|id| is_padding(id)).count()).sum();
     if padding > 0 {
-        let message = match padding {
-            1 => "taco:pit_schema lists a placeholder as if it were a sample.".to_owned(),
-            many => format!("taco:pit_schema lists {many} placeholders as if they were samples."),
-        };
+        let message = tr_n!(
+            padding,
+            "taco:pit_schema lists a placeholder as if it were a sample.",
+            "taco:pit_schema lists {n} placeholders as if they were samples.",
+            n = padding
+        );
         report.add(Rule::PitPadding, at(), message);
     }
     for (level, patterns) in &declared.hierarchy {
         for (index, pattern) in patterns.iter().enumerate() {
             if pattern.ids.len() != pattern.kinds.len() || pattern.ids.is_empty() {
-                let message = format!(
-                    "Pattern {index} of level {level} has {} ids and {} types; readers need as many of each, and at least one.",
-                    pattern.ids.len(),
-                    pattern.kinds.len()
+                let message = tr!(
+                    "Pattern {index} of level {level} has {ids} ids and {types} types; readers need as many of each, and at least one.",
+                    index,
+                    level,
+                    ids = pattern.ids.len(),
+                    types = pattern.kinds.len()
                 );
                 report.add(Rule::PitDeclared, at(), message);
             }
@@ -146,19 +152,30 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
     }
     let Some(found) = PitSchema::of(tree) else { return };
     if declared.root.kind == found.root.kind && declared.root.n != found.root.n {
-        let message = format!("taco:pit_schema counts {} roots; level0 holds {}.", declared.root.n, found.root.n);
+        let message = tr_n!(
+            declared.root.n,
+            "taco:pit_schema counts {declared} root; level0 holds {found}.",
+            "taco:pit_schema counts {declared} roots; level0 holds {found}.",
+            declared = declared.root.n,
+            found = found.root.n
+        );
         report.add(Rule::PitDeclared, at(), message);
     } else if declared.root != found.root {
-        let message = format!(
-            "taco:pit_schema says {} roots of type {}; level0 holds {} of type {}.",
-            declared.root.n, declared.root.kind, found.root.n, found.root.kind
+        let message = tr_n!(
+            declared.root.n,
+            "taco:pit_schema says {declared} root of type {kind}; level0 holds {found} of type {own}.",
+            "taco:pit_schema says {declared} roots of type {kind}; level0 holds {found} of type {own}.",
+            declared = declared.root.n,
+            kind = declared.root.kind,
+            found = found.root.n,
+            own = found.root.kind
         );
         report.add(Rule::PitDeclared, at(), message);
     }
     let mut stale = !declared.shape.is_empty() && declared.shape != found.shape;
     for (level, actual) in &found.hierarchy {
         let Some(said) = declared.hierarchy.get(level) else {
-            report.add(Rule::PitDeclared, at(), format!("taco:pit_schema says nothing about level {level}."));
+            report.add(Rule::PitDeclared, at(), tr!("taco:pit_schema says nothing about level {level}.", level));
             continue;
         };
         let same = |a: &PitPattern, b: &PitPattern| a.ids == b.ids && a.kinds == b.kinds;
@@ -167,17 +184,24 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
         } else {
             let incomplete = said.iter().all(|pattern| actual.iter().any(|other| same(pattern, other)));
             let message = match incomplete {
-                true => format!("Level {level} has {} patterns; taco:pit_schema lists {} of them.", actual.len(), said.len()),
-                false => format!("The patterns of level {level} in taco:pit_schema are not those of the tree."),
+                true => tr_n!(
+                    actual.len(),
+                    "Level {level} has {n} pattern; taco:pit_schema lists {listed} of them.",
+                    "Level {level} has {n} patterns; taco:pit_schema lists {listed} of them.",
+                    level,
+                    n = actual.len(),
+                    listed = said.len()
+                ),
+                false => tr!("The patterns of level {level} in taco:pit_schema are not those of the tree.", level),
             };
             report.add(if incomplete { Rule::PitIncomplete } else { Rule::PitDeclared }, at(), message);
         }
     }
     if let Some(level) = declared.hierarchy.keys().find(|level| !found.hierarchy.contains_key(*level)) {
-        report.add(Rule::PitDeclared, at(), format!("taco:pit_schema describes level {level}, which is not there."));
+        report.add(Rule::PitDeclared, at(), tr!("taco:pit_schema describes level {level}, which is not there.", level));
     }
     if stale {
-        let message = "The counts in taco:pit_schema are not those of the levels; they are from before a subset was taken.";
+        let message = tr!("The counts in taco:pit_schema are not those of the levels; they are from before a subset was taken.");
         report.add(Rule::PitStale, at(), message);
     }
 }
@@ -189,21 +213,23 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
     let at = |path: String| Location::Collection(path);
     let declared = match reader.collection().get("taco:field_schema") {
         Some(Json::Object(declared)) => declared,
-        Some(_) => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), "taco:field_schema is not an object."),
-        None => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), "taco:field_schema is missing."),
+        Some(_) => {
+            return report.add(Rule::FieldSchema, at("taco:field_schema".into()), tr!("taco:field_schema is not an object."));
+        }
+        None => return report.add(Rule::FieldSchema, at("taco:field_schema".into()), tr!("taco:field_schema is missing.")),
     };
     let joins = matches!(reader.physical(), Physical::Tacocat(_) | Physical::Joined(_));
     for level in 0..reader.levels().count() {
         let key = format!("level{level}");
         let place = || at(format!("taco:field_schema/{key}"));
         let Some(columns) = declared.get(&key).and_then(Json::as_array) else {
-            report.add(Rule::FieldSchema, place(), format!("taco:field_schema says nothing about {key}."));
+            report.add(Rule::FieldSchema, place(), tr!("taco:field_schema says nothing about {key}.", key));
             continue;
         };
         let text = |column: &Json, index: usize| column.get(index).and_then(Json::as_str).map(str::to_owned);
         let said: Vec<(String, String)> = columns.iter().filter_map(|c| Some((text(c, 0)?, text(c, 1)?))).collect();
         if said.len() != columns.len() {
-            report.add(Rule::FieldSchema, place(), format!("{key} has entries that are not [name, type, description]."));
+            report.add(Rule::FieldSchema, place(), tr!("{key} has entries that are not [name, type, description].", key));
         }
         let fields = reader.levels().fields(level);
         // An index has the row numbers and the paths also where the first part, whose schema it has, lacks them.
@@ -216,10 +242,12 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
             let name = &field.name;
             match said.iter().find(|(said, _)| said == name) {
                 None => {
-                    report.add(Rule::FieldSchema, place(), format!("{key} has the column {name}, which taco:field_schema lacks."))
+                    let message = tr!("{key} has the column {name}, which taco:field_schema lacks.", key, name);
+                    report.add(Rule::FieldSchema, place(), message);
                 }
                 Some((_, dtype)) if comparable(dtype) != comparable(&dtype_name(&field.dtype)) => {
-                    let message = format!("{name} is {}; taco:field_schema says {dtype}.", dtype_name(&field.dtype));
+                    let found = dtype_name(&field.dtype);
+                    let message = tr!("{name} is {found}; taco:field_schema says {dtype}.", name, found, dtype);
                     report.add(Rule::FieldSchema, place(), message);
                 }
                 Some(_) => {}
@@ -230,12 +258,12 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         let stored = order(found.iter().map(|field| field.name.as_str()).collect());
         // An index has its columns by name, its schema those of the first part in their order: so the tools write it.
         if !joins && listed != stored && sorted(&listed) == sorted(&stored) {
-            let message = format!("taco:field_schema lists the columns of {key} in another order than the table has them.");
+            let message = tr!("taco:field_schema lists the columns of {key} in another order than the table has them.", key);
             report.add(Rule::FieldOrder, place(), message);
         }
         for (name, _) in said.iter().filter(|(name, _)| !NOT_DECLARED.contains(&name.as_str())) {
             if !found.iter().any(|field| field.name == *name) {
-                report.add(Rule::FieldSchema, place(), format!("taco:field_schema lists {name}, which {key} lacks."));
+                report.add(Rule::FieldSchema, place(), tr!("taco:field_schema lists {name}, which {key} lacks.", name, key));
             }
         }
     }
@@ -292,15 +320,29 @@ fn check_extent(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCont
         }
         if outside > 0 {
             if beyond_zero == outside {
-                let side = if west >= 0.0 { "west" } else { "east" };
-                let message = format!(
-                    "The extent ends at longitude 0 or before it; {outside} of {seen} centroids of level {level} lie {side} of it."
-                );
+                let message = match west >= 0.0 {
+                    true => tr!(
+                        "The extent ends at longitude 0 or before it; {outside} of {seen} centroids of level {level} lie west of it.",
+                        outside,
+                        seen,
+                        level
+                    ),
+                    false => tr!(
+                        "The extent ends at longitude 0 or before it; {outside} of {seen} centroids of level {level} lie east of it.",
+                        outside,
+                        seen,
+                        level
+                    ),
+                };
                 report.add(Rule::ExtentHemisphere, Location::Collection("extent/spatial".into()), message);
                 return Ok(());
             }
-            let message =
-                format!("{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.");
+            let message = tr!(
+                "{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.",
+                outside,
+                seen,
+                level
+            );
             report.add(Rule::ExtentCovers, Location::Collection("extent/spatial".into()), message);
         }
         return Ok(());

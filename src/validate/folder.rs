@@ -29,7 +29,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
             let mut name = path.to_archive();
             let at = Location::Sample { level: depth, row, path };
             if !safe_relative(&name) {
-                report.add(Rule::FolderPath, at, format!("{} leads outside DATA/.", name.escape_debug()));
+                report.add(Rule::FolderPath, at, tr!("{name} leads outside DATA/.", name = name.escape_debug()));
                 continue;
             }
             if level.folder[row as usize] {
@@ -38,7 +38,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
             if remote {
                 asked.push((place_below(&data, &name), name.clone(), at));
             } else if !data.join(&name).is_file() {
-                report.add(Rule::FolderMissing, at, format!("DATA/{name} is not there."));
+                report.add(Rule::FolderMissing, at, tr!("DATA/{name} is not there.", name));
             }
             named.insert(name);
         }
@@ -51,7 +51,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
         walk(&data, "", &named, &mut stray, ctx)?;
     }
     for name in stray {
-        report.add(Rule::FolderStray, Location::Member(format!("DATA/{name}")), "No level names this file.");
+        report.add(Rule::FolderStray, Location::Member(format!("DATA/{name}")), tr!("No level names this file."));
     }
     Ok(())
 }
@@ -64,7 +64,8 @@ fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobCont
         let paths: Vec<&Path> = some.iter().map(|(path, ..)| path.as_path()).collect();
         for ((_, name, at), answer) in some.iter().zip(RemoteFile::open_all(&paths, 1)?) {
             if let Err(error) = answer {
-                report.add(Rule::FolderMissing, at.clone(), format!("DATA/{name} is not there. {}", error.sentence()));
+                let message = format!("{} {}", tr!("DATA/{name} is not there.", name), error.sentence());
+                report.add(Rule::FolderMissing, at.clone(), message);
             }
         }
         ctx.step(some.len() as u64);

@@ -31,8 +31,22 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
     let at = |key: String| Location::Collection(format!("taco:sources/{key}"));
     let count = sources.get("count").and_then(Json::as_u64);
     if count != Some(listed.len() as u64) {
-        let said = sources.get("count").map_or("nothing".to_owned(), Json::to_string);
-        let message = format!("taco:sources counts {said}; it lists {} files.", listed.len());
+        let files = listed.len();
+        let message = match sources.get("count") {
+            None => tr_n!(
+                files,
+                "taco:sources counts nothing; it lists {files} file.",
+                "taco:sources counts nothing; it lists {files} files.",
+                files
+            ),
+            Some(said) => tr_n!(
+                files,
+                "taco:sources counts {said}; it lists {files} file.",
+                "taco:sources counts {said}; it lists {files} files.",
+                said,
+                files
+            ),
+        };
         report.add(Rule::PartFacts, at("count".into()), message);
     }
     for (index, part) in listed.iter().enumerate() {
@@ -41,14 +55,18 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
         if let Some(said) = sources.get("ids").and_then(|ids| ids.get(index))
             && said.as_str() != Some(id)
         {
-            report.add(Rule::PartFacts, at(format!("ids/{index}")), format!("{said} is not the id of {name}; that is {id:?}."));
+            let message = tr!("{said} is not the id of {name}; that is {id}.", said, name, id = format!("{id:?}"));
+            report.add(Rule::PartFacts, at(format!("ids/{index}")), message);
         }
         let Some(said) = sources.get("extents").and_then(|extents| extents.get(index)) else { continue };
         for key in ["spatial", "temporal"] {
             let own = extent.get(key).unwrap_or(&Json::Null);
-            if said.get(key).unwrap_or(&Json::Null) != own {
-                let message =
-                    format!("The {key} extent of {name} is {own}; the list says {}.", said.get(key).unwrap_or(&Json::Null));
+            let said = said.get(key).unwrap_or(&Json::Null);
+            if said != own {
+                let message = match key {
+                    "spatial" => tr!("The spatial extent of {name} is {own}; the list says {said}.", name, own, said),
+                    _ => tr!("The temporal extent of {name} is {own}; the list says {said}.", name, own, said),
+                };
                 report.add(Rule::PartFacts, at(format!("extents/{index}/{key}")), message);
             }
         }

@@ -18,14 +18,15 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         let at = |row: usize| Location::Sample { level: depth, row: row as u32, path: tree.path(depth, row as u32) };
         if let Some(ids) = table.strings("id")? {
             for row in (0..ids.len()).filter(|&row| ids.is_null(row)) {
-                report.add(Rule::IdCharacters, at(row), "The id is null.");
+                report.add(Rule::IdCharacters, at(row), tr!("The id is null."));
             }
         }
         if let Some(kinds) = table.strings("type")? {
             for row in 0..kinds.len() {
                 let kind = if kinds.is_valid(row) { kinds.value(row) } else { "null" };
                 if kind != "FILE" && kind != "FOLDER" {
-                    report.add(Rule::TypeWord, at(row), format!("The type is {kind:?}; it has to be FILE or FOLDER."));
+                    let message = tr!("The type is {found}; it has to be FILE or FOLDER.", found = format!("{kind:?}"));
+                    report.add(Rule::TypeWord, at(row), message);
                 }
             }
         }
@@ -33,7 +34,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         if let Some(current) = table.integers("internal:current_id")? {
             let wrong = (0..current.len()).find(|&row| current.is_null(row) || current.value(row) != numbers[row]);
             if let Some(row) = wrong {
-                let message = format!("internal:current_id of row {row} is not {}.", numbers[row]);
+                let message = tr!("internal:current_id of row {row} is not {number}.", row, number = numbers[row]);
                 report.add(Rule::CurrentId, at(row), message);
             }
         }
@@ -42,7 +43,8 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         } else if let Some(parents) = table.integers("internal:parent_id")?
             && let Some(row) = (0..parents.len()).find(|&row| parents.is_null(row) || parents.value(row) != numbers[row])
         {
-            report.add(Rule::ParentLink, at(row), format!("internal:parent_id of level 0 is the own row; row {row} has another."));
+            let message = tr!("internal:parent_id of level 0 is the own row; row {row} has another.", row);
+            report.add(Rule::ParentLink, at(row), message);
         }
         if depth > 0
             && let Some(paths) = table.strings("internal:relative_path")?
@@ -54,8 +56,8 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
                 }
                 let found = if paths.is_valid(row) { paths.value(row) } else { "null" };
                 if found != wanted {
-                    let message =
-                        format!("internal:relative_path is {}; the ids say {}.", found.escape_default(), wanted.escape_default());
+                    let (found, wanted) = (found.escape_default(), wanted.escape_default());
+                    let message = tr!("internal:relative_path is {found}; the ids say {wanted}.", found, wanted);
                     report.add(Rule::RelativePath, at(row), message);
                 }
             }
@@ -84,16 +86,22 @@ fn check_parents(tree: &Skeleton, depth: usize, at: &dyn Fn(usize) -> Location, 
     let mut last = 0;
     for (row, &parent) in level.parents.iter().enumerate() {
         if parent as usize >= above.len() {
-            let message = format!("internal:parent_id leads to no row of level {}, which has {} rows.", depth - 1, above.len());
+            let message = tr_n!(
+                above.len(),
+                "internal:parent_id leads to no row of level {level}, which has {rows} row.",
+                "internal:parent_id leads to no row of level {level}, which has {rows} rows.",
+                level = depth - 1,
+                rows = above.len()
+            );
             report.add(Rule::ParentLink, at(row), message);
             continue;
         }
         if !above.folder[parent as usize] {
-            let message = format!("internal:parent_id leads to {}, which is a FILE.", tree.path(depth - 1, parent));
+            let message = tr!("internal:parent_id leads to {path}, which is a FILE.", path = tree.path(depth - 1, parent));
             report.add(Rule::ParentLink, at(row), message);
         }
         if parent < last {
-            report.add(Rule::ParentLink, at(row), "Rows are not grouped by parent.");
+            report.add(Rule::ParentLink, at(row), tr!("Rows are not grouped by parent."));
         }
         last = last.max(parent);
     }

@@ -38,6 +38,8 @@ struct Against {
     /// For each level below the first, the root whose first tortilla has the level's schema, and that schema's number.
     schemas: Vec<(usize, u32)>,
     root_schema: crate::model::Schema,
+    /// What the findings are written in.
+    language: crate::text::Language,
 }
 
 impl LiveCheck {
@@ -50,7 +52,12 @@ impl LiveCheck {
         let roots = &dataset.root.samples;
         self.check_roots(dataset, &mut report);
         if let Some((model, first)) = self.shapes.most_common() {
-            let against = Against { model, schemas: self.reference_schemas(), root_schema: dataset.root.schema.clone() };
+            let against = Against {
+                model,
+                schemas: self.reference_schemas(),
+                root_schema: dataset.root.schema.clone(),
+                language: crate::text::spoken(),
+            };
             if self.against.as_ref() != Some(&against) {
                 self.found.iter_mut().for_each(|found| *found = None);
                 self.conforming.clear();
@@ -61,7 +68,7 @@ impl LiveCheck {
         }
         collection::check_collection(&dataset.collection, &mut report);
         if roots.is_empty() {
-            report.add(Rule::PitRoots, Location::Dataset, "The dataset has no samples. Drop files or folders to begin.");
+            report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
         }
         Ok(super::finished(report, Profile::default()))
     }
@@ -138,7 +145,7 @@ impl LiveCheck {
             let mut seen = HashSet::with_capacity(samples.len());
             for (row, sample) in samples.iter().enumerate() {
                 if !seen.insert(&sample.id) {
-                    let message = format!("{} stands twice among its siblings. Rename or drop one of them.", sample.id);
+                    let message = tr!("{id} stands twice among its siblings. Rename or drop one of them.", id = sample.id);
                     report.add(Rule::IdUnique, at_root(sample, row), message);
                 }
             }
@@ -147,7 +154,8 @@ impl LiveCheck {
         let deepest = self.shapes.held().map(|(shape, _)| shapes.counts(shape).len() + 1).max().unwrap_or(0);
         if deepest > MAX_LEVELS {
             // The tree stops at twice the limit.
-            let message = format!("The dataset is {} levels deep; {MAX_LEVELS} is the limit.", deepest.min(MAX_LEVELS * 2));
+            let levels = deepest.min(MAX_LEVELS * 2);
+            let message = tr!("The dataset is {levels} levels deep; {limit} is the limit.", levels, limit = MAX_LEVELS);
             report.add(Rule::PitDepth, Location::Dataset, message);
         }
         let held = self.shapes.held().filter(|(shape, _)| shapes.is_folder(*shape));

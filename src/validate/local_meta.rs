@@ -55,7 +55,7 @@ fn check_folder(
         Err(error) => {
             // A member that is not there at all is reported by the container's own check.
             if error.kind() != Kind::Io && !error.summary().contains("not in the archive") {
-                report.add(Rule::LocalMeta, at(), format!("Its __meta__ can't be read. {}", error.sentence()));
+                report.add(Rule::LocalMeta, at(), format!("{} {}", tr!("Its __meta__ can't be read."), error.sentence()));
             }
             return Ok(());
         }
@@ -63,7 +63,7 @@ fn check_folder(
     let children = tree.levels[depth].children(row);
     let Some(below) = tree.levels.get(depth + 1) else { return Ok(()) };
     let (Some(ids), Some(kinds)) = (local.strings("id")?, local.strings("type")?) else {
-        report.add(Rule::LocalMeta, at(), "Its __meta__ has no id or no type column.");
+        report.add(Rule::LocalMeta, at(), tr!("Its __meta__ has no id or no type column."));
         return Ok(());
     };
     let said: Vec<(&str, &str)> = (0..ids.len())
@@ -74,12 +74,14 @@ fn check_folder(
         let list = |rows: &[(&str, &str)]| {
             rows.iter().take(8).map(|(id, _)| id.escape_default().to_string()).collect::<Vec<_>>().join(" ")
         };
-        let message = format!(
-            "Its __meta__ lists {} children ({}); the level table has {} ({}).",
+        let message = tr_n!(
             said.len(),
-            list(&said),
-            wanted.len(),
-            list(&wanted)
+            "Its __meta__ lists {listed} child ({names}); the level table has {stored} ({others}).",
+            "Its __meta__ lists {listed} children ({names}); the level table has {stored} ({others}).",
+            listed = said.len(),
+            names = list(&said),
+            stored = wanted.len(),
+            others = list(&wanted)
         );
         report.add(Rule::LocalMeta, at(), message);
         return Ok(());
@@ -101,7 +103,12 @@ fn check_folder(
         if let Some((i, &child)) = differs {
             let at = Location::Sample { level: depth + 1, row: child, path: tree.path(depth + 1, child) };
             let other = consolidated.map_or(String::new(), |column| table.text(child as usize, column));
-            let message = format!("{} is {:?} in __meta__ and {other:?} in the level table.", field.name, local.text(i, column));
+            let message = tr!(
+                "{field} is {here} in __meta__ and {there} in the level table.",
+                field = field.name,
+                here = format!("{:?}", local.text(i, column)),
+                there = format!("{other:?}")
+            );
             report.add(Rule::LocalMetaValues, at, message);
         }
     }
@@ -116,12 +123,12 @@ fn check_types(reader: &dyn ContainerReader, depth: usize, local: &LevelTable, a
         let Some(known) = fields.iter().find(|known| known.name == field.name) else { continue };
         let (here, there) = (comparable(&dtype_name(&field.dtype)), comparable(&dtype_name(&known.dtype)));
         if here != there && field.dtype != DataType::Null && known.dtype != DataType::Null {
-            let message = format!(
-                "{} is {} in its __meta__ and {} in level{}.",
-                field.name,
-                dtype_name(&field.dtype),
-                dtype_name(&known.dtype),
-                depth + 1
+            let message = tr!(
+                "{field} is {here} in its __meta__ and {there} in level{level}.",
+                field = field.name,
+                here = dtype_name(&field.dtype),
+                there = dtype_name(&known.dtype),
+                level = depth + 1
             );
             report.add(Rule::PitSchemaUniform, at(), message);
         }

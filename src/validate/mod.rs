@@ -53,7 +53,7 @@ pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Resu
     ctx.check()?;
     collection::check_collection(&dataset.collection, &mut report);
     if tree.total() == 0 {
-        report.add(Rule::PitRoots, Location::Dataset, "The dataset has no samples. Drop files or folders to begin.");
+        report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
     }
     Ok(finished(report, profile))
 }
@@ -135,7 +135,7 @@ fn check_path(path: &Path, report: &mut Report) {
     }
     // The reader asks for the path as it was given, but makes it absolute for the samples' paths.
     if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
-        let message = "The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.";
+        let message = tr!("The path has an apostrophe, which ends the text in the statements that the Python reader makes of it.");
         report.add(Rule::PathQuote, Location::Dataset, message);
     }
 }

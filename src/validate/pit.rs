@@ -16,7 +16,8 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
         for row in 0..level.len() as u32 {
             let id = level.id(row);
             if let Err(fault) = check_sample_id(id) {
-                report.add(Rule::IdCharacters, at(tree, depth, row), format!("The id \"{}\" {fault}.", id.escape_default()));
+                let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                report.add(Rule::IdCharacters, at(tree, depth, row), message);
             }
         }
     }
@@ -42,7 +43,7 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
     let mut seen = std::collections::HashSet::with_capacity(rows.len());
     for &row in rows {
         if !seen.insert(level.id(row)) {
-            let message = format!("{} stands twice among its siblings. Rename or drop one of them.", level.id(row));
+            let message = tr!("{id} stands twice among its siblings. Rename or drop one of them.", id = level.id(row));
             report.add(Rule::IdUnique, at(tree, depth, row), message);
         }
     }
@@ -52,7 +53,8 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
 pub fn check_tree(tree: &Skeleton, report: &mut Report) {
     let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else { return };
     if tree.levels.len() > MAX_LEVELS {
-        let message = format!("The dataset is {} levels deep; {MAX_LEVELS} is the limit.", tree.levels.len());
+        let levels = tree.levels.len();
+        let message = tr!("The dataset is {levels} levels deep; {limit} is the limit.", levels, limit = MAX_LEVELS);
         report.add(Rule::PitDepth, Location::Dataset, message);
     }
     let folders = top.folder.iter().filter(|&&folder| folder).count();
@@ -60,8 +62,10 @@ pub fn check_tree(tree: &Skeleton, report: &mut Report) {
         let files = top.len() - folders;
         let odd_is_folder = folders < files;
         let row = top.folder.iter().position(|&folder| folder == odd_is_folder).unwrap_or_default() as u32;
-        let message = format!(
-            "Level 0 holds {folders} FOLDERs and {files} FILEs; all have to be of one type. Wrap the FILEs into tortillas, or drop them."
+        let message = tr!(
+            "Level 0 holds {folders} FOLDERs and {files} FILEs; all have to be of one type. Wrap the FILEs into tortillas, or drop them.",
+            folders,
+            files
         );
         report.add(Rule::PitMixed, at(tree, 0, row), message);
     }
@@ -90,7 +94,8 @@ pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
             if level.folder[row as usize] && level.children(row).is_empty() {
-                let message = format!("{} is a FOLDER without children. Add its files, or drop it.", tree.path(depth, row));
+                let path = tree.path(depth, row);
+                let message = tr!("{path} is a FOLDER without children. Add its files, or drop it.", path);
                 report.add(Rule::PitEmptyFolder, at(tree, depth, row), message);
             }
         }
@@ -137,20 +142,37 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
         let message = if found.len() < wanted.len() {
             let missing: Vec<&str> =
                 wanted.iter().map(|&w| next.id(w)).filter(|id| !found.iter().any(|&f| next.id(f) == *id)).take(8).collect();
-            let what = if missing.is_empty() { "Place the missing files".into() } else { format!("Place {}", missing.join(", ")) };
-            format!(
-                "{path} holds {} children; the pattern needs {}. Found {}. {what}, or pad the position.",
-                found.len(),
-                wanted.len(),
-                names(found)
-            )
+            let (here, count, needed) = (names(found), found.len(), wanted.len());
+            if missing.is_empty() {
+                tr_n!(
+                    count,
+                    "{path} holds {count} child; the pattern needs {needed}. Found {here}. Place the missing files, or pad the position.",
+                    "{path} holds {count} children; the pattern needs {needed}. Found {here}. Place the missing files, or pad the position.",
+                    path,
+                    count,
+                    needed,
+                    here
+                )
+            } else {
+                tr_n!(
+                    count,
+                    "{path} holds {count} child; the pattern needs {needed}. Found {here}. Place {missing}, or pad the position.",
+                    "{path} holds {count} children; the pattern needs {needed}. Found {here}. Place {missing}, or pad the position.",
+                    path,
+                    count,
+                    needed,
+                    here,
+                    missing = missing.join(", ")
+                )
+            }
         } else {
-            format!(
-                "{path} holds {} children; the pattern has {}. Found {}; expected {}. Drop what is too much.",
-                found.len(),
-                wanted.len(),
-                names(found),
-                names(wanted)
+            tr!(
+                "{path} holds {count} children; the pattern has {needed}. Found {here}; expected {pattern}. Drop what is too much.",
+                path,
+                count = found.len(),
+                needed = wanted.len(),
+                here = names(found),
+                pattern = names(wanted)
             )
         };
         report.add(Rule::PitRoots, at(tree, depth, row), message);
@@ -165,18 +187,30 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
     };
     let in_order = wanted.iter().zip(found).all(|(&w, &f)| next.id(w) == next.id(f));
     if !in_order && same_ids() {
-        let message = format!("Children of {path} are {}; the pattern is {}. Reorder them.", names(found), names(wanted));
+        let (here, pattern) = (names(found), names(wanted));
+        let message = tr!("Children of {path} are {here}; the pattern is {pattern}. Reorder them.", path, here, pattern);
         report.add(Rule::PitRoots, at(tree, depth, row), message);
         return;
     }
     for (position, (&w, &f)) in wanted.iter().zip(found).enumerate() {
         let place = at(tree, depth + 1, f);
         if next.folder[w as usize] != next.folder[f as usize] {
-            let (is, should) = (next.kind(f), next.kind(w));
-            let message = format!("{} is a {is}; the pattern has a {should} at position {position}.", tree.path(depth + 1, f));
+            let message = tr!(
+                "{path} is a {found}; the pattern has a {wanted} at position {position}.",
+                path = tree.path(depth + 1, f),
+                found = next.kind(f),
+                wanted = next.kind(w),
+                position
+            );
             report.add(Rule::PitRoots, place, message);
         } else if next.id(w) != next.id(f) && !is_padding(next.id(f)) && !is_padding(next.id(w)) {
-            let message = format!("Position {position} of {path} is {}; the pattern says {}. Rename it.", next.id(f), next.id(w));
+            let message = tr!(
+                "Position {position} of {path} is {found}; the pattern says {wanted}. Rename it.",
+                position,
+                path,
+                found = next.id(f),
+                wanted = next.id(w)
+            );
             report.add(Rule::PitRoots, place, message);
         } else if next.folder[f as usize] {
             compare(tree, depth + 1, w, f, report);

@@ -370,9 +370,12 @@ fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String
     if let [.., rows, columns] = shape.as_slice()
         && [*rows, *columns] != size
     {
-        return Some(format!(
-            "stac:tensor_shape says {rows} rows and {columns} columns, the raster has {} and {}",
-            size[0], size[1]
+        return Some(tr!(
+            "stac:tensor_shape says {rows} rows and {columns} columns, the raster has {own_rows} and {own_columns}",
+            rows,
+            columns,
+            own_rows = size[0],
+            own_columns = size[1]
         ));
     }
     let transform = info.geotransform?;
@@ -383,7 +386,8 @@ fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String
         let reach = [1.0, size[1], size[0], 1.0, size[1], size[0]];
         let off = stored.iter().zip(transform).zip(reach).map(|((a, b), reach)| (a - b).abs() * reach).fold(0.0, f64::max);
         if off.is_nan() || off > pixel * 1e-3 {
-            return Some(format!("stac:geotransform is {stored:?}, the raster's {transform:?}"));
+            let (stored, own) = (format!("{stored:?}"), format!("{transform:?}"));
+            return Some(tr!("stac:geotransform is {stored}, the raster's {own}", stored, own));
         }
     }
     let Value::Bytes(bytes) = cell(PLACES[2]) else { return None };
@@ -394,7 +398,10 @@ fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String
     let [right_lon, right_lat] = raster::to_lonlat(info, &[middle])?.first().copied().flatten()?;
     let around = (lon - right_lon).abs();
     let off = around.min((around - 360.0).abs()).max((lat - right_lat).abs());
-    (off > 1e-5).then(|| format!("stac:centroid is {lon:.6} {lat:.6}, the raster's middle {right_lon:.6} {right_lat:.6}"))
+    (off > 1e-5).then(|| {
+        let (stored, own) = (format!("{lon:.6} {lat:.6}"), format!("{right_lon:.6} {right_lat:.6}"));
+        tr!("stac:centroid is {stored}, the raster's middle {own}", stored, own)
+    })
 }
 
 #[cfg(test)]

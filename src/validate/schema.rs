@@ -22,7 +22,8 @@ fn check_level(depth: usize, tortillas: &[&Tortilla], owners: &[u32], tree: &Ske
     for field in model.schema.iter() {
         if let Err(fault) = check_field_name(&field.name) {
             let at = Location::Column { level: depth, name: field.name.clone() };
-            report.add(Rule::FieldName, at, format!("The field name \"{}\" {fault}.", field.name));
+            let message = tr!("The field name \"{name}\" {fault}.", name = field.name, fault = fault.said());
+            report.add(Rule::FieldName, at, message);
         }
     }
     for (tortilla, &owner) in tortillas.iter().zip(owners).skip(1) {
@@ -33,24 +34,29 @@ fn check_level(depth: usize, tortillas: &[&Tortilla], owners: &[u32], tree: &Ske
         for field in tortilla.schema.iter() {
             match model.schema.iter().find(|known| known.name == field.name) {
                 Some(known) if known.dtype != field.dtype && known.dtype != DataType::Null && field.dtype != DataType::Null => {
-                    let message = format!(
-                        "{} is {} here and {} in the first tortilla of level {depth}. Cast one of them.",
-                        field.name,
-                        dtype_name(&field.dtype),
-                        dtype_name(&known.dtype)
+                    let message = tr!(
+                        "{field} is {here} here and {there} in the first tortilla of level {level}. Cast one of them.",
+                        field = field.name,
+                        here = dtype_name(&field.dtype),
+                        there = dtype_name(&known.dtype),
+                        level = depth
                     );
                     report.add(Rule::PitSchemaUniform, at(), message);
                 }
                 Some(_) => {}
                 None => {
-                    let message =
-                        format!("{} is only in some tortillas of level {depth}. Add it to all, or remove it.", field.name);
+                    let message = tr!(
+                        "{field} is only in some tortillas of level {level}. Add it to all, or remove it.",
+                        field = field.name,
+                        level = depth
+                    );
                     report.add(Rule::PitSchemaUniform, at(), message);
                 }
             }
         }
         for known in model.schema.iter().filter(|known| tortilla.field(&known.name).is_none()) {
-            report.add(Rule::PitSchemaUniform, at(), format!("{} is missing here. Add it with nulls.", known.name));
+            let message = tr!("{field} is missing here. Add it with nulls.", field = known.name);
+            report.add(Rule::PitSchemaUniform, at(), message);
         }
     }
 }

@@ -53,10 +53,12 @@ fn containers<'a>(samples: &[&'a Sample]) -> HashMap<&'a Path, Result<u64, Strin
 fn size_of(path: &Path) -> Result<u64, String> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => Ok(meta.len()),
-        Ok(_) => Err(format!("{} is not a file. Point the sample at one.", path.display())),
-        Err(error) => {
-            Err(format!("{} can't be read: {error}. Put the file back, or point the sample at another one.", path.display()))
-        }
+        Ok(_) => Err(tr!("{path} is not a file. Point the sample at one.", path = path.display())),
+        Err(error) => Err(tr!(
+            "{path} can't be read: {error}. Put the file back, or point the sample at another one.",
+            path = path.display(),
+            error
+        )),
     }
 }
 
@@ -67,16 +69,23 @@ fn fault(sample: &Sample, containers: &HashMap<&Path, Result<u64, String>>) -> O
     }
     match path {
         AssetPath::File(path) => match size_of(path) {
-            Ok(found) if found != *size => Some(format!(
-                "{} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it anew.",
-                path.display()
+            Ok(found) if found != *size => Some(tr_n!(
+                *size,
+                "{path} had {size} byte when it was added and has {found} now. Add it again, or point the sample at it anew.",
+                "{path} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it anew.",
+                path = path.display(),
+                size,
+                found
             )),
             outcome => outcome.err(),
         },
         AssetPath::Range { container, offset, size } => match containers.get(&**container)? {
-            Ok(found) if offset.checked_add(*size).is_none_or(|end| end > *found) => Some(format!(
-                "{} has {found} bytes; the sample is {size} bytes at {offset}. The file was cut short or replaced.",
-                container.display()
+            Ok(found) if offset.checked_add(*size).is_none_or(|end| end > *found) => Some(tr!(
+                "{path} has {found} bytes; the sample is {size} bytes at {offset}. The file was cut short or replaced.",
+                path = container.display(),
+                found,
+                size,
+                offset
             )),
             outcome => outcome.clone().err(),
         },

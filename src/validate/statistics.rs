@@ -40,26 +40,34 @@ fn check_pixels(
     let audit = audit(reader, level, AUDITED, ctx)?;
     let known = audit.rows.iter().filter(|(_, verdict)| *verdict != Verdict::Unknown).count();
     let seen = if known < audit.of {
-        format!("{known} of {} rasters were looked at", audit.of)
+        tr!("{known} of {total} rasters were looked at", known, total = audit.of)
     } else {
-        format!("all {known} were looked at")
+        tr!("all {known} were looked at", known)
     };
     let at = || Location::Column { level, name: COLUMN.into() };
     let mut lost = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::ClassLost(_)));
     if let Some((row, _)) = lost.next() {
-        let message = format!(
-            "The highest class has the share 0 in {} rasters whose pixels have it, the first of them {}; {seen}.",
-            lost.count() + 1,
-            tree.path(level, *row)
+        let count = lost.count() + 1;
+        let message = tr_n!(
+            count,
+            "The highest class has the share 0 in {count} raster whose pixels have it, {path}; {seen}.",
+            "The highest class has the share 0 in {count} rasters whose pixels have it, the first of them {path}; {seen}.",
+            count,
+            path = tree.path(level, *row),
+            seen
         );
         report.add(Rule::StatisticsClass, at(), message);
     }
     let mut wrong = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Wrong(_)));
     if let Some((row, _)) = wrong.next() {
-        let message = format!(
-            "The statistics of {} rasters are not those of their pixels, the first of them {}; {seen}.",
-            wrong.count() + 1,
-            tree.path(level, *row)
+        let count = wrong.count() + 1;
+        let message = tr_n!(
+            count,
+            "The statistics of {count} raster are not those of its pixels, {path}; {seen}.",
+            "The statistics of {count} rasters are not those of their pixels, the first of them {path}; {seen}.",
+            count,
+            path = tree.path(level, *row),
+            seen
         );
         report.add(Rule::StatisticsValues, at(), message);
     }
@@ -82,8 +90,11 @@ fn check_shares(reader: &dyn ContainerReader, level: usize, report: &mut Report,
         }
     }
     if categorical > 0 && zeroed == categorical {
-        let message = format!(
-            "The highest class has the share 0 in all {categorical} bands with class shares: most likely it was left out. Compute the statistics again from the pixels."
+        let message = tr_n!(
+            categorical,
+            "The highest class has the share 0 in the {bands} band with class shares: most likely it was left out. Compute the statistics again from the pixels.",
+            "The highest class has the share 0 in all {bands} bands with class shares: most likely it was left out. Compute the statistics again from the pixels.",
+            bands = categorical
         );
         report.add(Rule::StatisticsClass, Location::Column { level, name: COLUMN.into() }, message);
     }
@@ -94,11 +105,14 @@ fn check_places(reader: &dyn ContainerReader, tree: &Skeleton, level: usize, rep
     let (wrong, seen) = misplaced(reader, level, PLACED, ctx)?;
     let Some((row, what)) = wrong.first() else { return Ok(()) };
     let at = Location::Sample { level, row: *row, path: tree.path(level, *row) };
-    let others = match wrong.len() - 1 {
-        0 => String::new(),
-        others => format!(" So it is with {others} more of the {seen} rasters that were looked at."),
+    let here = tr!("Here {what}.", what);
+    let message = match wrong.len() - 1 {
+        0 => here,
+        others => {
+            format!("{here} {}", tr!("So it is with {others} more of the {seen} rasters that were looked at.", others, seen))
+        }
     };
-    report.add(Rule::PlaceValues, at, format!("Here {what}.{others}"));
+    report.add(Rule::PlaceValues, at, message);
     Ok(())
 }
 

@@ -23,7 +23,7 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
             }
             let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
             if depth > 0 && level.parents[row as usize] as usize >= tree.levels[depth - 1].len() {
-                report.add(Rule::ParentLink, at(), "internal:parent_id leads to no row of the level above.");
+                report.add(Rule::ParentLink, at(), tr!("internal:parent_id leads to no row of the level above."));
                 continue;
             }
             if level.folder[row as usize] {
@@ -32,13 +32,18 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
             let path = dataset.relative_path(depth, row)?;
             match dataset.asset(depth, row) {
                 Ok((AssetPath::Range { offset, size, .. }, _)) if positions.range(row) != Some((offset, size)) => {
-                    let message =
-                        format!("DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size say otherwise.");
+                    let message = tr!(
+                        "DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size say otherwise.",
+                        path,
+                        size,
+                        offset
+                    );
                     report.add(Rule::Taco3Files, at(), message);
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    report.add(Rule::Taco3Files, at(), format!("DATA/{} can't be read. {}", path.escape_debug(), error.sentence()))
+                    let message = tr!("DATA/{path} can't be read.", path = path.escape_debug());
+                    report.add(Rule::Taco3Files, at(), format!("{message} {}", error.sentence()));
                 }
             }
             if let Some((_, inside)) = path.split_once('/') {
@@ -48,7 +53,8 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
         }
     }
     for stray in dataset.data_files()?.into_iter().filter(|file| !named.contains(file)) {
-        report.add(Rule::Taco3Files, Location::Member(format!("DATA/{}", stray.escape_debug())), "No level names this file.");
+        let at = Location::Member(format!("DATA/{}", stray.escape_debug()));
+        report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }
     if let Some(structure) = dataset.collection().get("taco:structure").and_then(Json::as_array) {
         // Names with a star stand for a sequence of files.
@@ -57,7 +63,7 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
             let here = found.get(&row);
             for name in fixed.iter().filter(|name| !here.is_some_and(|here| here.contains(**name))) {
                 let at = Location::Sample { level: 0, row, path: tree.path(0, row) };
-                report.add(Rule::Taco3Contract, at, format!("The sample has no {name}, which taco:structure lists."));
+                report.add(Rule::Taco3Contract, at, tr!("The sample has no {name}, which taco:structure lists.", name));
             }
         }
     }

@@ -19,7 +19,7 @@ pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobCo
     // themselves.
     if is_remote(index.parts_folder()) && !deep {
         if !index.all_tile(ctx)? {
-            let message = "internal:offset and internal:size leave gaps or overlap, so some are not those of their samples.";
+            let message = tr!("internal:offset and internal:size leave gaps or overlap, so some are not those of their samples.");
             report.add(Rule::ZipOffset, Location::Dataset, message);
         }
         return Ok(());
@@ -42,17 +42,17 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     let collection = index.collection();
     let list = |key: &str, list: &str| Some((format!("{key}/{list}"), collection.get(key)?.get(list)?.as_array()?.clone()));
     let Some((key, listed)) = list("taco:sources", "files").or_else(|| list("_tacocat", "dataset_sources")) else {
-        let message = "COLLECTION.json has no taco:sources with the list of parts.";
+        let message = tr!("COLLECTION.json has no taco:sources with the list of parts.");
         return report.add(Rule::PartList, Location::Collection("taco:sources".into()), message);
     };
     let listed: HashSet<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
     for part in parts.iter().filter(|part| !listed.contains(&***part)) {
-        let message = format!("{} is not listed, but samples come from it.", part.escape_debug());
+        let message = tr!("{part} is not listed, but samples come from it.", part = part.escape_debug());
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
     let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
     for name in listed.into_iter().filter(|name| !named.contains(name)) {
-        let message = format!("{} is listed, but no sample comes from it.", name.escape_debug());
+        let message = tr!("{part} is listed, but no sample comes from it.", part = name.escape_debug());
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
 }
@@ -70,7 +70,7 @@ fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, 
             match sources.of(row).and_then(|name| place.get(&*name).copied()) {
                 Some(part) => by_part[part].push(row),
                 None => {
-                    let message = format!("Row {row} of level{level} names no part of level 0 in internal:source_file.");
+                    let message = tr!("Row {row} of level{level} names no part of level 0 in internal:source_file.", row, level);
                     report.add(Rule::PartStale, Location::Level(level), message);
                 }
             }
@@ -96,13 +96,21 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
     let tree = index.levels().skeleton(ctx)?;
     // A part that can't be read is the deep form's to explain.
     let Ok(own) = part.levels().skeleton(ctx) else {
-        report.add(Rule::PartStale, at(name), "The levels of the part can't be read, so the index can't be compared with it.");
+        let message = tr!("The levels of the part can't be read, so the index can't be compared with it.");
+        report.add(Rule::PartStale, at(name), message);
         return Ok(());
     };
     for (level, rows) in rows.iter().enumerate() {
         let count = own.levels.get(level).map_or(0, |level| level.len());
         if rows.len() != count {
-            let message = format!("The index has {} rows of level{level} from this part; the part has {count}.", rows.len());
+            let message = tr_n!(
+                rows.len(),
+                "The index has {rows} row of level{level} from this part; the part has {count}.",
+                "The index has {rows} rows of level{level} from this part; the part has {count}.",
+                rows = rows.len(),
+                level,
+                count
+            );
             report.add(Rule::PartStale, at(name), message);
             continue;
         }
@@ -115,7 +123,12 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
             let path = tree.path(level, row);
             let here = Location::Sample { level, row, path: path.clone() };
             if own.path(level, place as u32) != path {
-                let message = format!("Row {place} of level{level} in {} is another sample: the index is older or newer.", name);
+                let message = tr!(
+                    "Row {row} of level{level} in {part} is another sample: the index is older or newer.",
+                    row = place,
+                    level,
+                    part = name
+                );
                 report.add(Rule::PartStale, here, message);
                 break;
             }
@@ -148,12 +161,15 @@ fn wrong_positions(
     let swapped = level > 0 && wrong.iter().all(|(_, row, _)| positions.range(*row).is_some_and(|range| own.contains(&range)));
     let rule = if swapped { Rule::ZipOffsetOther } else { Rule::ZipOffset };
     let path = index.levels().skeleton(ctx)?.path(level, *first);
-    let which = match wrong.len() {
-        1 => format!("of {path}"),
-        many => format!("of {many} samples, {path} the first,"),
-    };
-    let message =
-        format!("internal:offset and internal:size of level{level} {which} are not those of the samples' bytes in {name}.");
+    let message = tr_n!(
+        wrong.len(),
+        "internal:offset and internal:size of level{level} of {path} are not those of the samples' bytes in {part}.",
+        "internal:offset and internal:size of level{level} of {n} samples, {path} the first, are not those of the samples' bytes in {part}.",
+        level,
+        n = wrong.len(),
+        path,
+        part = name
+    );
     Ok(Some(Finding::new(rule, at(name), message)))
 }
 
@@ -169,7 +185,8 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
     }
     for (count, mut finding) in positions.into_values() {
         if count > 1 {
-            finding.message.push_str(&format!(" So it is with {count} samples of this part."));
+            finding.message.push(' ');
+            finding.message.push_str(&tr!("So it is with {count} samples of this part.", count));
         }
         report.push(within(part, finding));
     }

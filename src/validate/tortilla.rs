@@ -25,7 +25,7 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
     ctx.stage("Checking the tortillas", None);
     check_headers(tortilla, report)?;
     for part in tortilla.missing_parts() {
-        report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), "This part is not there.");
+        report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), tr!("This part is not there."));
     }
     check_numbers(tortilla, report);
     let tree = tortilla.levels().skeleton(ctx)?;
@@ -41,8 +41,13 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
     }
     for (level, column) in tortilla.widened() {
         let at = Location::Column { level: *level, name: column.name.clone() };
-        let message =
-            format!("The nested tortillas hold {} as {}; it is shown as {}.", column.name, column.found.join(" and "), column.into);
+        let found = column.found.iter().cloned().reduce(|parts, last| tr!("{parts} and {last}", parts, last)).unwrap_or_default();
+        let message = tr!(
+            "The nested tortillas hold {column} as {found}; it is shown as {shown}.",
+            column = column.name,
+            found,
+            shown = column.into
+        );
         report.add(Rule::TortillaTypes, at, message);
     }
     check_collection(tortilla, report);
@@ -67,7 +72,7 @@ fn check_class(names: &HashSet<&str>, level: usize, namespace: &str, wanted: &[&
     let missing: Vec<&str> = wanted.iter().copied().filter(|name| !has(names, name)).collect();
     // A column of the namespace that is not one of these says nothing about the class.
     if !missing.is_empty() && missing.len() < wanted.len() {
-        let message = format!("This is no {namespace}-tortilla: {} is missing.", missing.join(", "));
+        let message = tr!("This is no {namespace}-tortilla: {columns} is missing.", namespace, columns = missing.join(", "));
         report.add(Rule::TortillaClass, Location::Level(level), message);
     }
 }
@@ -78,10 +83,11 @@ fn check_headers(tortilla: &TortillaReader, report: &mut Report) -> Result<()> {
         let bytes = file.read(0, HEADER_SIZE)?;
         let used = if root.header.is_taco() { 42 } else { 26 };
         if bytes.iter().skip(used).any(|&byte| byte != 0) {
-            report.add(Rule::TortillaHeader, at(), format!("The header's bytes from {used} on are reserved; some are not zero."));
+            let message = tr!("The header's bytes from {used} on are reserved; some are not zero.", used);
+            report.add(Rule::TortillaHeader, at(), message);
         }
         if root.header.partitions == 0 {
-            report.add(Rule::TortillaHeader, at(), "The header says that the dataset has no part.");
+            report.add(Rule::TortillaHeader, at(), tr!("The header says that the dataset has no part."));
         }
     }
     Ok(())
@@ -93,13 +99,13 @@ fn check_numbers(tortilla: &TortillaReader, report: &mut Report) {
     let files = tortilla.files().len() as u64;
     if files > 1 && counts.len() > 1 {
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
-        let message = format!("The parts say differently how many there are: {}.", counts.join(", "));
+        let message = tr!("The parts say differently how many there are: {counts}.", counts = counts.join(", "));
         report.add(Rule::TortillaParts, Location::Dataset, message);
     } else if let Some(&count) = counts.first()
         && files > 1
         && files > count
     {
-        let message = format!("The parts say that there are {count}; {files} lie here.");
+        let message = tr!("The parts say that there are {count}; {files} lie here.", count, files);
         report.add(Rule::TortillaParts, Location::Dataset, message);
     }
     // A part under another name has no siblings to look for.
@@ -107,7 +113,7 @@ fn check_numbers(tortilla: &TortillaReader, report: &mut Report) {
         && root.header.partitions > 1
         && crate::container::part_name(&name_of(file.path())).is_none()
     {
-        let message = format!("This is one of {} parts, but its name has no number.", root.header.partitions);
+        let message = tr!("This is one of {parts} parts, but its name has no number.", parts = root.header.partitions);
         report.add(Rule::TortillaParts, Location::Member(name_of(file.path())), message);
     }
 }
@@ -123,10 +129,11 @@ fn check_ids(tree: &Skeleton, level: usize, report: &mut Report) {
         let at = || Location::Sample { level, row, path: tree.path(level, row) };
         let parent = if level == 0 { 0 } else { table.parents[row as usize] };
         if table.id(row).is_empty() {
-            report.add(Rule::IdCharacters, at(), "tortilla:id is empty.");
+            report.add(Rule::IdCharacters, at(), tr!("tortilla:id is empty."));
         }
         if !seen.insert((parent, table.id(row))) {
-            report.add(Rule::IdUnique, at(), format!("Two samples of one tortilla have the id {}.", table.id(row).escape_debug()));
+            let message = tr!("Two samples of one tortilla have the id {id}.", id = table.id(row).escape_debug());
+            report.add(Rule::IdUnique, at(), message);
         }
     }
 }
@@ -140,15 +147,16 @@ fn check_words(tortilla: &TortillaReader, tree: &Skeleton, level: usize, report:
     for (row, format) in table.strings(names[0])?.iter().flatten().enumerate() {
         let format = format.unwrap_or("null");
         if !matches!(format, "BYTES" | "TORTILLA") && !drivers.contains(format) {
-            let message =
-                format!("tortilla:file_format is {}: neither BYTES nor TORTILLA nor a driver of GDAL.", format.escape_debug());
+            let found = format.escape_debug();
+            let message = tr!("tortilla:file_format is {found}: neither BYTES nor TORTILLA nor a driver of GDAL.", found);
             report.add(Rule::TortillaFormat, at(row), message);
         }
     }
     if let Some(splits) = table.column_index(names[1]).map(|_| table.strings(names[1])).transpose()?.flatten() {
         for (row, split) in splits.iter().enumerate() {
             if let Some(split) = split.filter(|split| !matches!(*split, "train" | "test" | "validation")) {
-                let message = format!("tortilla:data_split is {}; it has to be train, test or validation.", split.escape_debug());
+                let found = split.escape_debug();
+                let message = tr!("tortilla:data_split is {found}; it has to be train, test or validation.", found);
                 report.add(Rule::TortillaSplit, at(row), message);
             }
         }
@@ -174,9 +182,12 @@ fn check_overlap(tortilla: &TortillaReader, tree: &Skeleton, level: usize, repor
             let [(offset, size, first), (next, _, row)] = [pair[0], pair[1]];
             if offset.saturating_add(size) > next {
                 let at = Location::Sample { level, row, path: tree.path(level, row) };
-                let message = format!(
-                    "Its bytes begin at {next}, inside those of {}, which are {size} at {offset}.",
-                    tree.path(level, first)
+                let message = tr!(
+                    "Its bytes begin at {next}, inside those of {other}, which are {size} at {offset}.",
+                    next,
+                    other = tree.path(level, first),
+                    size,
+                    offset
                 );
                 report.add(Rule::TortillaOverlap, at, message);
             }
@@ -191,6 +202,6 @@ fn check_collection(tortilla: &TortillaReader, report: &mut Report) {
         return;
     }
     for key in CORE.into_iter().filter(|key| tortilla.collection().get(key).is_none()) {
-        report.add(Rule::TortillaCollection, Location::Collection(key.into()), format!("{key} is missing."));
+        report.add(Rule::TortillaCollection, Location::Collection(key.into()), tr!("{key} is missing.", key));
     }
 }

@@ -60,32 +60,39 @@ fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<Local
     let mut ranges = Vec::with_capacity(directory.entries.len());
     for (entry, header) in directory.entries.iter().zip(headers) {
         if !names.insert(&*entry.name) {
-            report.add(Rule::ZipName, member(entry), "Two members have this name.");
+            report.add(Rule::ZipName, member(entry), tr!("Two members have this name."));
         }
         if !safe_relative(&entry.name) {
-            report.add(Rule::ZipName, member(entry), "This name leads outside the archive, or is not one on every system.");
+            report.add(Rule::ZipName, member(entry), tr!("This name leads outside the archive, or is not one on every system."));
         }
         if entry.method != 0 {
-            report.add(Rule::ZipStore, member(entry), format!("Compressed (method {}); TACO archives only store.", entry.method));
+            let message = tr!("Compressed (method {method}); TACO archives only store.", method = entry.method);
+            report.add(Rule::ZipStore, member(entry), message);
         } else if entry.stored != entry.size {
-            let message = format!("Stored with {} bytes, but said to have {}.", entry.stored, entry.size);
+            let message = tr_n!(
+                entry.stored,
+                "Stored with {stored} byte, but said to have {size}.",
+                "Stored with {stored} bytes, but said to have {size}.",
+                stored = entry.stored,
+                size = entry.size
+            );
             report.add(Rule::ZipStore, member(entry), message);
         }
         if entry.flags & 1 != 0 {
-            report.add(Rule::ZipStore, member(entry), "Encrypted; TACO archives only store.");
+            report.add(Rule::ZipStore, member(entry), tr!("Encrypted; TACO archives only store."));
         }
         if entry.flags & 8 != 0 {
-            report.add(Rule::ZipStore, member(entry), "Has a data descriptor; sizes and CRC belong into the local header.");
+            report.add(Rule::ZipStore, member(entry), tr!("Has a data descriptor; sizes and CRC belong into the local header."));
         }
         match header {
-            None => report.add(Rule::ZipStructure, member(entry), format!("No local header at byte {}.", entry.local)),
+            None => report.add(Rule::ZipStructure, member(entry), tr!("No local header at byte {place}.", place = entry.local)),
             Some(header) => {
                 let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
                 if !same || header.flags & 1 != entry.flags & 1 {
-                    report.add(Rule::ZipStructure, member(entry), "The local header and the central directory differ.");
+                    report.add(Rule::ZipStructure, member(entry), tr!("The local header and the central directory differ."));
                 }
                 if !zip.file().contains(header.data, entry.stored) {
-                    report.add(Rule::ZipOverlap, member(entry), "Runs past the end of the file.");
+                    report.add(Rule::ZipOverlap, member(entry), tr!("Runs past the end of the file."));
                 } else {
                     ranges.push((entry.local, header.data + entry.stored, entry));
                 }
@@ -96,9 +103,9 @@ fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<Local
     let mut end = 0;
     for (start, stop, entry) in ranges {
         if start < end {
-            report.add(Rule::ZipOverlap, member(entry), "Overlaps the member before it.");
+            report.add(Rule::ZipOverlap, member(entry), tr!("Overlaps the member before it."));
         } else if stop > directory.offset {
-            report.add(Rule::ZipOverlap, member(entry), "Runs into the central directory.");
+            report.add(Rule::ZipOverlap, member(entry), tr!("Runs into the central directory."));
         }
         end = end.max(stop);
     }
@@ -109,7 +116,7 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalH
     let Some(header) = zip.header() else { return };
     let at = || Location::Member("TACO_HEADER".into());
     if !header.clean {
-        report.add(Rule::ZipHeader, at(), "Padding or unused entries are not zero.");
+        report.add(Rule::ZipHeader, at(), tr!("Padding or unused entries are not zero."));
     }
     let by_name: HashMap<&str, (u64, u64)> = directory
         .entries
@@ -121,19 +128,24 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<LocalH
     let wanted = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).chain(["COLLECTION.json".to_owned()]);
     for (name, entry) in wanted.zip(&header.entries) {
         match by_name.get(name.as_str()) {
-            None => report.add(Rule::ZipHeader, at(), format!("{name} is not in the archive.")),
+            None => report.add(Rule::ZipHeader, at(), tr!("{name} is not in the archive.", name)),
             Some(&range) if range != (entry.offset, entry.size) => {
-                let message = format!(
-                    "{name} is said to be {} bytes at {}; it is {} bytes at {}.",
-                    entry.size, entry.offset, range.1, range.0
+                let message = tr!(
+                    "{name} is said to be {stated} bytes at {place}; it is {found} bytes at {own}.",
+                    name,
+                    stated = entry.size,
+                    place = entry.offset,
+                    found = range.1,
+                    own = range.0
                 );
                 report.add(Rule::ZipHeader, at(), message);
             }
             Some(_) => {}
         }
     }
-    if by_name.contains_key(format!("METADATA/level{levels}.parquet").as_str()) {
-        report.add(Rule::ZipHeader, at(), format!("METADATA/level{levels}.parquet is in the archive, but not in the header."));
+    let next = format!("METADATA/level{levels}.parquet");
+    if by_name.contains_key(next.as_str()) {
+        report.add(Rule::ZipHeader, at(), tr!("{name} is in the archive, but not in the header.", name = next));
     }
 }
 
@@ -162,13 +174,15 @@ fn check_crc(
                 let length = CHUNK.min(entry.stored - at);
                 match zip.file().read(header.data + at, length) {
                     Ok(bytes) => crc.update(&bytes),
-                    Err(error) => return Ok(Some(format!("Can't be read. {}", error.sentence()))),
+                    Err(error) => return Ok(Some(format!("{} {}", tr!("Can't be read."), error.sentence()))),
                 }
                 at += length;
             }
             let found = crc.finalize();
-            Ok((found != entry.crc)
-                .then(|| format!("The CRC-32 is {found:08x}; the directory says {:08x}. The bytes are damaged.", entry.crc)))
+            Ok((found != entry.crc).then(|| {
+                let (found, stated) = (format!("{found:08x}"), format!("{:08x}", entry.crc));
+                tr!("The CRC-32 is {found}; the directory says {stated}. The bytes are damaged.", found, stated)
+            }))
         })
         .collect::<Result<_, Error>>()?;
     for (entry, message) in directory.entries.iter().zip(wrong) {
@@ -212,7 +226,7 @@ fn check_positions(
             };
             let at = Location::Sample { level: depth, row, path };
             let Some(&index) = by_name.get(name.as_str()) else {
-                report.add(Rule::ZipMissing, at, format!("{} is not in the archive.", name.escape_debug()));
+                report.add(Rule::ZipMissing, at, tr!("{name} is not in the archive.", name = name.escape_debug()));
                 continue;
             };
             named[index] = true;
@@ -223,19 +237,25 @@ fn check_positions(
             match positions.range(row) {
                 // Whether these are another sample's bytes shows when all of the level are known.
                 Some(range) if range != (header.data, entry.size) => wrong.push((row, range, index)),
-                None => report.add(Rule::ZipOffset, at, "internal:offset or internal:size is missing or negative."),
+                None => report.add(Rule::ZipOffset, at, tr!("internal:offset or internal:size is missing or negative.")),
                 Some(_) => {}
             }
         }
         for (row, range, index) in wrong {
             let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else { continue };
             let at = Location::Sample { level: depth, row, path: tree.path(depth, row) };
-            let message = format!(
-                "internal:offset and internal:size say {} bytes at {}; the sample is {} bytes at {}.",
-                range.1, range.0, entry.size, header.data
+            let message = tr!(
+                "internal:offset and internal:size say {stated} bytes at {place}; the sample is {found} bytes at {own}.",
+                stated = range.1,
+                place = range.0,
+                found = entry.size,
+                own = header.data
             );
             match own.contains(&range) {
-                true => report.add(Rule::ZipOffsetOther, at, format!("{message} Those are the bytes of another sample.")),
+                true => {
+                    let message = format!("{message} {}", tr!("Those are the bytes of another sample."));
+                    report.add(Rule::ZipOffsetOther, at, message);
+                }
                 false => report.add(Rule::ZipOffset, at, message),
             }
         }
@@ -243,7 +263,7 @@ fn check_positions(
     let own = |name: &str| name == "TACO_HEADER" || name == "COLLECTION.json" || is_level(name);
     for (entry, named) in directory.entries.iter().zip(named) {
         if !named && !own(&entry.name) {
-            report.add(Rule::ZipStray, member(entry), "No level names this member.");
+            report.add(Rule::ZipStray, member(entry), tr!("No level names this member."));
         }
     }
     Ok(())

@@ -83,6 +83,25 @@ fn rows_come_by_sql_and_a_fault_says_what_to_do() {
 }
 
 #[test]
+fn a_query_that_is_stopped_leaves_the_panel_ready() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.state_mut().show_pane(Pane::Query);
+    settle(&mut harness);
+    let many = "SELECT count(*) FROM data a CROSS JOIN data b CROSS JOIN data c CROSS JOIN data d CROSS JOIN data e CROSS JOIN data f";
+    fill(&mut harness, "SQL", many);
+    harness.get_by_label("Run query").click();
+    harness.run_steps(2);
+    assert!(harness.query_by_label("Stop query").is_some(), "it runs");
+    harness.get_by_label("Stop query").click();
+    settle(&mut harness);
+    assert!(harness.query_by_label("Stop query").is_none(), "it does not run any more");
+    fill(&mut harness, "SQL", "SELECT id FROM data LIMIT 2");
+    click(&mut harness, "Run query");
+    assert!(harness.query_by_label_contains("2 rows, 1 column").is_some());
+}
+
+#[test]
 fn one_filter_is_in_every_view_and_can_be_written_into_the_statement() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);

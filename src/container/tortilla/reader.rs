@@ -189,7 +189,7 @@ fn chained(file: &LocalFile, root: &mut Tortilla, notes: &mut Vec<Finding>, ctx:
         }
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
-            notes.push(Finding::new(Rule::TortillaChain, Location::Member("footer".into()), error.sentence()));
+            notes.push(Finding::new(Rule::TortillaChain, Location::Member(tr!("footer").into()), error.sentence()));
             Ok(None)
         }
     }

@@ -112,7 +112,7 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, ctx: &JobContext) -> Resu
         scan.levels.push(level);
         tortillas = Vec::new();
         if depth + 1 == DEEPEST && !nested.is_empty() {
-            let message = format!("Tortillas are nested more than {DEEPEST} deep; what is below is not read.");
+            let message = tr!("Tortillas are nested more than {levels} deep; what is below is not read.", levels = DEEPEST);
             scan.findings.push(Finding::new(Rule::TortillaNested, Location::Level(depth), message));
             break;
         }
@@ -134,12 +134,12 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, ctx: &JobContext) -> Resu
                 None => {}
                 Some(Ok(tortilla)) if entered.insert((tortilla.part, tortilla.base)) => tortillas.push(tortilla),
                 Some(Ok(_)) => {
-                    let message = "Another sample is the same nested tortilla; it is read once.";
+                    let message = tr!("Another sample is the same nested tortilla; it is read once.");
                     scan.findings.push(Finding::new(Rule::TortillaOverlap, at(&scan), message));
                 }
                 Some(Err(error)) if error.is_cancelled() => return Err(error),
                 Some(Err(error)) => {
-                    let message = format!("The nested tortilla can't be read. {}", error.sentence());
+                    let message = format!("{} {}", tr!("The nested tortilla can't be read."), error.sentence());
                     scan.findings.push(Finding::new(Rule::TortillaNested, at(&scan), message));
                 }
             }
@@ -178,10 +178,12 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, scan: &mut Scan) 
                 Some((offset, length)) => level.ranges.push(Some((tortilla.base + offset, length))),
                 None => {
                     let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
-                    let message = format!(
-                        "tortilla:offset is {} and tortilla:length {}; samples lie between {HEADER_SIZE} and the footer at {end}.",
-                        shown(offset),
-                        shown(length)
+                    let message = tr!(
+                        "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} and the footer at {end}.",
+                        offset = shown(offset),
+                        length = shown(length),
+                        start = HEADER_SIZE,
+                        end
                     );
                     bad.push((here, message));
                     level.ranges.push(None);

@@ -35,7 +35,8 @@ impl ZipReader {
         let mut header = match TacoHeader::parse(&start) {
             Ok(header) if header.entries.iter().all(in_file) => Some(header),
             Ok(_) => {
-                notes.push(header_note(format!("TACO_HEADER points outside the file, which has {} bytes.", file.size_bytes())));
+                let bytes = file.size_bytes();
+                notes.push(header_note(tr!("TACO_HEADER points outside the file, which has {bytes} bytes.", bytes)));
                 None
             }
             Err(error) => {
@@ -235,7 +236,13 @@ fn header_note(message: String) -> Finding {
 /// Where header and directory differ.
 fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> String {
     if levels.len() != header.levels().len() {
-        return format!("TACO_HEADER lists {} level tables; the archive holds {}.", header.levels().len(), levels.len());
+        return tr_n!(
+            header.levels().len(),
+            "TACO_HEADER lists {listed} level table; the archive holds {found}.",
+            "TACO_HEADER lists {listed} level tables; the archive holds {found}.",
+            listed = header.levels().len(),
+            found = levels.len()
+        );
     }
     let level = levels.iter().zip(header.levels()).position(|(found, stated)| found != stated);
     let (name, found, stated) = match level {
@@ -243,11 +250,15 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
         None => ("COLLECTION.json".to_owned(), collection, header.collection()),
     };
     match found {
-        Some(found) => format!(
-            "{name} is said to be {} bytes at {}; it is {} bytes at {}.",
-            stated.size, stated.offset, found.size, found.offset
+        Some(found) => tr!(
+            "{name} is said to be {stated} bytes at {place}; it is {found} bytes at {own}.",
+            name,
+            stated = stated.size,
+            place = stated.offset,
+            found = found.size,
+            own = found.offset
         ),
-        None => format!("{name} is not in the archive."),
+        None => tr!("{name} is not in the archive.", name),
     }
 }
 

@@ -63,7 +63,7 @@ impl Cohort {
         let name = |path: &Path| Name::of(relative(path, &folder), fine);
         let names: Vec<Name> = examples.iter().map(|example| name(&example.file)).collect();
         let templates = templates(&names, examples)?;
-        let Some(first) = templates.first() else { return Err("there is no example".into()) };
+        let Some(first) = templates.first() else { return Err(tr!("there is no example").into()) };
         let width = first.columns.len();
         // Files by shape; then what is no date, no number, no tile where the examples have one.
         let (mut fitting, mut nearly, mut left_over) = (Vec::new(), Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ impl Cohort {
         let rows = kept.iter().zip(values);
         let rows = rows.map(|((file, _, template), values)| Row { file: *file, values, template: *template as u32 }).collect();
         let count = templates.len() as u32;
-        let model = names.into_iter().next().ok_or("there is no example")?;
+        let model = names.into_iter().next().ok_or(tr!("there is no example"))?;
         Ok(Self { classes, rows, examples, model, templates: count, nearly, left_over })
     }
 }
@@ -142,9 +142,9 @@ fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, Stri
             let twins = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
             let mut twins = twins.filter(|&(a, b)| names[a].shape == names[0].shape && names[b].shape == name.shape);
             let Some((a, b)) = twins.find(|&(a, b)| same_root(a, b)) else {
-                return Err(
-                    "The names are built differently. Place two files of one root, so that it shows what they share.".into()
-                );
+                let trouble =
+                    tr!("The names are built differently. Place two files of one root, so that it shows what they share.");
+                return Err(trouble.into());
             };
             common_tokens(&names[a], &names[b])
         };
@@ -194,12 +194,12 @@ fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
     let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
     let (found, wanted) = (name.tokens.len(), example.tokens.len());
     Some(match found.cmp(&wanted) {
-        std::cmp::Ordering::Equal => "its parts are separated in another way".into(),
+        std::cmp::Ordering::Equal => tr!("its parts are separated in another way").into(),
         std::cmp::Ordering::Greater => {
             let odd = (0..found).find(|&index| name.token(index) != example.token(index) && !alike(name, index, example, index));
-            format!("its name has a part more: {}", name.token(odd.unwrap_or(found - 1)))
+            tr!("its name has a part more: {part}", part = name.token(odd.unwrap_or(found - 1)))
         }
-        std::cmp::Ordering::Less => "its name lacks a part".into(),
+        std::cmp::Ordering::Less => tr!("its name lacks a part").into(),
     })
 }
 
@@ -226,7 +226,7 @@ fn digits_of(column: usize, templates: &[Template], rows: &[Fitting], examples: 
 fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String> {
     for (index, token) in name.tokens.iter().enumerate() {
         let text = name.token(index);
-        let Some(model) = template.name.tokens.get(index) else { return Some("its name has a part more".into()) };
+        let Some(model) = template.name.tokens.get(index) else { return Some(tr!("its name has a part more").into()) };
         let column = template.columns.iter().position(|&column| column == index);
         let wanted = model.kind;
         let number = |kind| matches!(kind, TokenKind::Number | TokenKind::Date | TokenKind::Time);
@@ -237,17 +237,17 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
             _ => token.kind.is_wordy() || token.kind == TokenKind::Tile,
         };
         if !same {
-            return Some(format!("{text} stands where the pattern has a {}", wanted.as_str()));
+            return Some(tr!("{text} stands where the pattern has a {kind}", text, kind = wanted.as_str()));
         }
         if wanted == TokenKind::Number
             && let Some(column) = column
         {
             match digits[column] {
                 Digits::Padded(width) if text.len() != width => {
-                    return Some(format!("{text} has not {width} digits as the others"));
+                    return Some(tr!("{text} has not {width} digits as the others", text, width));
                 }
                 Digits::Any if text.len() > 1 && text.starts_with('0') && !template.name.token(index).starts_with('0') => {
-                    return Some(format!("{text} begins with a zero, which the others do not"));
+                    return Some(tr!("{text} begins with a zero, which the others do not", text));
                 }
                 _ => {}
             }
@@ -255,7 +255,7 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
         // What only this shape has is the same in all names of the shape, unless it is a number of some kind.
         let own = column.is_none() && !number(wanted);
         if own && text != template.name.token(index) {
-            return Some(format!("{text} stands where the pattern has {}", template.name.token(index)));
+            return Some(tr!("{text} stands where the pattern has {wanted}", text, wanted = template.name.token(index)));
         }
     }
     None

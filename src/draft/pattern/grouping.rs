@@ -141,17 +141,16 @@ impl<'a, 'r> Grouping<'a, 'r> {
             let Some((group, place)) = *cell else { continue };
             let common = holders.get(&place).map_or(0, HashSet::len) * 2 >= real.len().max(1);
             let why = match self.positions.get(place as usize) {
-                None => "no example shows which position it has".to_owned(),
-                Some(path) if !sure(place) && self.reader.draft.settled => format!("the other roots have no {}", path.join(" / ")),
-                Some(path) if !sure(place) && !common => {
-                    format!(
-                        "only {} of {} roots have {}",
-                        holders.get(&place).map_or(0, HashSet::len),
-                        real.len(),
-                        path.join(" / ")
-                    )
+                None => tr!("no example shows which position it has").to_owned(),
+                Some(path) if !sure(place) && self.reader.draft.settled => {
+                    tr!("the other roots have no {position}", position = path.join(" / "))
                 }
-                Some(_) if !real.contains(&group) => "no other file of its root fits".to_owned(),
+                Some(path) if !sure(place) && !common => {
+                    let n = holders.get(&place).map_or(0, HashSet::len);
+                    let (total, position) = (real.len(), path.join(" / "));
+                    tr!("only {n} of {total} roots have {position}", n, total, position)
+                }
+                Some(_) if !real.contains(&group) => tr!("no other file of its root fits").to_owned(),
                 Some(_) => continue,
             };
             out.push((row, why));
@@ -189,7 +188,17 @@ impl<'a, 'r> Grouping<'a, 'r> {
                 if rows.len() == ranks.len() {
                     cells[row] = Some((group, ranks[rank]));
                 } else {
-                    out.push((row, format!("{} has {} files for {} places", self.roots[group as usize], rows.len(), ranks.len())));
+                    let (root, places) = (&self.roots[group as usize], ranks.len());
+                    let files = rows.len();
+                    let why = tr_n!(
+                        files,
+                        "{root} has {files} file for {places} places",
+                        "{root} has {files} files for {places} places",
+                        root,
+                        files,
+                        places
+                    );
+                    out.push((row, why));
                     cells[row] = None;
                 }
             }

@@ -28,14 +28,14 @@ impl TokenKind {
     /// For people.
     pub fn as_str(self) -> &'static str {
         match self {
-            TokenKind::Date => "date",
-            TokenKind::Time => "time",
-            TokenKind::Number => "number",
-            TokenKind::Tile => "tile",
-            TokenKind::Band => "band",
-            TokenKind::Resolution => "resolution",
-            TokenKind::Ending => "ending",
-            TokenKind::Word => "word",
+            TokenKind::Date => tr!("date" in "part of a name"),
+            TokenKind::Time => tr!("time" in "part of a name"),
+            TokenKind::Number => tr!("number" in "part of a name"),
+            TokenKind::Tile => tr!("tile" in "part of a name"),
+            TokenKind::Band => tr!("band" in "part of a name"),
+            TokenKind::Resolution => tr!("resolution" in "part of a name"),
+            TokenKind::Ending => tr!("ending" in "part of a name"),
+            TokenKind::Word => tr!("word" in "part of a name"),
         }
     }
 

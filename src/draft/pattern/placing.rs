@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Alternative, Placement};
-use crate::draft::edit::counted;
 use crate::draft::{Content, Edit};
 use crate::error::{Error, Result};
 use crate::model::{NodePath, Payload, Sample, Schema, Tortilla};
@@ -58,7 +57,7 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
         return Err(Error::usage("the pattern places no file"));
     }
     edits.push(Edit::RemoveFromTray { places });
-    Ok(Edit::Batch { label: format!("Place {}", counted(files, "file")), edits })
+    Ok(Edit::Batch { label: tr_n!(files, "Place {n} file", "Place {n} files", n = files), edits })
 }
 
 /// Where a position stands among its siblings: as in the longest root, then as the pattern lists them.

@@ -115,6 +115,8 @@ struct Outcome {
     positions: Vec<Path>,
     /// Rows that fit and have no place, with the reason.
     out: Vec<(usize, String)>,
+    /// Those of `out` that are for a place with others.
+    twins: usize,
     placed: usize,
     /// Part of the cells of roots × positions that are filled.
     fill: f64,
@@ -167,12 +169,9 @@ impl Reader<'_> {
             .try_fold(1usize, |total, next| total.checked_mul(next).filter(|total| *total <= READINGS_MAX))
             .is_none()
         {
-            return Ok(PatternReport {
-                trouble: Some(
-                    "The names leave too much open. Place another file, or give roots and positions ids out of the names.".into(),
-                ),
-                ..PatternReport::default()
-            });
+            let trouble =
+                tr!("The names leave too much open. Place another file, or give roots and positions ids out of the names.");
+            return Ok(PatternReport { trouble: Some(trouble.into()), ..PatternReport::default() });
         }
         let mut outcomes = Vec::new();
         let mut turn = vec![0usize; count];
@@ -331,7 +330,8 @@ impl Reader<'_> {
                 let text = |row: usize| {
                     cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned()
                 };
-                out.push((row, format!("{} stands where the pattern has {}", text(row), text(*cohort.examples.first()?))));
+                let (text, wanted) = (text(row), text(*cohort.examples.first()?));
+                out.push((row, tr!("{text} stands where the pattern has {wanted}", text, wanted)));
                 continue;
             }
             let group = tried.group(row);
@@ -342,7 +342,7 @@ impl Reader<'_> {
         } else {
             tried.admit(&mut cells, &mut out)
         }
-        self.without_twins(&tried, &mut cells, &mut out);
+        let twins = self.without_twins(&tried, &mut cells, &mut out);
         let shown = cohort.examples.iter().all(|&row| cells[row].is_some());
         let used: HashSet<u32> = cells.iter().flatten().map(|cell| cell.0).collect();
         let wide: HashSet<u32> = cells.iter().flatten().map(|cell| cell.1).collect();
@@ -350,7 +350,7 @@ impl Reader<'_> {
         let risky = (0..roles.len()).any(|class| self.is_risky(class, roles[class], in_root[class].is_some()));
         let fill = placed as f64 / (used.len() * wide.len()).max(1) as f64;
         let (roots, positions) = (tried.roots, tried.positions);
-        shown.then_some(Outcome { roles, cells, roots, positions, out, placed, fill, risky, ordered, named })
+        shown.then_some(Outcome { roles, cells, roots, positions, out, twins, placed, fill, risky, ordered, named })
     }
 
     /// A word with few texts that nothing explains: each may be a root of its own, or the odd ones may not belong here.
@@ -364,8 +364,9 @@ impl Reader<'_> {
         role == TokenRole::Root || (role == TokenRole::Free && odd > 0 && odd * 10 < self.cohort.rows.len())
     }
 
-    /// Two files for one place, or a file for a place that is taken: none of them goes there.
-    fn without_twins(&self, tried: &Grouping<'_, '_>, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) {
+    /// Two files for one place, or a file for a place that is taken: none of them goes there. Gives the number of the former.
+    fn without_twins(&self, tried: &Grouping<'_, '_>, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> usize {
+        let mut twins = 0;
         let mut counts: HashMap<(u32, u32), u32> = HashMap::new();
         cells.iter().flatten().for_each(|cell| *counts.entry(*cell).or_default() += 1);
         for (row, cell) in cells.iter_mut().enumerate() {
@@ -374,15 +375,17 @@ impl Reader<'_> {
             let place = || std::iter::once(&**root).chain(path.iter().map(|id| &**id)).collect::<Vec<_>>().join(" / ");
             let example = self.cohort.examples.iter().position(|&shown| shown == row);
             if counts.get(&(group, position)).is_some_and(|count| *count > 1) && example.is_none() {
-                out.push((row, format!("more than one file is for {}", place())));
+                out.push((row, tr!("more than one file is for {place}", place = place())));
+                twins += 1;
                 *cell = None;
             } else if self.cohort.rows[row].file.is_some()
                 && self.draft.filled.get(root).is_some_and(|filled| filled.contains(path))
             {
-                out.push((row, format!("{} is there already", place())));
+                out.push((row, tr!("{place} is there already", place = place())));
                 *cell = None;
             }
         }
+        twins
     }
 
     /// Readings where the position is told by order: the earlier file and the later one.
@@ -411,8 +414,7 @@ impl Reader<'_> {
     /// Keeps what is plausible, drops what says the same or less, and names the rest.
     fn settle(&self, mut outcomes: Vec<Outcome>) -> PatternReport {
         let rows = self.cohort.rows.len();
-        let twins = |outcome: &Outcome| outcome.out.iter().filter(|(_, why)| why.starts_with("more than")).count();
-        outcomes.retain(|outcome| outcome.fill >= 0.5 && twins(outcome) * 20 <= outcome.placed.max(20));
+        outcomes.retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));
         let roots = |outcome: &Outcome| outcome.roles.iter().filter(|role| **role == TokenRole::Root).count();
         // Of readings that lead to the same places the one with the fewest tokens in the ids of roots.
         outcomes.sort_by(|a, b| b.placed.cmp(&a.placed).then(b.fill.total_cmp(&a.fill)).then(roots(a).cmp(&roots(b))));
@@ -433,8 +435,8 @@ impl Reader<'_> {
         kept.sort_by_key(|outcome| outcome.risky);
         let alternatives: Vec<Alternative> = kept.into_iter().map(|outcome| self.alternative(outcome)).collect();
         let trouble = alternatives.is_empty().then(|| match rows {
-            0..=2 => "No other file has a name like these.".to_owned(),
-            _ => "The names do not say where the files belong. Place another file.".to_owned(),
+            0..=2 => tr!("No other file has a name like these.").to_owned(),
+            _ => tr!("The names do not say where the files belong. Place another file.").to_owned(),
         });
         PatternReport { alternatives, trouble }
     }
@@ -516,8 +518,11 @@ fn label(tokens: &[PatternToken], ordered: bool) -> String {
                 kind => kind.as_str().to_owned(),
             })
             .collect();
-        if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
+        if kinds.is_empty() { tr!("nothing").to_owned() } else { kinds.join(", ") }
     };
-    let order = if ordered { "the order of " } else { "" };
-    format!("root by {} · position by {order}{}", by(TokenRole::Root), by(TokenRole::Position))
+    let (root, position) = (by(TokenRole::Root), by(TokenRole::Position));
+    match ordered {
+        true => tr!("root by {root} · position by the order of {position}", root, position),
+        false => tr!("root by {root} · position by {position}", root, position),
+    }
 }

@@ -361,6 +361,10 @@ impl App {
             }
             Next::Also(ask) => self.asks.push(ask),
             Next::Settings(theme, settings) => {
+                // What was found is said anew.
+                if settings.language != self.view.settings.language && self.studio.document().is_some() {
+                    self.asks.push(Ask::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
+                }
                 (self.view.theme, self.view.settings) = (theme, settings);
                 theme::set(ctx, self.view.theme);
                 self.view.settings.apply(ctx);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Role, Stroke, Ui, WidgetInfo, vec2};
 
 use super::{Next, foot_ui, head_ui};
-use crate::draft::Plan;
+use crate::draft::{FixVerb, Plan};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::theme::{self, font, text_style};
@@ -37,8 +37,8 @@ impl PlanDialog {
             ui.spacing_mut().item_spacing = vec2(6.0, 8.0);
             ui.horizontal_wrapped(|ui| {
                 for (verb, count) in &self.plan.verbs {
-                    let tone = if verb == "Drop" { Tone::Error } else { Tone::Neutral };
-                    widgets::badge(ui, tone, None, &format!("{verb} {}", paint::grouped(*count)));
+                    let tone = if *verb == FixVerb::Drop { Tone::Error } else { Tone::Neutral };
+                    widgets::badge(ui, tone, None, &format!("{} {}", verb.text(), paint::grouped(*count)));
                 }
             });
             let text = match self.plan.safe {

@@ -228,7 +228,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         .and_then(|(_, example, _)| example.as_ref())
         .is_some_and(|example| example.columns.iter().any(|added| added.there && added.level.is_some()));
     let replace = cx.session.extensions.replace;
-    let running = cx.session.jobs.running().any(|job| job.label.starts_with("Add "));
+    let running = cx.studio.is_extending();
     let blocked = match &found {
         Err(why) => Some(why.clone()),
         Ok((calls, _, _)) if calls.is_empty() => Some(tr!("Tick an extension first").to_owned()),

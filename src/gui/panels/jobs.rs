@@ -12,7 +12,7 @@ use crate::gui::icons;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::jobs::{JobId, Progress};
-use crate::studio::{Command, JobView};
+use crate::studio::{Command, JobView, READ_RASTER};
 
 /// Ended jobs that are kept.
 const KEPT: usize = 50;
@@ -150,7 +150,7 @@ impl JobsState {
 
 /// Previews come and go with every click; they are not listed.
 pub fn is_quiet(label: &str) -> bool {
-    label.starts_with("Read the raster")
+    label.starts_with(crate::text::of(READ_RASTER))
 }
 
 /// Draws the panel.

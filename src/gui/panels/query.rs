@@ -18,7 +18,7 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
-use crate::studio::{Command, Document};
+use crate::studio::{Command, Document, RUN_QUERY};
 
 /// Choices of how many rows are asked for.
 const LIMITS: [(&str, Option<usize>); 5] = [
@@ -80,6 +80,11 @@ impl QueryState {
             self.failed = Some((text, error.hints().to_vec(), place));
             self.ran = None;
         }
+    }
+
+    /// The query was stopped. Rows of an older one stay, but answer nothing that is asked now.
+    pub fn stopped(&mut self) {
+        (self.waiting, self.asked, self.ran) = (None, None, None);
     }
 
     /// True while a query that was asked for here runs; its failure shows here.
@@ -196,7 +201,7 @@ fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
             let stop = Button::danger(tr!("Stop")).icon(icons::STOP).name(tr!("Stop query"));
             if cx.session.query.is_waiting() && ui.add(stop).clicked() {
                 let jobs = cx.studio.jobs();
-                for job in jobs.iter().filter(|job| job.label == "Run the query") {
+                for job in jobs.iter().filter(|job| job.label == crate::text::of(RUN_QUERY)) {
                     cx.run(Command::Cancel { job: job.id });
                 }
             }

@@ -7,7 +7,7 @@ use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, W
 
 use super::structure::{self, Lens, root_of, structure_of};
 use super::structure_matrix::state_word;
-use crate::draft::{self, Fix, PatternChoice, Place, Plan, PositionState};
+use crate::draft::{self, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::marks::place as place_of;
@@ -19,7 +19,7 @@ use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
 /// Which fix, for the plan that does the same everywhere.
-type Wanted = (Key, PatternChoice, u32, String, bool);
+type Wanted = (Key, PatternChoice, u32, FixVerb, bool);
 
 /// What the panel keeps.
 #[derive(Default)]
@@ -360,15 +360,15 @@ pub fn sample_counted(count: u64) -> String {
 
 /// What a fix does beyond its label.
 fn explanation(fix: &Fix) -> String {
-    match draft::verb_of(fix) {
-        "Pad" => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
-        "Place" => tr!("From the unplaced files. Undo takes it out again.").into(),
-        "Drop" => {
+    match fix.verb {
+        FixVerb::Pad => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
+        FixVerb::Place => tr!("From the unplaced files. Undo takes it out again.").into(),
+        FixVerb::Drop => {
             tr!("Takes {samples} out of the dataset. Files on disk stay.", samples = sample_counted(fix.affects))
         }
-        "Rename" => tr!("Only the id changes.").into(),
-        "Move" => tr!("Only the order changes.").into(),
-        "Wrap" => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
+        FixVerb::Rename => tr!("Only the id changes.").into(),
+        FixVerb::Move => tr!("Only the order changes.").into(),
+        FixVerb::Wrap => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
         _ if fix.safe => tr!("Changes {samples}. Removes nothing.", samples = sample_counted(fix.affects)),
         _ => tr!("Changes {samples}. Some are taken out; files on disk stay.", samples = sample_counted(fix.affects)),
     }
@@ -406,7 +406,7 @@ fn ask_plan(cx: &mut Cx<'_>, document: &Document, root: u32, fix: &Fix) {
     let Some(draft) = document.draft() else { return };
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
-    let wanted: Wanted = (key, choice.clone(), root, draft::verb_of(fix).to_owned(), fix.safe);
+    let wanted: Wanted = (key, choice.clone(), root, fix.verb, fix.safe);
     let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());

@@ -42,7 +42,7 @@ pub struct CompileRequest {
 
 impl Studio {
     pub(super) fn compile(&mut self, request: CompileRequest) -> Result<Outcome> {
-        Ok(self.start(&format!("Compile {}", request.options.target.display()), move |ctx| {
+        Ok(self.start(&tr!("Compile {path}", path = request.options.target.display()), move |ctx| {
             let built = compile(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
@@ -50,14 +50,14 @@ impl Studio {
 
     pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
-        Ok(self.start(&format!("Write {}", options.target.display()), move |ctx| {
+        Ok(self.start(&tr!("Write {path}", path = options.target.display()), move |ctx| {
             let built = write_first_generation(&dataset, &options, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
         }))
     }
 
     pub(super) fn edit_tortilla(&mut self, request: EditRequest) -> Result<Outcome> {
-        Ok(self.start(&format!("Edit {}", request.input.display()), move |ctx| {
+        Ok(self.start(&tr!("Edit {path}", path = request.input.display()), move |ctx| {
             let path = edit_tortilla(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(path))) as Finish)
         }))
@@ -76,7 +76,7 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
     if options.collection.is_none() && is_taco_name(&options.target) {
         options.collection = Some(old_collection(&dataset.collection.descriptive()));
     }
-    ctx.stage("Laying out the samples", None);
+    ctx.stage(tr!("Laying out the samples"), None);
     write_tortilla(draft_of(&dataset.root, ctx)?, &options, ctx)
 }
 
@@ -179,7 +179,7 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
         return Err(Error::usage("the output is the input").at_path(&request.input).hint("choose another name"));
     }
     let tree = reader.levels().skeleton(ctx)?;
-    ctx.stage("Choosing the samples", None);
+    ctx.stage(tr!("Choosing the samples"), None);
     let keeping = Keeping { padding: false, siblings: true };
     let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
     let roots = keep.first().cloned().unwrap_or_default();

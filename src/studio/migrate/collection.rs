@@ -112,7 +112,7 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
         "scientific",
     ];
     for (key, value) in old.fields.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
-        let note = "2.0 has no such field; it is kept as one that tools do not know";
+        let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
         mapped.put(key, key, Action::Kept, Json::Null, value.clone(), note);
     }
     finish(mapped, path)
@@ -130,12 +130,12 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
             "extent" => put_extent(&mut mapped, value),
             "providers" | "curators" => put_contacts(&mut mapped, key, key, value),
             "taco:version" => {
-                mapped.put(key, "taco_version", Action::Changed, value.clone(), json!("2.0.0"), "the dataset is of 2.0 now");
+                mapped.put(key, "taco_version", Action::Changed, value.clone(), json!("2.0.0"), tr!("the dataset is of 2.0 now"));
             }
             "taco:structure" | "taco:metadata" => {
-                mapped.drop(key, value.clone(), "2.0 tells structure and columns by taco:pit_schema and taco:field_schema");
+                mapped.drop(key, value.clone(), tr!("2.0 tells structure and columns by taco:pit_schema and taco:field_schema"));
             }
-            key if key.starts_with("taco:") => mapped.drop(key, value.clone(), "this belongs to TACO 3 alone"),
+            key if key.starts_with("taco:") => mapped.drop(key, value.clone(), tr!("this belongs to TACO 3 alone")),
             key => mapped.put(key, key, Action::Kept, Json::Null, value.clone(), ""),
         }
     }
@@ -148,7 +148,7 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
         if let Some(value) = old.get(key) {
             match value {
                 Json::String(_) => mapped.keep(key, value.clone()),
-                other => mapped.put(key, key, Action::Changed, other.clone(), json!(other.to_string()), "2.0 wants text"),
+                other => mapped.put(key, key, Action::Changed, other.clone(), json!(other.to_string()), tr!("2.0 wants text")),
             }
         }
     }
@@ -161,17 +161,18 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
         let spelled: Vec<String> = given.iter().map(|licence| licence_of(licence)).collect();
         match json!(spelled) == *value {
             true => mapped.keep("licenses", value.clone()),
-            false => mapped.put("licenses", "licenses", Action::Changed, value.clone(), json!(spelled), "as SPDX spells them"),
+            false => mapped.put("licenses", "licenses", Action::Changed, value.clone(), json!(spelled), tr!("as SPDX spells them")),
         }
     }
     if let Some(value) = old.get("keywords") {
         match value.as_array() {
             Some(_) => mapped.keep("keywords", value.clone()),
-            None => mapped.put("keywords", "keywords", Action::Changed, value.clone(), json!([value]), "2.0 wants a list"),
+            None => mapped.put("keywords", "keywords", Action::Changed, value.clone(), json!([value]), tr!("2.0 wants a list")),
         }
     }
     if let Some(version) = old.get("taco_version") {
-        mapped.put("taco_version", "taco_version", Action::Changed, version.clone(), json!("2.0.0"), "the dataset is of 2.0 now");
+        let note = tr!("the dataset is of 2.0 now");
+        mapped.put("taco_version", "taco_version", Action::Changed, version.clone(), json!("2.0.0"), note);
     }
 }
 
@@ -193,8 +194,11 @@ fn put_id(mapped: &mut Mapped, id: Option<Json>, path: &Path) {
     let stem = stem.split('.').next().unwrap_or_default();
     let new = plain_id(if old.trim().is_empty() { stem } else { &old });
     match old.trim().is_empty() {
-        true => mapped.fill("id", json!(new), "made from the name of the file"),
-        false => mapped.put("id", "id", Action::Changed, json!(old), json!(new), "2.0 wants lower-case letters, digits, _ and -"),
+        true => mapped.fill("id", json!(new), tr!("made from the name of the file")),
+        false => {
+            let note = tr!("2.0 wants lower-case letters, digits, _ and -");
+            mapped.put("id", "id", Action::Changed, json!(old), json!(new), note);
+        }
     }
 }
 
@@ -246,13 +250,14 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
                 },
                 _ => value,
             };
-            mapped.drop(format!("{from}/{index}/{key}"), rest.clone(), "a contact of 2.0 has name, organization, email and role");
+            let note = tr!("a contact of 2.0 has name, organization, email and role");
+            mapped.drop(format!("{from}/{index}/{key}"), rest.clone(), note);
         }
         new.push(Json::Object(entry));
     }
     let new = Json::Array(new);
     match changed {
-        true => mapped.put(from, to, Action::Changed, old.clone(), new, "contacts in the form of the 2.0 text"),
+        true => mapped.put(from, to, Action::Changed, old.clone(), new, tr!("contacts in the form of the 2.0 text")),
         false => mapped.keep(to, new),
     }
 }
@@ -273,8 +278,11 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
     let new: Vec<String> = given.iter().map(task).collect();
     let unknown: Vec<&String> = new.iter().filter(|task| !TASKS.contains(&task.as_str())).collect();
     let note = match unknown.as_slice() {
-        [] => "names of tasks as 2.0 has them".to_owned(),
-        some => format!("the tools of 2.0 don't know {}", some.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(", ")),
+        [] => tr!("names of tasks as 2.0 has them").to_owned(),
+        some => {
+            let tasks = some.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(", ");
+            tr!("the tools of 2.0 don't know {tasks}", tasks)
+        }
     };
     match from == "tasks" && json!(new) == *old {
         true => mapped.keep("tasks", old.clone()),
@@ -295,7 +303,7 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
     };
     let spatial = boxes.iter().copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
     if boxes.len() > 1 {
-        notes.push(format!("one box around {}", boxes.len()));
+        notes.push(tr!("one box around {n}", n = boxes.len()));
     }
     let ranges: Vec<&Json> = match old.get("temporal") {
         Some(Json::Array(list)) if list.iter().any(Json::is_array) => list.iter().collect(),
@@ -303,22 +311,22 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
         Some(one) => vec![one],
     };
     if ranges.len() > 1 {
-        notes.push(format!("one range around {}", ranges.len()));
+        notes.push(tr!("one range around {n}", n = ranges.len()));
     }
     let times: Vec<chrono::DateTime<chrono::Utc>> =
         ranges.iter().filter_map(|range| range.as_array()).flatten().filter_map(time_of).collect();
     if ranges.iter().filter_map(|range| range.as_array()).flatten().any(Json::is_number) {
-        notes.push("milliseconds as ISO 8601".into());
+        notes.push(tr!("milliseconds as ISO 8601").into());
     }
     let temporal = times.iter().min().zip(times.iter().max()).map(|(first, last)| [iso(first), iso(last)]);
     let Some(spatial) = spatial else {
-        return mapped.drop("extent", old.clone(), "it has no box; it is computed from the samples instead");
+        return mapped.drop("extent", old.clone(), tr!("it has no box; it is computed from the samples instead"));
     };
     let new = json!({ "spatial": spatial, "temporal": temporal });
     match new == *old {
         true => mapped.keep("extent", new),
         false => {
-            notes.push("the form of 2.0".into());
+            notes.push(tr!("the form of 2.0").into());
             mapped.put("extent", "extent", Action::Changed, old.clone(), new, notes.join(", "));
         }
     }
@@ -348,11 +356,11 @@ fn iso(time: &chrono::DateTime<chrono::Utc>) -> String {
 fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
     if let Some(strategy) = get("split_strategy") {
         let plain = strategy.get("split_strategy").unwrap_or(&strategy).clone();
-        mapped.put("split_strategy", "split:strategy", Action::Renamed, strategy, plain, "the name that 2.0 gives it");
+        mapped.put("split_strategy", "split:strategy", Action::Renamed, strategy, plain, tr!("the name that 2.0 gives it"));
     }
     for from in ["optical_data", "sensor"] {
         let Some(optical) = get(from) else { continue };
-        let note = "the fields that 2.0 gives them";
+        let note = tr!("the fields that 2.0 gives them");
         if let Some(sensor) = optical.get("sensor").filter(|sensor| !sensor.is_null()).or(Some(&optical).filter(|o| o.is_string()))
         {
             mapped.put(from, "optical:sensor", Action::Renamed, sensor.clone(), sensor.clone(), note);
@@ -360,7 +368,7 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
         if let Some(bands) = optical.get("bands").filter(|bands| bands.is_array()) {
             mapped.put(from, "optical:bands", Action::Renamed, bands.clone(), bands.clone(), note);
             let count = bands.as_array().map_or(0, Vec::len);
-            mapped.put("", "optical:num_bands", Action::Filled, Json::Null, json!(count), "counted");
+            mapped.put("", "optical:num_bands", Action::Filled, Json::Null, json!(count), tr!("counted"));
         }
     }
     if let Some(labels) = get("labels") {
@@ -376,14 +384,14 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
             })
             .collect();
         let numbers = classes != old;
-        let note = if numbers { "categories as text" } else { "the fields that 2.0 gives them" };
+        let note = if numbers { tr!("categories as text") } else { tr!("the fields that 2.0 gives them") };
         let action = if numbers { Action::Changed } else { Action::Renamed };
         let count = classes.len();
         mapped.put("labels/label_classes", "labels:classes", action, json!(old), json!(classes), note);
         if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
             mapped.put("labels/label_description", "labels:description", Action::Renamed, text.clone(), text.clone(), note);
         }
-        mapped.put("", "labels:num_classes", Action::Filled, Json::Null, json!(count), "counted");
+        mapped.put("", "labels:num_classes", Action::Filled, Json::Null, json!(count), tr!("counted"));
     }
     if let Some(scientific) = get("scientific") {
         put_publications(mapped, &scientific);
@@ -399,7 +407,7 @@ fn put_publications(mapped: &mut Mapped, scientific: &Json) {
     }
     list.extend(scientific.get("publications").and_then(Json::as_array).into_iter().flatten().map(entry));
     if !list.is_empty() {
-        let note = "the dataset's own reference first";
+        let note = tr!("the dataset's own reference first");
         mapped.put("scientific", "publications", Action::Changed, scientific.clone(), json!(list), note);
     }
 }
@@ -413,7 +421,7 @@ fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping
         Some(Json::String(text)) => text.trim().is_empty(),
         Some(_) => false,
     };
-    let note = "2.0 requires it and the old file does not say; write what is true";
+    let note = tr!("2.0 requires it and the old file does not say; write what is true");
     for (key, value) in [
         ("dataset_version", json!("1.0.0")),
         ("description", json!(format!("Moved from {name}, which has no description."))),

@@ -24,7 +24,7 @@ pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines:
             action: Action::Changed,
             old: json!(old),
             new: json!(wide),
-            note: "widened: samples lie outside the old box".into(),
+            note: tr!("widened: samples lie outside the old box").into(),
         });
     }
 }

@@ -69,11 +69,11 @@ pub struct FieldChoice {
 type Known = (&'static str, Option<&'static str>, Conversion, &'static str);
 
 const KNOWN: [Known; 14] = [
-    ("tortilla:id", None, Conversion::Same, "it is the id"),
-    ("tortilla:offset", None, Conversion::Same, "the writer makes internal:offset"),
-    ("tortilla:length", None, Conversion::Same, "the writer makes internal:size"),
-    ("__index_level_0__", None, Conversion::Same, "a row number that pandas left behind"),
-    ("tortilla:root", None, Conversion::Same, "the writer makes internal:parent_id"),
+    ("tortilla:id", None, Conversion::Same, mark!("it is the id")),
+    ("tortilla:offset", None, Conversion::Same, mark!("the writer makes internal:offset")),
+    ("tortilla:length", None, Conversion::Same, mark!("the writer makes internal:size")),
+    ("__index_level_0__", None, Conversion::Same, mark!("a row number that pandas left behind")),
+    ("tortilla:root", None, Conversion::Same, mark!("the writer makes internal:parent_id")),
     ("tortilla:data_split", Some("split"), Conversion::Text, "Part of the dataset: train, validation or test."),
     ("tortilla:file_format", Some("tortilla:file_format"), Conversion::Text, "Format of the data, as GDAL names it."),
     ("stac:crs", Some("stac:crs"), Conversion::Text, "Coordinate reference system."),
@@ -118,10 +118,10 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         let known = KNOWN.iter().find(|known| known.0 == name);
         let choice = choices.iter().find(|choice| choice.from == name && choice.level.is_none_or(|only| only == level));
         let (wanted, note) = match (choice, known) {
-            (Some(FieldChoice { to: None, .. }), _) => (None, "left out by choice".to_owned()),
-            (Some(FieldChoice { to: Some(to), .. }), _) => (Some(to.clone()), "named by choice".to_owned()),
-            (None, Some((_, to, _, text))) => {
-                (to.map(str::to_owned), if to.is_none() { (*text).to_owned() } else { String::new() })
+            (Some(FieldChoice { to: None, .. }), _) => (None, tr!("left out by choice").to_owned()),
+            (Some(FieldChoice { to: Some(to), .. }), _) => (Some(to.clone()), tr!("named by choice").to_owned()),
+            (None, Some(&(_, to, _, text))) => {
+                (to.map(str::to_owned), if to.is_none() { crate::text::of(text).to_owned() } else { String::new() })
             }
             (None, None) => (Some(name.to_owned()), String::new()),
         };
@@ -132,12 +132,12 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         };
         // A type without values can't be told from any other: 2.0 readers join levels by type.
         if values == 0 && *array.data_type() == DataType::Null && choice.is_none() {
-            mapping.note = "it has no value in any row, and no type".into();
+            mapping.note = tr!("it has no value in any row, and no type").into();
             list.push(mapping);
             continue;
         }
         if name == "tortilla:file_format" && choice.is_none() && all_are(array, "TORTILLA") {
-            mapping.note = "every row says TORTILLA, which is type FOLDER now".into();
+            mapping.note = tr!("every row says TORTILLA, which is type FOLDER now").into();
             list.push(mapping);
             continue;
         }
@@ -145,7 +145,10 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         let (conversion, converted, lost) = convert(array, conversion)?;
         let to = free_name(&wanted, &mut taken);
         if to != wanted || (choice.is_none() && to != name) {
-            let why = if to == wanted { "the name that 2.0 gives it" } else { "a name that 2.0 allows and that is free" };
+            let why = match to == wanted {
+                true => tr!("the name that 2.0 gives it"),
+                false => tr!("a name that 2.0 allows and that is free"),
+            };
             mapping.note =
                 [mapping.note.as_str(), why].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("; ");
         }

@@ -103,7 +103,7 @@ impl Migrated {
 
 impl Studio {
     pub(super) fn migrate(&mut self, request: MigrateRequest) -> Result<Outcome> {
-        Ok(self.start(&format!("Move {} to 2.0", request.input.display()), move |ctx| {
+        Ok(self.start(&tr!("Move {path} to 2.0", path = request.input.display()), move |ctx| {
             let migrated = migrate(&request, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Migrated(Box::new(migrated)))) as Finish)
         }))
@@ -140,7 +140,7 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
             action: Action::Filled,
             old,
             new: value.clone(),
-            note: "given".into(),
+            note: tr!("given" in "why a field has its value").into(),
         });
     }
     if !request.keep_ids {
@@ -169,7 +169,7 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
 
 /// The dataset as 2.0 lays it out, and what was done to get there.
 fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobContext) -> Result<(Assembly, Migrated)> {
-    ctx.stage("Reading the metadata", None);
+    ctx.stage(tr!("Reading the metadata"), None);
     let format = reader.info().format;
     let path = reader.info().path.clone();
     let (mut collection, lines) = match format {

@@ -49,7 +49,7 @@ impl Studio {
         let path = path.ok_or_else(|| Error::usage("the draft has no file yet").hint("give it a name"))?;
         let path = std::path::absolute(&path).unwrap_or(path);
         let (project, revision) = (document.as_project(), document.draft.revision());
-        Ok(self.start(&format!("Save {}", path.display()), move |ctx| {
+        Ok(self.start(&tr!("Save {path}", path = path.display()), move |ctx| {
             save_project(&path, &project, ctx)?;
             let mark = mark_of(&path);
             Ok(Box::new(move |studio: &mut Studio| {
@@ -69,7 +69,7 @@ impl Studio {
 
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
-        Ok(self.start(&format!("Open {}", path.display()), move |ctx| {
+        Ok(self.start(&tr!("Open {path}", path = path.display()), move |ctx| {
             let mark = mark_of(&path);
             let project = open_project(&path, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
@@ -85,7 +85,7 @@ impl Studio {
     }
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
-        Ok(self.start("Restore a draft", move |ctx| {
+        Ok(self.start(tr!("Restore a draft"), move |ctx| {
             let restored = restore(&path, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 if let Some(trouble) = restored.trouble {
@@ -133,7 +133,7 @@ impl Studio {
 
     pub(in crate::studio) fn split_off(&mut self, root: usize, path: PathBuf) -> Result<Outcome> {
         let choice = self.draft_document()?.structure().choice().clone();
-        self.edit_later("Split off roots", move |content, ctx| {
+        self.edit_later(tr!("Split off roots"), move |content, ctx| {
             let mut structure = Structure::of(&content.dataset);
             structure.choose(choice);
             let found = split_off(&content.dataset, &structure, root);

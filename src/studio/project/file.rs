@@ -135,7 +135,7 @@ fn slashes(text: String) -> String {
 
 /// Writes a project. What stood under the name stays until the new file is complete.
 pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<u64> {
-    ctx.stage("Saving the project", None);
+    ctx.stage(tr!("Saving the project"), None);
     // Before it is there nobody can tell what lies beside it.
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).io_at("make the folder for the project", folder)?;
@@ -177,7 +177,7 @@ pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
 
 /// Reads a project whose sources are relative to another folder than its own.
 pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Result<Project> {
-    ctx.stage("Opening the project", None);
+    ctx.stage(tr!("Opening the project"), None);
     let damaged = |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
     let file = File::open(path).io_at("open the project", path)?;
     let length = file.metadata().io_at("read the project", path)?.len();
