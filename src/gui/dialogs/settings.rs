@@ -18,7 +18,7 @@ const SILENCE_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
 const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
 /// Width of the words before a choice, and of a choice.
 const WORDS: f32 = 220.0;
-const CHOICE: f32 = 160.0;
+const CHOICE: f32 = 190.0;
 
 /// The dialog.
 pub struct SettingsDialog {

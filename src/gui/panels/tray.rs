@@ -209,7 +209,12 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
             watch_ui(ui, cx, t);
             let reason = blocked(Action::MatchPattern, cx);
             let text = if ui.available_width() < 128.0 { tr!("Match") } else { tr!("Match by pattern") };
-            let button = Button::ghost(text).name(tr!("Match by pattern")).icon(icons::MAGIC_WAND).blocked(reason);
+            let fits = ui.available_width() > 34.0 + text.chars().count() as f32 * 7.0;
+            let button = match fits {
+                true => Button::ghost(text).name(tr!("Match by pattern")).icon(icons::MAGIC_WAND),
+                false => Button::icon_only(icons::MAGIC_WAND, tr!("Match by pattern")),
+            };
+            let button = button.blocked(reason);
             if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {
                 cx.ask(Ask::Do(Action::MatchPattern));
             }
