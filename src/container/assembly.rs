@@ -71,7 +71,7 @@ impl Assembly {
     /// Lays out a draft. Fields that differ between tortillas of one level are joined by name; a field with two types, a bad
     /// id or field name, an empty FOLDER or too many levels is an error that names the place.
     pub fn of_dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Self> {
-        ctx.stage("Laying out the samples", None);
+        ctx.stage(tr!("Laying out the samples"), None);
         let tree = Skeleton::of(dataset);
         if tree.total() == 0 {
             return Err(Error::invalid("the dataset has no samples").hint("add files or folders first"));
@@ -98,7 +98,7 @@ impl Assembly {
 
     /// Lays out an opened dataset, with every metadata value and type as it is.
     pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
-        ctx.stage("Reading the metadata", None);
+        ctx.stage(tr!("Reading the metadata"), None);
         let set = reader.levels();
         let found = set.skeleton(ctx)?;
         let mut columns = Vec::new();

@@ -86,7 +86,7 @@ impl Gathered {
                 return Err(Error::usage(message).at_path(path).hint("rename one of them"));
             }
         }
-        ctx.stage("Comparing the datasets", Some(inputs.len() as u64));
+        ctx.stage(tr!("Comparing the datasets"), Some(inputs.len() as u64));
         let opened = ZipReader::open(first_path)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
@@ -131,7 +131,7 @@ impl Gathered {
 
     /// Streams one level of all parts into `out`.
     fn write_level<W: Write + Send>(&self, level: usize, out: W, parquet: &ParquetOptions, ctx: &JobContext) -> Result<W> {
-        ctx.stage(&format!("Writing level {level}"), None);
+        ctx.stage(&tr!("Writing level {level}", level), None);
         let schema = Arc::new(self.columns(level));
         let mut sink = ParquetSink::new(out, &schema, parquet)?;
         for (path, part) in self.paths.iter().zip(&self.parts) {

@@ -34,7 +34,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         let paths: Vec<PathBuf> = std::iter::once(path.to_owned()).chain(options.with.iter().cloned()).collect();
         return Ok(Arc::new(JoinedReader::open(&paths, options.mode, options, ctx)?));
     }
-    ctx.stage("Opening", None);
+    ctx.stage(tr!("Opening"), None);
     let detected = detect(path)?;
     let base = options.base_path.as_deref();
     if let Some(base) = base

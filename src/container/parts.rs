@@ -218,7 +218,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     if let Some(wrong) = parts.consolidate.iter().find(|format| index_name(**format).is_none()) {
         return Err(Error::usage(format!("{} is no index over other datasets", wrong.described())));
     }
-    ctx.stage("Planning", None);
+    ctx.stage(tr!("Planning"), None);
     let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
     let folder = options.target.parent().unwrap_or(Path::new(""));
     let mut staging = Staging::new(&options.target, options.overwrite)?;

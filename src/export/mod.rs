@@ -135,7 +135,7 @@ pub struct Document {
 
 /// Makes the documents of one form, the main one first. A dataset without samples is an error.
 pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<Document>> {
-    ctx.stage("Describing", None);
+    ctx.stage(tr!("Describing"), None);
     if assembly.tree.total() == 0 {
         return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
     }

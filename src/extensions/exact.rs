@@ -12,7 +12,7 @@ use crate::raster;
 /// Mean, standard deviation, smallest and largest value of each band over all valid pixels of the named rasters. A raster that can't
 /// be read is a warning and counts as one without statistics; different numbers of bands are an error that names two samples.
 pub fn exact(samples: &[(String, AssetPath)], ctx: &JobContext) -> Result<PooledReport> {
-    ctx.stage("Reading pixels", Some(samples.len() as u64));
+    ctx.stage(tr!("Reading pixels"), Some(samples.len() as u64));
     let read: Vec<Option<Vec<Option<Moments>>>> = samples
         .par_iter()
         .map(|(name, asset)| {

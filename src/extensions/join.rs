@@ -120,13 +120,13 @@ impl JoinPreview {
 
 /// What joining a table to the dataset would do. A table that can't be read, or names a sample twice, is an error.
 pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) -> Result<JoinPreview> {
-    ctx.stage("Reading the table", None);
+    ctx.stage(tr!("Reading the table"), None);
     let mut table = read(request, request.key.as_deref(), ctx)?;
     let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
     if names.is_empty() || table.rows() == 0 {
         return Err(Error::usage("the table has no rows").at_path(&request.table));
     }
-    ctx.stage("Looking for the samples", None);
+    ctx.stage(tr!("Looking for the samples"), None);
     let (key, by_path) = match (&request.key, request.by) {
         (Some(key), JoinBy::Path | JoinBy::Id) => (key.clone(), request.by == JoinBy::Path),
         _ => guessed(dataset, &table, request, &names, ctx)?,

@@ -268,7 +268,7 @@ pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, c
     if !(request.min_overlap > 0.0 && request.min_overlap <= 1.0 && request.days >= 0.0) {
         return Err(Error::usage("the least overlap has to be above 0 and at most 1, and the days not below 0"));
     }
-    ctx.stage("Looking for leaks", None);
+    ctx.stage(tr!("Looking for leaks"), None);
     let mut names: Vec<&Arc<str>> = samples.iter().filter_map(|sample| sample.part.as_ref()).collect();
     names.sort_unstable();
     names.dedup();

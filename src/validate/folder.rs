@@ -14,7 +14,7 @@ const ASKED: usize = 32;
 
 /// Samples on disk, and files that no level names.
 pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Checking the files", None);
+    ctx.stage(tr!("Checking the files"), None);
     let tree = folder.levels().skeleton(ctx)?;
     let data = place_below(&folder.info().path, "DATA");
     let remote = is_remote(&data);
@@ -58,7 +58,7 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
 
 /// Asks a server for every file: only the deep form may take so many requests. What no level names can't be asked for.
 fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Asking for the files", Some(files.len() as u64));
+    ctx.stage(tr!("Asking for the files"), Some(files.len() as u64));
     for some in files.chunks(ASKED) {
         ctx.check()?;
         let paths: Vec<&Path> = some.iter().map(|(path, ..)| path.as_path()).collect();

@@ -17,7 +17,7 @@ pub fn check(joined: &JoinedReader, profile: Profile, deep: bool, report: &mut R
     if !deep {
         return Ok(());
     }
-    ctx.stage("Checking the parts", Some(joined.datasets().len() as u64));
+    ctx.stage(tr!("Checking the parts"), Some(joined.datasets().len() as u64));
     for (index, (name, _)) in joined.datasets().enumerate() {
         ctx.check()?;
         let reader = joined.dataset(index, ctx)?;

@@ -23,7 +23,7 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: 
         (false, true) => 0,
         (false, false) => SHALLOW,
     };
-    ctx.stage("Checking the FOLDERs", Some(folders.min(limit) as u64));
+    ctx.stage(tr!("Checking the FOLDERs"), Some(folders.min(limit) as u64));
     let mut looked = 0;
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {

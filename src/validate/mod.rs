@@ -141,7 +141,7 @@ fn check_path(path: &Path, report: &mut Report) {
 }
 
 fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Checking the levels", None);
+    ctx.stage(tr!("Checking the levels"), None);
     if !columns::check(reader, report) {
         return Ok(());
     }

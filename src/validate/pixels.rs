@@ -80,7 +80,7 @@ pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &Job
     let rows: Vec<u32> = (0..table.rows() as u32).filter(|&row| is_wanted(&table, row)).collect();
     let step = rows.len().div_ceil(limit.max(1)).max(1);
     let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
-    ctx.stage("Comparing statistics with pixels", Some(chosen.len() as u64));
+    ctx.stage(tr!("Comparing statistics with pixels"), Some(chosen.len() as u64));
     let read: Vec<Read> = chosen
         .par_iter()
         .map(|&row| {

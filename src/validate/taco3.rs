@@ -11,7 +11,7 @@ use crate::model::{AssetPath, Location, Report, Rule};
 
 /// Files that are missing, misplaced or too many; samples that lack a file of `taco:structure`.
 pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Checking the files", None);
+    ctx.stage(tr!("Checking the files"), None);
     let tree = dataset.levels().skeleton(ctx)?;
     let mut named = HashSet::with_capacity(tree.total());
     let mut found: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();

@@ -12,7 +12,7 @@ use crate::model::{Finding, Location, Report, Rule, is_remote};
 /// List of parts, rows and positions; with `deep` the parts themselves.
 pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     let parts = index.part_names(ctx)?;
-    ctx.stage("Checking the parts", Some(parts.len() as u64));
+    ctx.stage(tr!("Checking the parts"), Some(parts.len() as u64));
     check_list(index, &parts, report);
     let rows = rows_by_part(index, &parts, report, ctx)?;
     // Opening the parts takes requests: of a remote index that is for the deep form. That its positions can be right shows by

@@ -21,7 +21,7 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
     for (depth, level) in tree.levels.iter().enumerate() {
         let rows: Vec<u32> =
             (0..level.len() as u32).filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row))).collect();
-        ctx.stage("Looking for optimized rasters", Some(rows.len() as u64));
+        ctx.stage(tr!("Looking for optimized rasters"), Some(rows.len() as u64));
         let found: Vec<(u32, Vec<String>)> = rows
             .par_iter()
             .map(|&row| {
@@ -52,7 +52,7 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
         return Ok(report);
     }
     let files = files_below(path, ctx)?;
-    ctx.stage("Looking for optimized rasters", Some(files.len() as u64));
+    ctx.stage(tr!("Looking for optimized rasters"), Some(files.len() as u64));
     let found: Vec<Vec<String>> = files
         .par_iter()
         .map(|name| {

@@ -22,7 +22,7 @@ const CORE: [&str; 8] = ["id", "taco_version", "dataset_version", "description",
 
 /// Everything that the text of the generation asks for.
 pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Checking the tortillas", None);
+    ctx.stage(tr!("Checking the tortillas"), None);
     check_headers(tortilla, report)?;
     for part in tortilla.missing_parts() {
         report.add(Rule::TortillaParts, Location::Member(part.escape_debug().to_string()), tr!("This part is not there."));

@@ -16,7 +16,7 @@ const COUNT_AT: u64 = 41;
 
 /// Header, directory, members; with `deep` every CRC.
 pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    ctx.stage("Checking the archive", None);
+    ctx.stage(tr!("Checking the archive"), None);
     name_empty_header(zip, report);
     let directory = match zip.directory() {
         Ok(directory) => directory,
@@ -156,7 +156,7 @@ fn check_crc(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    ctx.stage("Reading every member", Some(directory.entries.len() as u64));
+    ctx.stage(tr!("Reading every member"), Some(directory.entries.len() as u64));
     let wrong: Vec<Option<String>> = directory
         .entries
         .par_iter()

@@ -88,7 +88,8 @@ fn a_query_that_is_stopped_leaves_the_panel_ready() {
     take(&mut harness, vec![sample()]);
     harness.state_mut().show_pane(Pane::Query);
     settle(&mut harness);
-    let many = "SELECT count(*) FROM data a CROSS JOIN data b CROSS JOIN data c CROSS JOIN data d CROSS JOIN data e CROSS JOIN data f";
+    let many =
+        "SELECT count(*) FROM data a CROSS JOIN data b CROSS JOIN data c CROSS JOIN data d CROSS JOIN data e CROSS JOIN data f";
     fill(&mut harness, "SQL", many);
     harness.get_by_label("Run query").click();
     harness.run_steps(2);

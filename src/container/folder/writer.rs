@@ -22,13 +22,13 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     if options.target.file_name().is_some_and(|name| REFUSED.iter().any(|refused| name == *refused)) {
         return Err(Error::usage("a dataset can't have this name: it means a part of one").at_path(&options.target));
     }
-    ctx.stage("Planning", None);
+    ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFolder::new(&options.target, options.overwrite)?;
     let root = output.path();
     make_folders(root, &plan)?;
-    ctx.stage("Writing", Some(plan.files.len() as u64));
+    ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
     let sources = Sources::default();
     let step = sources.batch(&plan, assembly);
     for first in (0..plan.files.len()).step_by(step) {
@@ -43,7 +43,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             Ok::<(), Error>(())
         })?;
     }
-    ctx.stage("Writing the metadata", Some(plan.folders.len() as u64));
+    ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
     let local: u64 = plan
         .folders
         .par_iter()
@@ -62,7 +62,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         put(&root.join(name), &content)?;
     }
     ctx.check()?;
-    ctx.stage("Bringing it to the disk", None);
+    ctx.stage(tr!("Bringing it to the disk"), None);
     output.finish()?;
     let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
     Ok(Built {

@@ -62,7 +62,7 @@ impl JoinedReader {
             return Err(Error::usage("this dataset is named twice").at_path(twice));
         }
         let sources = Sources::new(paths.to_vec(), options);
-        ctx.stage("Comparing the datasets", Some(paths.len() as u64));
+        ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
         let looked: Vec<Looked> =
             (0..paths.len()).into_par_iter().map(|index| look(&sources, index, ctx)).collect::<Result<_>>()?;
         let info = ContainerInfo { format: Format::Joined, path: first.clone(), size_bytes: None };
@@ -96,7 +96,7 @@ impl JoinedReader {
         let beside = std::path::absolute(path).io_at("find the folder of the collection", path)?;
         let folder = options.base_path.clone().or_else(|| beside.parent().map(Path::to_owned)).unwrap_or_default();
         let all = Sources::new(names.iter().map(|name| folder.join(name)).collect(), options);
-        ctx.stage("Opening the parts", Some(names.len() as u64));
+        ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(|index| look(&all, index, ctx)).collect();
         let (mut found, mut notes, mut listed, mut paths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, looked) in names.into_iter().zip(looked) {
@@ -226,7 +226,7 @@ fn look(sources: &Sources, index: usize, ctx: &JobContext) -> Result<Looked> {
 /// One level of all datasets as a Parquet file: in memory while it is small, else in a file without a name, which goes with the
 /// last who reads it. Rows stream into it, one dataset open after the other.
 fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
-    ctx.stage(&format!("Joining level {level}"), None);
+    ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
     spooled(LEVEL_IN_MEMORY, &schema, |sink| {
         for (index, place) in sources.places().iter().enumerate() {

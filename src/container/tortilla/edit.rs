@@ -84,7 +84,7 @@ pub fn copy_changed(
     let partial = PartialFile::new(output, overwrite)?;
     let mut out = partial.file();
     let source = RowSource::Asset { path: AssetPath::file(path), size };
-    ctx.stage("Copying", None);
+    ctx.stage(tr!("Copying"), None);
     Sources::default().stream(&source, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
     let header = change_tortilla(partial.path(), data_end, change)?;
     partial.finish()?;

@@ -78,7 +78,7 @@ enum Piece {
 
 /// Writes one file, or parts. Each appears complete or not at all; the parts one after the other.
 pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
-    ctx.stage("Planning", None);
+    ctx.stage(tr!("Planning"), None);
     let rows = draft.footer.num_rows();
     if rows == 0 {
         return Err(Error::invalid("a tortilla needs at least one sample"));
@@ -251,7 +251,7 @@ impl Whole<'_> {
         let total = tables_end + self.collection.len() as u64;
         check_space(target, total)?;
         let output = PartialFile::new(target, overwrite)?;
-        ctx.stage("Writing", None);
+        ctx.stage(tr!("Writing"), None);
         let collection = (self.format == Format::Taco).then_some((tables_end, self.collection.len() as u64));
         let header = TortillaHeader { footer: self.tables.1, partitions: self.partitions, collection };
         let mut out = BufWriter::with_capacity(1 << 20, output.file());
@@ -259,7 +259,7 @@ impl Whole<'_> {
         out.write_all(self.collection).io_at("write the output", target)?;
         out.flush().io_at("write the output", target)?;
         drop(out);
-        ctx.stage("Bringing it to the disk", None);
+        ctx.stage(tr!("Bringing it to the disk"), None);
         output.finish()?;
         Ok(total)
     }
@@ -267,7 +267,7 @@ impl Whole<'_> {
 
 /// The chain of tables of a streamable dataset: every level, then the chunks.
 fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
-    ctx.stage("Finding the chunks", None);
+    ctx.stage(tr!("Finding the chunks"), None);
     let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
     let mut fields: Vec<Field> = root.table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
     fields.push(Field::new(ROOT, DataType::Int64, true));

@@ -23,11 +23,11 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes the archive. On any error nothing is left behind.
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    ctx.stage("Planning", None);
+    ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
-    ctx.stage("Writing", Some(plan.files.len() as u64));
+    ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
     // The positions of the metadata follow from the plan, so it is encoded while the data is being copied. Not with
     // `rayon::join`: the copying waits for its reader, and would hold a worker that the reader needs.
     let (data, tail) = std::thread::scope(|scope| {
@@ -40,7 +40,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     let failed = |error| Error::io("write the archive", &options.target, error);
     out.seek(SeekFrom::Start(plan.data_end)).map_err(failed)?;
-    ctx.stage("Writing the metadata", None);
+    ctx.stage(tr!("Writing the metadata"), None);
     let header = write_tail(&mut out, tail, plan.data_end, &mut members, ctx).map_err(failed)?;
     let directory = members.last().map_or(plan.data_end, |member| member.data() + member.size);
     let (first, directory_size) = write_directory(&mut out, &header, &members, directory).map_err(failed)?;
@@ -52,7 +52,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     out.flush().map_err(failed)?;
     drop(out);
     ctx.check()?;
-    ctx.stage("Bringing it to the disk", None);
+    ctx.stage(tr!("Bringing it to the disk"), None);
     let size = output.file().metadata().io_at("read the archive", &options.target)?.len();
     debug_assert!(size > directory + directory_size);
     output.finish()?;

@@ -18,7 +18,7 @@ const CHUNK: usize = 1 << 20;
 ///
 /// The outer error is only a cancel.
 pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option<String>>>> {
-    ctx.stage("Hashing samples", Some(samples.len() as u64));
+    ctx.stage(tr!("Hashing samples"), Some(samples.len() as u64));
     let all: Vec<Result<Option<String>>> = samples
         .par_iter()
         .map(|sample| {

@@ -190,7 +190,7 @@ impl TortillaExtension for GeoEnrichment {
         let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();
         let mut columns = Vec::new();
         for (source, asset) in &self.sources {
-            ctx.stage(&format!("Sampling {}", source.column), Some(sorted.len() as u64));
+            ctx.stage(&tr!("Sampling {column}", column = source.column), Some(sorted.len() as u64));
             let values: Vec<Value> = match &source.field {
                 Some(field) => attribute_at(asset, source.layer.as_deref(), field, &sorted, &polygons::holds, ctx)?
                     .into_iter()
@@ -212,7 +212,7 @@ impl TortillaExtension for GeoEnrichment {
             columns.push(column);
         }
         if let Some((spelling, _)) = &self.country {
-            ctx.stage("Finding countries", Some(places.len() as u64));
+            ctx.stage(tr!("Finding countries"), Some(places.len() as u64));
             let country = |place: &Option<[f64; 2]>| {
                 ctx.step(1);
                 let Some([lon, lat]) = place else { return Value::Null };
