@@ -314,16 +314,6 @@ impl App {
         let into = self.folder_of_selection();
         // Loose files among scenes have no place yet, unless somebody says where.
         let loose = into.0.is_empty() && self.has_folders();
-        // A table beside a draft is most likely about its samples; the dialog asks.
-        let drafted = self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0);
-        if let [table] = paths.as_slice()
-            && drafted
-            && super::dialogs::is_table(table)
-            && !is_remote(table)
-        {
-            self.dialogs.open(Dialog::join(table.clone(), Some(into)));
-            return;
-        }
         self.sorting = Some(self.jobs.start(tr!("Look at the paths"), move |_| {
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 return Err(Error::usage("there is nothing here")
@@ -332,10 +322,17 @@ impl App {
             }
             let into = if opened { NodePath::root() } else { into };
             Ok(match command_for(paths, into) {
-                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
+                Command::Import { paths, .. } if loose && !one_table(&paths) && paths.iter().all(|path| path.is_file()) => {
+                    Command::AddToTray { paths }
+                }
                 command => command,
             })
         }));
+    }
+
+    /// A draft is open that is not empty.
+    fn has_samples(&self) -> bool {
+        self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
     }
 
     /// The selected FOLDER, or the one that holds the selected FILE.
@@ -361,6 +358,14 @@ impl App {
         if let Some(outcome) = self.sorting.as_mut().and_then(|job| job.try_take()) {
             self.sorting = None;
             match outcome {
+                // A table beside a draft is most likely about its samples; the dialog asks.
+                Ok(Command::Import { paths, into, .. }) if one_table(&paths) && self.has_samples() => {
+                    let table = paths.first().cloned().unwrap_or_default();
+                    let loose = into.0.is_empty() && self.has_folders();
+                    let import = || Command::Import { paths: paths.clone(), into, metadata: None };
+                    let otherwise = if loose { Command::AddToTray { paths: paths.clone() } } else { import() };
+                    self.dialogs.open(Dialog::join(table, Some(otherwise)));
+                }
                 Ok(command @ Command::Import { .. })
                     if self.studio.document().is_some_and(|document| document.draft().is_none()) =>
                 {
@@ -582,4 +587,9 @@ impl App {
             self.with_cx(|cx, _| super::panels::problems::go_to(cx, finding));
         }
     }
+}
+
+/// True for one file that may be a table of metadata.
+fn one_table(paths: &[PathBuf]) -> bool {
+    matches!(paths, [path] if super::dialogs::is_table(path))
 }

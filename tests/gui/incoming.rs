@@ -40,8 +40,17 @@ fn a_dropped_table_shows_what_joining_it_does() {
     picture(&mut window, "join-wrong-key-dark");
     assert!(window.query_by_label_contains("twice").is_some(), "says why not");
     click(&mut window, "Add as a file");
-    let root = &dataset(&window).root;
-    assert_eq!(&*root.samples.last().expect("samples").id, "clouds.csv", "a table may be data");
+    let tray = document(&window).draft().expect("a draft").tray();
+    assert_eq!(tray.first().map(|file| file.path.as_path()), Some(table.as_path()), "a table may be data");
+
+    let collection = folder.path().join("COLLECTION.json");
+    std::fs::write(&collection, r#"{"title": "Clouds over rivers"}"#).expect("writes");
+    take(&mut window, vec![collection]);
+    assert_eq!(
+        dataset(&window).collection.get("title").and_then(|title| title.as_str()),
+        Some("Clouds over rivers"),
+        "is no table"
+    );
 }
 
 #[test]

@@ -15,7 +15,6 @@ use crate::gui::session::{Key, revision};
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint, segmented};
-use crate::model::NodePath;
 use crate::studio::Command;
 
 const WIDTH: f32 = 700.0;
@@ -29,8 +28,8 @@ pub struct JoinDialog {
     preview: Slot<(Key, JoinRequest), Arc<JoinPreview>>,
     /// Columns that are not wanted, by level and name.
     left_out: BTreeSet<(usize, String)>,
-    /// The FOLDER that the file goes into when it is no table of metadata after all; none when a table was asked for.
-    otherwise: Option<NodePath>,
+    /// What takes the file in when it is no table of metadata after all; none when a table was asked for.
+    otherwise: Option<Command>,
 }
 
 /// True for files that may be tables of metadata.
@@ -41,7 +40,7 @@ pub fn is_table(path: &Path) -> bool {
 
 impl JoinDialog {
     /// Looks at a table; a dropped one may be added as a file instead.
-    pub fn new(table: PathBuf, otherwise: Option<NodePath>) -> Self {
+    pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
         let request = JoinRequest { table, ..JoinRequest::default() };
         Self { request, preview: Slot::default(), left_out: BTreeSet::new(), otherwise }
     }
@@ -105,10 +104,7 @@ impl JoinDialog {
         });
         match (calls, &self.otherwise) {
             (Some(calls), _) if join => Next::Do(Ask::Run(Command::Extend { calls, replace: true })),
-            (_, Some(into)) if add => {
-                let paths = vec![self.request.table.clone()];
-                Next::Do(Ask::Run(Command::Import { paths, into: into.clone(), metadata: None }))
-            }
+            (_, Some(otherwise)) if add => Next::Do(Ask::Run(otherwise.clone())),
             _ if cancel || close => Next::Close,
             _ => Next::Stay,
         }

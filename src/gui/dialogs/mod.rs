@@ -167,8 +167,8 @@ impl Dialog {
         Dialog::Relocate(Relocate::new(draft))
     }
 
-    /// Shows what joining a table would do. A dropped one may go into this FOLDER as a file instead.
-    pub fn join(table: PathBuf, otherwise: Option<crate::model::NodePath>) -> Self {
+    /// Shows what joining a table would do. A dropped one may be a file of the dataset instead: what that takes.
+    pub fn join(table: PathBuf, otherwise: Option<Command>) -> Self {
         Dialog::Join(Box::new(JoinDialog::new(table, otherwise)))
     }
 
