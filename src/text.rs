@@ -107,6 +107,11 @@ pub fn speak(language: Option<Language>) {
     OF_THREAD.set(language);
 }
 
+/// The language of this thread alone, for the threads that it starts; `None` where it speaks as the others do.
+pub fn of_thread() -> Option<Language> {
+    OF_THREAD.get()
+}
+
 /// The language that this thread speaks: English, unless a window said otherwise.
 pub fn spoken() -> Language {
     let of_window = || Language::ALL.get(usize::from(OF_WINDOW.load(Ordering::Relaxed))).copied().unwrap_or_default();

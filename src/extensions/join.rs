@@ -1,14 +1,13 @@
 //! A table beside the data before its columns are joined: by what its rows name the samples, how many find theirs and on which
 //! level, and what the columns will hold. The joining itself is the extension `columns`, once for each level.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use arrow::array::{Array, StringArray};
-use arrow::datatypes::DataType;
+use arrow::array::Array;
 use serde_json::json;
 
-use super::tortilla::columns::{KEYS, NAMED, trimmed};
+use super::tortilla::columns::{KEYS, NAMED, is_joined, rows_by_key, texts};
 use super::{ExtensionCall, Target};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -137,13 +136,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
     }
     let keys = table.strings(&key)?;
     let keys = keys.ok_or_else(|| Error::usage(format!("the table has no column {key}")).at_path(&request.table))?;
-    let mut rows = HashMap::with_capacity(keys.len());
-    for (row, key) in texts(&keys) {
-        if rows.insert(key, row).is_some() {
-            let error = Error::usage(format!("the table names {key} twice")).at_path(&request.table);
-            return Err(error.hint("keep one row for each sample, or choose another key"));
-        }
-    }
+    let rows = rows_by_key(&keys, &request.table)?;
     let mut found: Vec<Option<String>> = vec![None; keys.len()];
     let mut levels: Vec<Matched> = Vec::new();
     walk(&dataset.root, &mut String::new(), 0, ctx, &mut |level, sample, path| {
@@ -165,8 +158,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
     let given = table.fields();
     let column = |level: usize, rows: &[usize], at: usize| {
         let field = &given[at];
-        let skipped = field.name == key || matches!(field.name.as_str(), "id" | "type") || field.name.starts_with("internal:");
-        if skipped || field.dtype == DataType::Null {
+        if !is_joined(field, &key) {
             return None;
         }
         let row = rows.iter().find(|&&row| !table.value(row, at).is_null())?;
@@ -209,12 +201,6 @@ struct Matched {
 
 fn read(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<LevelTable> {
     read_sidecar_as(&request.table, &|name| KEYS.contains(&name) || key == Some(name), ctx)
-}
-
-/// The keys that say something, with their rows.
-fn texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
-    let texts = (0..keys.len()).filter(|&row| keys.is_valid(row)).map(|row| (row, trimmed(keys.value(row))));
-    texts.filter(|(_, key)| !key.is_empty())
 }
 
 /// The key and whether it is a path: what finds most samples, and of equals what is called as keys are.
@@ -292,6 +278,7 @@ mod tests {
     use super::*;
     use crate::extensions::{Run, builtin, run};
     use crate::model::{Collection, FieldSpec, Value};
+    use arrow::datatypes::DataType;
 
     fn dataset() -> Dataset {
         let file = |id: &str| Sample::file(id, "/x", 1);

@@ -322,9 +322,7 @@ impl App {
             }
             let into = if opened { NodePath::root() } else { into };
             Ok(match command_for(paths, into) {
-                Command::Import { paths, .. } if loose && !one_table(&paths) && paths.iter().all(|path| path.is_file()) => {
-                    Command::AddToTray { paths }
-                }
+                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
                 command => command,
             })
         }));
@@ -359,12 +357,9 @@ impl App {
             self.sorting = None;
             match outcome {
                 // A table beside a draft is most likely about its samples; the dialog asks.
-                Ok(Command::Import { paths, into, .. }) if one_table(&paths) && self.has_samples() => {
-                    let table = paths.first().cloned().unwrap_or_default();
-                    let loose = into.0.is_empty() && self.has_folders();
-                    let import = || Command::Import { paths: paths.clone(), into, metadata: None };
-                    let otherwise = if loose { Command::AddToTray { paths: paths.clone() } } else { import() };
-                    self.dialogs.open(Dialog::join(table, Some(otherwise)));
+                Ok(command) if self.has_samples() && table_of(&command).is_some() => {
+                    let table = table_of(&command).cloned().unwrap_or_default();
+                    self.dialogs.open(Dialog::join(table, Some(command)));
                 }
                 Ok(command @ Command::Import { .. })
                     if self.studio.document().is_some_and(|document| document.draft().is_none()) =>
@@ -589,7 +584,8 @@ impl App {
     }
 }
 
-/// True for one file that may be a table of metadata.
-fn one_table(paths: &[PathBuf]) -> bool {
-    matches!(paths, [path] if super::dialogs::is_table(path))
+/// The one file that a command would take in, when it may be a table of metadata.
+fn table_of(command: &Command) -> Option<&PathBuf> {
+    let (Command::Import { paths, .. } | Command::AddToTray { paths }) = command else { return None };
+    paths.first().filter(|path| paths.len() == 1 && super::dialogs::is_table(path))
 }

@@ -62,9 +62,9 @@ impl Jobs {
         let inner = context.clone();
         let wake = self.wake.clone();
         let name = label.clone();
-        let language = text::spoken();
+        let language = text::of_thread();
         let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
-            text::speak(Some(language));
+            text::speak(language);
             current::begin(Current { id, label: name.as_str().into(), context: inner.clone() });
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
                 .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));

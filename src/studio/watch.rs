@@ -12,7 +12,7 @@ use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, 
 use super::import::is_data;
 use super::tray::collect;
 use super::{Event, Finish, Outcome, Studio};
-use crate::draft::{Edit, Unplaced};
+use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Payload, Tortilla};
@@ -26,6 +26,9 @@ const POLL: Duration = Duration::from_secs(5);
 
 /// One watched folder.
 pub(super) struct Watched {
+    /// As it was named.
+    given: PathBuf,
+    /// Without links.
     folder: PathBuf,
     arrived: Arc<Mutex<Vec<PathBuf>>>,
     /// Ends the watching, and with it the thread, when it goes.
@@ -34,26 +37,39 @@ pub(super) struct Watched {
 
 impl Studio {
     pub(super) fn watch(&mut self, folder: &Path) -> Result<Outcome> {
-        let folder = folder.canonicalize().io_at("find the folder", folder)?;
-        if !folder.is_dir() {
-            return Err(Error::usage("only folders are watched").at_path(&folder));
-        }
         if self.document.is_none() {
             self.new_draft()?;
         }
-        self.need_draft()?;
-        if self.watched.iter().any(|watched| watched.folder == folder) {
-            return Err(Error::usage("this folder is watched already").at_path(&folder));
-        }
-        // First the watching: what comes while the folder is looked through is then told of.
-        self.watched.push(begin(&folder, self.jobs.clone())?);
-        Ok(self.take_into_tray(&tr!("Look through {path}", path = folder.display()), vec![folder]))
+        let content = self.need_draft()?.content().clone();
+        let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let (jobs, here) = (self.jobs.clone(), self.live.clone());
+        // Looking at a folder and all below it takes as long as its disk does.
+        Ok(self.start(&tr!("Look through {path}", path = folder.display()), move |ctx| {
+            ctx.stage(tr!("Looking at the files"), None);
+            let folder = given.canonicalize().io_at("find the folder", &given)?;
+            if !folder.is_dir() {
+                return Err(Error::usage("only folders are watched").at_path(&folder));
+            }
+            // First the watching: what comes while the folder is looked through is then told of.
+            let watched = begin(given, &folder, jobs)?;
+            let files = new_files(&content, &[folder], ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                if !Arc::ptr_eq(&here, &studio.live) {
+                    return Ok(Event::None);
+                }
+                if studio.watched.iter().any(|known| known.folder == watched.folder) {
+                    return Err(Error::usage("this folder is watched already").at_path(&watched.folder));
+                }
+                studio.watched.push(watched);
+                take(studio, files)
+            }) as Finish)
+        }))
     }
 
     pub(super) fn unwatch(&mut self, folder: &Path) -> Result<Outcome> {
+        let named = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let before = self.watched.len();
-        let real = folder.canonicalize();
-        self.watched.retain(|watched| watched.folder != folder && real.as_ref().is_ok_and(|real| watched.folder != *real));
+        self.watched.retain(|watched| watched.folder != named && watched.given != named);
         if self.watched.len() == before {
             return Err(Error::usage("this folder is not watched").at_path(folder));
         }
@@ -71,29 +87,36 @@ impl Studio {
         for watched in &self.watched {
             arrived.append(&mut watched.arrived.lock().unwrap_or_else(PoisonError::into_inner));
         }
-        if !arrived.is_empty() && self.need_draft().is_ok() {
-            arrived.sort();
-            self.take_into_tray(tr!("Take files that arrived"), arrived);
+        let Ok(draft) = self.need_draft() else { return };
+        if arrived.is_empty() {
+            return;
         }
-    }
-
-    /// Files that are neither in the tray nor in the draft come into the tray. It is no fault when there are none.
-    fn take_into_tray(&mut self, label: &str, paths: Vec<PathBuf>) -> Outcome {
-        let content = self.need_draft().map(|draft| draft.content().clone()).unwrap_or_default();
-        self.start(label, move |ctx| {
+        arrived.sort();
+        let (content, here) = (draft.content().clone(), self.live.clone());
+        self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
-            let mut files = Vec::new();
-            for path in paths.iter().filter(|path| path.exists()) {
-                collect(path, 0, &mut files, ctx)?;
-            }
-            let mut placed = HashSet::new();
-            sources(&content.dataset.root, &mut placed);
-            files.retain(|file| !placed.contains(file.path.as_path()));
-            Ok(Box::new(move |studio: &mut Studio| take(studio, files)) as Finish)
-        })
+            let files = new_files(&content, &arrived, ctx)?;
+            Ok(Box::new(move |studio: &mut Studio| match Arc::ptr_eq(&here, &studio.live) {
+                true => take(studio, files),
+                false => Ok(Event::None),
+            }) as Finish)
+        });
     }
 }
 
+/// The files at and below these paths that are no samples of the draft.
+fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<Unplaced>> {
+    let mut files = Vec::new();
+    for path in paths.iter().filter(|path| path.exists()) {
+        collect(path, 0, &mut files, ctx)?;
+    }
+    let mut placed = HashSet::new();
+    sources(&content.dataset.root, &mut placed);
+    files.retain(|file| !placed.contains(file.path.as_path()));
+    Ok(files)
+}
+
+/// Puts what is not in the tray there. It is no fault when there is nothing.
 fn take(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     // The draft may have gone meanwhile, and the folder with it.
     let Ok(draft) = studio.need_draft() else { return Ok(Event::None) };
@@ -115,7 +138,7 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
     }
 }
 
-fn begin(folder: &Path, jobs: Jobs) -> Result<Watched> {
+fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     let (sender, receiver) = channel();
     let told = |sender: Sender<PathBuf>| {
         move |event: notify::Result<notify::Event>| {
@@ -148,7 +171,7 @@ fn begin(folder: &Path, jobs: Jobs) -> Result<Watched> {
     let inbox = arrived.clone();
     let spawned = std::thread::Builder::new().name("watch".into()).spawn(move || settle(&receiver, &inbox, &jobs));
     spawned.map_err(|error| Error::internal("could not start a thread to watch a folder").because(error))?;
-    Ok(Watched { folder: folder.to_owned(), arrived, _watcher: watcher })
+    Ok(Watched { given, folder: folder.to_owned(), arrived, _watcher: watcher })
 }
 
 /// A file that somebody may still be writing.
@@ -287,10 +310,17 @@ mod tests {
         let file = folder.path().join("a.tif");
         std::fs::write(&file, b"1").unwrap();
         let mut studio = Studio::new(Jobs::quiet());
-        assert!(studio.run(Command::Watch { folder: file }).is_err());
-        assert!(studio.run(Command::Watch { folder: folder.path().join("nothing") }).is_err());
-        studio.run_to_end(Command::Watch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
-        assert!(studio.run(Command::Watch { folder: folder.path().to_owned() }).is_err(), "twice");
+        let mut refused = |folder: PathBuf| studio.run_to_end(Command::Watch { folder }, &mut |_| {}).is_err();
+        assert!(refused(file));
+        assert!(refused(folder.path().join("nothing")));
+        assert!(!refused(folder.path().to_owned()));
+        assert!(refused(folder.path().to_owned()), "twice");
+        let gone = tempfile::tempdir().unwrap();
+        assert!(!refused(gone.path().to_owned()));
+        let path = gone.path().to_owned();
+        drop(gone);
+        studio.run_to_end(Command::Unwatch { folder: path }, &mut |_| {}).unwrap();
+        assert_eq!(studio.watched().len(), 1, "a folder that is gone takes no other along");
         studio.run_to_end(Command::New, &mut |_| {}).unwrap();
         assert_eq!(studio.watched().len(), 0, "another draft has folders of its own");
     }

@@ -2,13 +2,10 @@
 
 use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT, Queryable};
-use taco_studio::draft::Edit;
 use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
-use taco_studio::model::NodePath;
-use taco_studio::studio::Command;
 
-use super::support::{Window, app, sample, settle, take};
+use super::support::{Window, app, fork_with_faults, sample, settle, take};
 
 const CONTROLS: [Role; 12] = [
     Role::Button,
@@ -49,16 +46,7 @@ fn every_control_has_a_name() {
     take(&mut harness, vec![sample()]);
     for draft in [false, true] {
         if draft {
-            harness.state_mut().act(Action::EditCopy);
-            settle(&mut harness);
-            let edits = [
-                Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
-                Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
-            ];
-            for edit in edits {
-                harness.state_mut().command(Command::Edit { edit });
-                settle(&mut harness);
-            }
+            fork_with_faults(&mut harness);
         }
         for pane in Pane::ALL {
             harness.state_mut().show_pane(pane);

@@ -6,14 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use egui::accesskit::Role;
 use egui::epaint::Shape;
 use egui_kittest::kittest::{NodeT, Queryable};
-use taco_studio::draft::Edit;
 use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
-use taco_studio::model::NodePath;
-use taco_studio::studio::Command;
 use taco_studio::text::{self, Language, entries};
 
-use super::support::{Window, app, choose, picture, sample, settle, take};
+use super::support::{Window, app, choose, fork_with_faults, picture, sample, settle, take};
 
 /// Tests that follow on this thread speak English again.
 struct Speaking;
@@ -66,16 +63,7 @@ fn walk(language: Language) -> BTreeMap<String, String> {
     for draft in [false, true] {
         let over = if draft { "draft" } else { "dataset" };
         if draft {
-            harness.state_mut().act(Action::EditCopy);
-            settle(&mut harness);
-            let edits = [
-                Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
-                Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
-            ];
-            for edit in edits {
-                harness.state_mut().command(Command::Edit { edit });
-                settle(&mut harness);
-            }
+            fork_with_faults(&mut harness);
         }
         for pane in Pane::ALL {
             harness.state_mut().show_pane(pane);

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use taco_studio::draft::Edit;
 use taco_studio::gui::App;
 use taco_studio::gui::action::Action;
 use taco_studio::jobs::{JobContext, Jobs};
-use taco_studio::model::Dataset;
-use taco_studio::studio::{Document, Studio};
+use taco_studio::model::{Dataset, NodePath};
+use taco_studio::studio::{Command, Document, Studio};
 
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -91,6 +92,20 @@ pub fn fill(harness: &mut Window, label: &str, text: &str) {
 pub fn take(harness: &mut Window, paths: Vec<PathBuf>) {
     harness.state_mut().open_paths(paths);
     settle(harness);
+}
+
+/// Makes a draft of the opened dataset, and two faults in it.
+pub fn fork_with_faults(harness: &mut Window) {
+    harness.state_mut().act(Action::EditCopy);
+    settle(harness);
+    let edits = [
+        Edit::Rename { sample: NodePath(vec![2, 2]), id: "mask.tif".into() },
+        Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+    ];
+    for edit in edits {
+        harness.state_mut().command(Command::Edit { edit });
+        settle(harness);
+    }
 }
 
 /// The document that is open.

@@ -2,7 +2,7 @@
 //! declared or those of the table; rows that match no sample and samples without a row are reported, never dropped in silence.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
@@ -131,8 +131,7 @@ fn read(options: Options) -> Result<Columns> {
         _ => key != "id",
     };
     let all = || {
-        let plain = |name: &str| name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:");
-        table.fields().into_iter().filter(move |field| plain(&field.name) && field.dtype != DataType::Null).map(|field| Wanted {
+        table.fields().into_iter().filter(move |field| is_joined(field, key)).map(|field| Wanted {
             name: field.name.clone(),
             from: field.name,
             dtype: None,
@@ -248,21 +247,37 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
 impl Columns {
     /// Rows by key; a key twice is an error.
     fn rows(&self) -> Result<HashMap<&str, usize>> {
-        let mut rows = HashMap::with_capacity(self.keys.len());
-        for (row, key) in self.keys.iter().enumerate() {
-            let Some(key) = key.map(trimmed).filter(|key| !key.is_empty()) else { continue };
-            if rows.insert(key, row).is_some() {
-                return Err(Error::usage(format!("the table names {key} twice"))
-                    .at_path(&self.table)
-                    .hint("keep one row for each sample"));
-            }
-        }
-        Ok(rows)
+        rows_by_key(&self.keys, &self.table)
     }
 }
 
+/// The row of each key; rows without one are left out.
+pub(in crate::extensions) fn rows_by_key<'a>(keys: &'a StringArray, table: &Path) -> Result<HashMap<&'a str, usize>> {
+    let mut rows = HashMap::with_capacity(keys.len());
+    for (row, key) in texts(keys) {
+        if rows.insert(key, row).is_some() {
+            return Err(Error::usage(format!("the table names {key} twice"))
+                .at_path(table)
+                .hint("keep one row for each sample, or choose another key"));
+        }
+    }
+    Ok(rows)
+}
+
+/// The keys that say something, with their rows.
+pub(in crate::extensions) fn texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
+    let texts = keys.iter().enumerate().filter_map(|(row, key)| Some((row, trimmed(key?))));
+    texts.filter(|(_, key)| !key.is_empty())
+}
+
+/// True for columns that are joined unless somebody says otherwise: neither the key nor what every table of samples has.
+pub(in crate::extensions) fn is_joined(field: &FieldSpec, key: &str) -> bool {
+    let name = field.name.as_str();
+    name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:") && field.dtype != DataType::Null
+}
+
 /// As people write paths.
-pub(in crate::extensions) fn trimmed(key: &str) -> &str {
+fn trimmed(key: &str) -> &str {
     let key = key.trim();
     key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
 }

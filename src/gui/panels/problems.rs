@@ -147,7 +147,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         response.widget_info(|| match line {
             Line::Group(..) => WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what())),
             _ => {
-                let said = format!("{} {}: {}", finding.rule, place_text(&finding.at), finding.message);
+                let said = format!("{} {}: {}", finding.rule, finding.at, finding.message);
                 WidgetInfo::selected(Role::ListItem, true, chosen, said)
             }
         });
@@ -210,7 +210,7 @@ fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Opt
             let lines =
                 |mark: &str, lines: &[String]| lines.iter().take(8).map(|line| format!("\n{mark} {line}")).collect::<String>();
             let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
-            let name = tr!("{fix} in {place}", fix = fix.label, place = place_text(at));
+            let name = tr!("{fix} in {place}", fix = fix.label, place = at);
             let button = match fix.safe {
                 true => Button::secondary(fix.label.as_str()),
                 false => Button::danger_ghost(fix.label.as_str()),
@@ -233,7 +233,7 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
     if let Line::Child(_) = line {
         inner.min.x += 22.0;
         let end = Rect::from_min_max(inner.min, pos2(inner.left() + (rect.width() * 0.3).min(300.0), inner.bottom()));
-        paint::text_left(painter, end, &place_text(&finding.at), font::mono(12.0), t.tx);
+        paint::text_left(painter, end, &finding.at.to_string(), font::mono(12.0), t.tx);
         inner.min.x = end.right() + 12.0;
         paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         return;
@@ -262,18 +262,10 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
         _ => {
             if finding.at != Location::Dataset {
                 let place = Rect::from_min_max(inner.min, pos2(inner.left() + (inner.width() * 0.35).min(300.0), inner.bottom()));
-                inner.min.x = paint::text_left(painter, place, &place_text(&finding.at), font::mono(12.0), t.tx) + 12.0;
+                inner.min.x = paint::text_left(painter, place, &finding.at.to_string(), font::mono(12.0), t.tx) + 12.0;
             }
             paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         }
-    }
-}
-
-/// Where a finding is, for people.
-fn place_text(at: &Location) -> String {
-    match at {
-        Location::Dataset => tr!("dataset").to_owned(),
-        _ => at.to_string(),
     }
 }
 
