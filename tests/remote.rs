@@ -216,6 +216,25 @@ fn older_generations_and_several_addresses_open_with_few_requests() {
         let rows = |place: &OsStr| run(&workspace, ["query".as_ref(), place, "--csv".as_ref(), "--sql".as_ref(), sql.as_ref()]);
         assert_eq!(rows(server.url(path).as_ref()), rows(local(path).as_os_str()), "{path}");
     }
+    let sql = "SELECT id FROM data";
+    // What only names its files elsewhere, or would be found on the disk by looking into a folder.
+    for (path, most) in
+        [("44_v1_parts/parts.*.part.tortilla", 6), ("61_v3_folder/change", 12), ("27_v018_parts_tacocat/TACOLLECTION.json", 12)]
+    {
+        server.forget();
+        let here = local(path);
+        assert_eq!(inspect(&workspace, server.url(path)), inspect(&workspace, &here), "{path}");
+        let asked = server.asked();
+        assert!(asked.len() <= most, "{path} took {} requests: {asked:#?}", asked.len());
+        let rows = |place: &OsStr| run(&workspace, ["query".as_ref(), place, "--csv".as_ref(), "--sql".as_ref(), sql.as_ref()]);
+        assert_eq!(rows(server.url(path).as_ref()), rows(here.as_os_str()), "{path}");
+        let codes = |place: &OsStr| run(&workspace, [OsStr::new("validate"), place, OsStr::new("--json")]);
+        let rules = |text: String| -> Vec<Value> {
+            let report: Value = serde_json::from_str(&text).expect("a report");
+            report["findings"].as_array().expect("a list").iter().map(|finding| finding["rule"].clone()).collect()
+        };
+        assert_eq!(rules(codes(server.url(path).as_ref())), rules(codes(here.as_os_str())), "{path}");
+    }
     let parts: Vec<String> = ["parts_part0001.tacozip", "parts_part0002.tacozip", "parts_part0003.tacozip"]
         .map(|name| format!("27_v018_parts_tacocat/{name}"))
         .to_vec();

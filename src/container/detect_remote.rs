@@ -4,10 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use super::detect::{Detected, Format, detect_bytes};
+use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
+use super::{PartSet, parse_collection};
 use crate::error::{Error, Result};
-use crate::model::{Address, place_above, place_below};
-use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder};
+use crate::model::{Address, is_remote, place_above, place_below};
+use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 
+/// As many as four digits count.
+const PARTS_MAX: u64 = 10_000;
 /// Bytes that tell a format.
 const HEAD: u64 = 256;
 
@@ -20,6 +24,10 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
         && let Some(folder) = place_above(&plain)
     {
         return detect_folder(&folder, None);
+    }
+    if let Some(set) = remote_parts(&plain)? {
+        let first = set.files.first().map(|first| detect_remote(first)).transpose()?;
+        return Ok(Detected { format: first.map_or(Format::Tortilla, |first| first.format), path: plain });
     }
     if name == ".tacocat" {
         return Ok(Detected { format: Format::Tacocat, path: plain });
@@ -40,6 +48,43 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
     }
 }
 
+/// The parts that `path` means, here or elsewhere: [`PartSet::of`].
+pub fn parts_at(path: &Path) -> Result<Option<PartSet>> {
+    if is_remote(path) { remote_parts(path) } else { Ok(PartSet::of(path)) }
+}
+
+/// The parts of a pattern `name.*.part.tortilla` that are there. No server says what lies beside a file: the first part tells how
+/// many there have to be. Some writers count from 1.
+fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
+    let (Some(address), Some(folder)) = (Address::of(path), place_above(path)) else { return Ok(None) };
+    let Some((stem, ending)) = pattern(address.name()) else { return Ok(None) };
+    let part = |number: u64| place_below(&folder, &format!("{stem}.{number:04}.part.{ending}"));
+    let (zero, one) = (part(0), part(1));
+    let mut opened = RemoteFile::open_all(&[&zero, &one], FIRST_OF_DATASET)?.into_iter();
+    let first = match (opened.next(), opened.next()) {
+        (Some(Ok(first)), _) => first,
+        (Some(Err(error)), Some(Ok(first))) if means_absent(&error) => first,
+        (Some(Err(error)), _) => return Err(error),
+        (None, _) => return Ok(None),
+    };
+    let header = TortillaHeader::parse(&first.read(0, HEADER_SIZE.min(first.size_bytes()))?);
+    let count = header.map_err(|error| error.at(first.text()))?.partitions;
+    if count > PARTS_MAX {
+        return Err(Error::format(format!("the first part says that there are {count} parts")).at(first.text()));
+    }
+    let places: Vec<PathBuf> = (0..=count).map(part).collect();
+    let opened = RemoteFile::open_all(&places.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_DATASET)?;
+    let mut files = Vec::with_capacity(places.len());
+    for (place, opened) in places.into_iter().zip(opened) {
+        match opened {
+            Ok(_) => files.push(place),
+            Err(error) if means_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(PartSet { files }))
+}
+
 fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
     let places = [".tacocat/COLLECTION.json", "COLLECTION.json"].map(|name| place_below(folder, name));
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
@@ -50,17 +95,27 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
     let found = |format, path: PathBuf| Ok(Detected { format, path });
     match opened.next() {
         Some(Ok(_)) if place_name(folder) == ".tacocat" => found(Format::Tacocat, folder.to_owned()),
+        Some(Ok(file)) if is_third_generation(&file) => found(Format::Taco3, folder.to_owned()),
         Some(Ok(_)) => found(Format::Folder, folder.to_owned()),
         Some(Err(error)) if error.is_cancelled() => Err(error),
         other => {
-            let index = place_below(folder, "__TACOCAT__");
-            if RemoteFile::open_if_there(&index, FIRST_OF_DATASET).is_ok_and(|file| file.is_some()) {
-                return found(Format::TacocatFile, index);
+            for (name, format) in [("__TACOCAT__", Format::TacocatFile), ("TACOLLECTION.json", Format::Tacollection)] {
+                let index = place_below(folder, name);
+                if RemoteFile::open_if_there(&index, FIRST_OF_DATASET).is_ok_and(|file| file.is_some()) {
+                    return found(format, index);
+                }
             }
             let reason = before.or_else(|| other.and_then(Result::err));
             Err(reason.unwrap_or_else(|| Error::format("there is no dataset at this address").at_path(folder)))
         }
     }
+}
+
+/// Its folder has the same COLLECTION.json and DATA/; only the version tells.
+fn is_third_generation(collection: &RemoteFile) -> bool {
+    let read = collection.read(0, collection.size_bytes()).ok();
+    let fields = read.and_then(|bytes| parse_collection(&bytes).ok());
+    fields.as_ref().and_then(|fields| fields.get("taco:version")?.as_str()).is_some_and(|version| version.starts_with("3."))
 }
 
 fn place_name(path: &Path) -> String {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::detect_remote::parts_at;
 use super::{
-    ContainerReader, FolderReader, Format, JoinMode, JoinedReader, PartSet, Taco3Reader, TacocatReader, TortillaReader, ZipReader,
-    detect,
+    ContainerReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader, ZipReader, detect,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -49,7 +49,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         Format::Tacocat => Ok(Arc::new(TacocatReader::open_folder(&detected.path, base)?)),
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),
         Format::Tacollection => Ok(Arc::new(JoinedReader::open_collection(&detected.path, options, ctx)?)),
-        Format::Tortilla | Format::Taco => match PartSet::of(&detected.path) {
+        Format::Tortilla | Format::Taco => match parts_at(&detected.path)? {
             Some(set) => Ok(Arc::new(TortillaReader::open_set(&detected.path, &set, ctx)?)),
             None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
         },

@@ -82,6 +82,8 @@ pub(super) struct LevelScan {
     padded: Option<usize>,
     /// Groups that may hold padding; asked once of the statistics, however many groups are then read one by one.
     padding: Arc<OnceLock<Vec<bool>>>,
+    /// Smallest and largest value of each column in each row group, where the file says so; asked once as well.
+    bounds: Arc<[OnceLock<Option<(ArrayRef, ArrayRef)>>]>,
     ctx: JobContext,
 }
 
@@ -126,6 +128,7 @@ impl LevelScan {
             starts.push(next);
             next += rows.rows(group);
         }
+        let bounds = std::iter::repeat_with(OnceLock::new).take(rows.fields().len()).collect();
         Ok(Self {
             rows,
             only: None,
@@ -135,6 +138,7 @@ impl LevelScan {
             counter,
             padded,
             padding: Arc::default(),
+            bounds,
             ctx: ctx.clone(),
         })
     }
@@ -228,7 +232,8 @@ impl LevelScan {
         })
     }
 
-    /// Marks the groups of which the statistics say that no row meets `condition`.
+    /// Marks the groups of which the statistics say that no row meets `condition`. Where one group is read, it alone is looked at:
+    /// a level of thousands is read one by one.
     fn exclude(&self, condition: &Expr, possible: &mut [bool]) {
         let Rows::Parquet(groups) = &self.rows else { return };
         let Expr::BinaryExpr { left, op, right } = condition else { return };
@@ -243,7 +248,10 @@ impl LevelScan {
         let Some((column, field)) = groups.schema().fields().find(name) else { return };
         // NaN is above every number, and in no statistics.
         let floating = field.data_type().is_floating();
-        let Some((mins, maxes)) = groups.bounds(column) else { return };
+        let Some(known) = self.bounds.get(column) else { return };
+        let Some((mins, maxes)) = known.get_or_init(|| groups.bounds(column)) else { return };
+        let (first, count) = self.only.map_or((0, possible.len()), |only| (only, 1));
+        let (mins, maxes) = (mins.slice(first, count), maxes.slice(first, count));
         let side = |bounds: &ArrayRef, op: Operator| -> Option<Vec<bool>> {
             let bounds = arrays::series(name, bounds.data_type(), vec![bounds.clone()]).ok()?;
             let frame = DataFrame::new(bounds.len(), vec![bounds.into_column()]).ok()?;
@@ -252,7 +260,7 @@ impl LevelScan {
             Some(mask.iter().map(|met| met.unwrap_or(true)).collect())
         };
         let mut narrow = |met: Option<Vec<bool>>| {
-            possible.iter_mut().zip(met.into_iter().flatten()).for_each(|(possible, met)| *possible &= met);
+            possible.iter_mut().skip(first).zip(met.into_iter().flatten()).for_each(|(possible, met)| *possible &= met);
         };
         if matches!(op, Operator::Lt | Operator::LtEq) {
             narrow(side(&mins, op));

@@ -4,6 +4,7 @@
 mod align;
 mod chunk;
 mod command;
+mod command_paths;
 mod consolidate;
 pub mod crash;
 mod describe;

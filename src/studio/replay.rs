@@ -7,10 +7,9 @@ use serde_json::Value as Json;
 
 use super::script::{ScriptLine, Step, read_script};
 use super::{Command, Event, Studio, command_for};
-use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::jobs::Progress;
-use crate::model::{NodePath, is_remote};
+use crate::model::NodePath;
 
 /// One line of a command file: a command, and what should come of it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -96,52 +95,6 @@ fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progre
             check_expectation(studio, &Event::None, &that)
         }
         _ => Err(Error::usage("this step needs a window").hint("run the script with --window")),
-    }
-}
-
-pub(super) fn resolve(command: &mut Command, base: &Path) {
-    let join = |path: &mut std::path::PathBuf| {
-        if !is_remote(path) {
-            *path = base.join(&*path);
-        }
-    };
-    match command {
-        Command::OpenWith { path, options } => {
-            join(path);
-            options.base_path.iter_mut().chain(&mut options.with).for_each(join);
-        }
-        Command::Open { path }
-        | Command::ImportCollection { path }
-        | Command::OpenProject { path }
-        | Command::Restore { path }
-        | Command::Forget { path }
-        | Command::SplitOff { path, .. }
-        | Command::SaveProject { path: Some(path), .. } => join(path),
-        Command::Edit { edit: Edit::Relocate { from, to } } => [from, to].into_iter().for_each(join),
-        Command::Import { paths, metadata, .. } => paths.iter_mut().chain(metadata).for_each(join),
-        Command::Write { options } => join(&mut options.target),
-        Command::Convert { input, options, .. } => {
-            join(input);
-            join(&mut options.target);
-        }
-        Command::Optimise { request } => {
-            join(&mut request.input);
-            join(&mut request.output);
-        }
-        Command::Histograms { request } => {
-            join(&mut request.input);
-            join(&mut request.output);
-        }
-        Command::Percentiles { request } => join(&mut request.input),
-        Command::ReadChunk { request } => join(&mut request.input),
-        Command::CheckTogs { path } => path.iter_mut().for_each(join),
-        Command::AddToTray { paths } | Command::RemoveFromTray { files: paths } => paths.iter_mut().for_each(join),
-        Command::PlaceUnplaced { file, .. } => join(file),
-        Command::FindPattern { examples } | Command::PlaceByPattern { examples, .. } => {
-            examples.iter_mut().for_each(|example| join(&mut example.file));
-        }
-        Command::SaveAsset { target, .. } => join(target),
-        _ => {}
     }
 }
 

@@ -182,7 +182,7 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
     let base = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     for line in &mut lines {
         match line {
-            ScriptLine::Command(line) => super::replay::resolve(&mut line.command, base),
+            ScriptLine::Command(line) => line.command.resolve(base),
             ScriptLine::Step(Step::Drop { paths }) => paths.iter_mut().for_each(|path| *path = base.join(&*path)),
             ScriptLine::Step(Step::Type { text, .. }) if text.contains(HERE) => {
                 let here = std::path::absolute(base).io_at("look at the folder of the script", base)?;

@@ -52,7 +52,7 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
             named.insert(path.to_owned());
         }
     }
-    for stray in dataset.data_files()?.into_iter().filter(|file| !named.contains(file)) {
+    for stray in dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file)) {
         let at = Location::Member(format!("DATA/{}", stray.escape_debug()));
         report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }

@@ -2,7 +2,7 @@
 //! files in the folder `imagery` of each sample, and so on. Any ZIP reader sees the members, so the index in `__cozip__` is not
 //! needed. Must not judge; that is for the checks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,11 +11,13 @@ use arrow::array::{Array, Int64Array, StringArray};
 use crate::container::made::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, parse_collection,
+    ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,
+    parse_collection,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, MAX_LEVELS, safe_relative};
+use crate::model::{AssetPath, MAX_LEVELS, is_remote, place_below, safe_relative};
+use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 use crate::table::{LevelTable, TableHead};
 
 /// The level of the samples, and the one right below.
@@ -35,8 +37,16 @@ pub struct Taco3Reader {
 }
 
 enum Store {
-    Zip { file: LocalFile, directory: Directory },
+    Zip {
+        file: LocalFile,
+        directory: Directory,
+    },
     Folder(PathBuf),
+    /// A folder of another machine, which nobody can look into: these tables may be there.
+    Remote {
+        root: PathBuf,
+        tables: Vec<String>,
+    },
 }
 
 /// One file of METADATA/.
@@ -54,6 +64,8 @@ impl Taco3Reader {
     pub fn open(path: &Path, ctx: &JobContext) -> Result<Self> {
         let store = if path.is_dir() {
             Store::Folder(path.to_owned())
+        } else if is_remote(path) && !is_archive(path)? {
+            Store::Remote { root: path.to_owned(), tables: tables_of_remote_folder(path)? }
         } else {
             let file = LocalFile::open(path)?;
             let directory = Directory::read(&file)?;
@@ -88,7 +100,7 @@ impl Taco3Reader {
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = match &store {
             Store::Zip { file, .. } => Some(file.size_bytes()),
-            Store::Folder(_) => None,
+            Store::Folder(_) | Store::Remote { .. } => None,
         };
         let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
         Ok(Self { opening: Opening::new(info, levels, collection, Vec::new()), store, paths, tables })
@@ -105,25 +117,62 @@ impl Taco3Reader {
         self.tables.get(level).map_or(&[], Vec::as_slice)
     }
 
-    /// Paths below DATA/ of all files that are there.
-    pub fn data_files(&self) -> Result<Vec<String>> {
+    /// Paths below DATA/ of all files that are there; `None` where a server does not tell.
+    pub fn data_files(&self) -> Result<Option<Vec<String>>> {
         match &self.store {
             Store::Zip { directory, .. } => {
                 let names = directory.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
-                Ok(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect())
+                Ok(Some(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect()))
             }
             Store::Folder(root) => {
                 let mut found = Vec::new();
                 walk(&root.join("DATA"), "", 0, &mut found)?;
-                Ok(found)
+                Ok(Some(found))
             }
+            Store::Remote { .. } => Ok(None),
         }
     }
 
     /// True when the files lie apart and not in an archive.
     pub fn is_folder(&self) -> bool {
-        matches!(self.store, Store::Folder(_))
+        matches!(self.store, Store::Folder(_) | Store::Remote { .. })
     }
+}
+
+/// Whether the address of a dataset is that of an archive, and not of a folder, for which servers answer with an error or a page.
+fn is_archive(path: &Path) -> Result<bool> {
+    match LocalFile::open(path) {
+        Ok(file) => Ok(file.size_bytes() >= 4 && file.read(0, 4)?.starts_with(b"PK")),
+        Err(error) if may_be_folder(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The tables that are there of those that COLLECTION.json speaks of.
+fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
+    let file = RemoteFile::open(&place_below(path, "COLLECTION.json"), FIRST_OF_DATASET)?;
+    let collection = parse_collection(&file.read(0, file.size_bytes())?)?;
+    let mut names = BTreeSet::from([SAMPLE.to_owned()]);
+    let declared = collection.get("taco:metadata").and_then(|levels| levels.as_object());
+    names.extend(declared.into_iter().flatten().map(|(name, _)| name.clone()));
+    let structure = collection.get("taco:structure").and_then(|files| files.as_array());
+    for file in structure.into_iter().flatten().filter_map(|file| file.as_str()) {
+        let folders = file.match_indices('/').map(|(end, _)| &file[..end]);
+        names.insert(CHILDREN.to_owned());
+        names.extend(folders.map(|folder| format!("{CHILDREN}/{folder}")));
+    }
+    let members: Vec<String> = names.iter().map(|name| format!("METADATA/{}.parquet", name.replace('/', "__"))).collect();
+    let places: Vec<PathBuf> = members.iter().map(|member| place_below(path, member)).collect();
+    let opened = RemoteFile::open_all(&places.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_DATASET)?;
+    let mut there = Vec::with_capacity(members.len());
+    for (member, opened) in members.into_iter().zip(opened) {
+        match opened {
+            Ok(_) => there.push(member),
+            Err(error) if means_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(there)
 }
 
 fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
@@ -170,6 +219,14 @@ impl Store {
                 }
                 Ok((AssetPath::file(path), meta.len()))
             }
+            Store::Remote { root, .. } => {
+                if !safe_relative(name) {
+                    return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
+                }
+                let asset = AssetPath::file(place_below(root, name));
+                let size = asset_size(&asset)?;
+                Ok((asset, size))
+            }
             Store::Zip { file, directory } => {
                 let entry = directory.find(name).ok_or_else(|| Error::format("the archive has no such member").at(name))?;
                 if entry.method != 0 || entry.flags & 1 != 0 {
@@ -212,6 +269,7 @@ impl Store {
                 let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
                 entries.flatten().map(|entry| format!("METADATA/{}", entry.file_name().to_string_lossy())).collect()
             }
+            Store::Remote { tables, .. } => tables.clone(),
         };
         files.sort();
         let level = |member: String| {

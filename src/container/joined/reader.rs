@@ -17,7 +17,7 @@ use crate::container::{
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, safe_relative};
+use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below, safe_relative};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 
 /// Bytes of a joined level that are held in memory.
@@ -82,7 +82,8 @@ impl JoinedReader {
 
     /// Opens the archives that a TACOLLECTION.json lists: beside it, or in `options.base_path`. Those that are missing are noted.
     pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
-        let bytes = std::fs::read(path).io_at("read the collection", path)?;
+        let file = ByteSource::open(path)?;
+        let bytes = file.read(0, file.size_bytes())?;
         let collection = parse_collection(&bytes).map_err(|error| error.at_path(path))?;
         let list = collection.get("taco:sources").and_then(|sources| sources.get("files")?.as_array());
         let names: Vec<String> = list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
@@ -93,9 +94,12 @@ impl JoinedReader {
             let message = "the name of this part leads outside the folder of the parts";
             return Err(Error::format(message).at(name.escape_default()));
         }
-        let beside = std::path::absolute(path).io_at("find the folder of the collection", path)?;
-        let folder = options.base_path.clone().or_else(|| beside.parent().map(Path::to_owned)).unwrap_or_default();
-        let all = Sources::new(names.iter().map(|name| folder.join(name)).collect(), options);
+        let beside = match is_remote(path) {
+            true => place_above(path),
+            false => std::path::absolute(path).io_at("find the folder of the collection", path)?.parent().map(Path::to_owned),
+        };
+        let folder = options.base_path.clone().or(beside).unwrap_or_default();
+        let all = Sources::new(names.iter().map(|name| place_below(&folder, name)).collect(), options);
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(|index| look(&all, index, ctx)).collect();
         let (mut found, mut notes, mut listed, mut paths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -103,7 +107,7 @@ impl JoinedReader {
             let says = match looked {
                 Ok(looked) => {
                     let says = (looked.facts.id.clone(), looked.facts.extent.clone());
-                    paths.push(folder.join(&name));
+                    paths.push(place_below(&folder, &name));
                     found.push(looked);
                     Some(says)
                 }

@@ -15,7 +15,7 @@ pub use edit::{TortillaChange, change_tortilla, copy_changed};
 pub use header::{HEADER_SIZE, TortillaHeader, part_name};
 pub use join::{Widened, join};
 pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, with_places, write_tortilla};
-pub use parts::PartSet;
+pub use parts::{PartSet, pattern};
 pub use reader::TortillaReader;
 pub use scan::Tortilla;
 pub use tiff::{ChunkLayout, lone_chunk};

@@ -19,14 +19,16 @@ impl PartSet {
             let mut sets = sets_in(path);
             return if sets.len() == 1 { sets.pop_first().map(|(_, set)| set) } else { None };
         }
-        let name = path.file_name()?.to_str()?;
-        let key = ["tortilla", "taco"].iter().find_map(|ending| {
-            let stem = name.strip_suffix(&format!(".*.part.{ending}"))?;
-            Some((stem.to_owned(), (*ending).to_owned()))
-        })?;
+        let key = pattern(path.file_name()?.to_str()?)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         sets_in(folder).remove(&key)
     }
+}
+
+/// Stem and ending of `name.*.part.tortilla`; `None` for any other name.
+pub fn pattern(name: &str) -> Option<(String, String)> {
+    let of = |ending: &str| Some((name.strip_suffix(&format!(".*.part.{ending}"))?.to_owned(), ending.to_owned()));
+    ["tortilla", "taco"].into_iter().find_map(of)
 }
 
 /// The sets of parts in a folder, by stem and ending.

@@ -1,12 +1,13 @@
 //! Opening a TORTILLA 0.5 or TACO 0.2 dataset: one file, one part alone, or all parts together. A nested tortilla is a FOLDER;
 //! the columns of the footers stay as they are, beside those of the common model. Must not judge; that is for the checks.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::chain::{Chunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
-use super::parts::PartSet;
+use super::parts::{PartSet, pattern};
 use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, scan};
 use crate::container::made::{MadeLevel, level_tables};
 use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, parse_collection};
@@ -126,13 +127,22 @@ impl TortillaReader {
         std::path::absolute(file).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default()
     }
 
-    /// Names of parts that the headers announce and that do not lie beside those that are there. Empty for whole datasets.
+    /// Names of parts that the headers announce and that do not lie beside those that are there. Empty for whole datasets, and for
+    /// one part on another machine, which does not tell what lies beside it.
     pub fn missing_parts(&self) -> Vec<String> {
         let Some((file, root)) = self.files.first().zip(self.roots.first()) else { return Vec::new() };
         let name = name_of(file.path());
         let Some((stem, _, ending)) = part_name(&name) else { return Vec::new() };
         let folder = self.folder();
-        let there = |number: u64| folder.join(format!("{stem}.{number:04}.part.{ending}")).is_file();
+        let remote = file.is_remote();
+        if remote && pattern(&name_of(&self.opening.info.path)).is_none() {
+            return Vec::new();
+        }
+        let opened: HashSet<Arc<str>> = self.files.iter().map(|file| name_of(file.path())).collect();
+        let there = |number: u64| {
+            let name = format!("{stem}.{number:04}.part.{ending}");
+            opened.contains(name.as_str()) || (!remote && folder.join(name).is_file())
+        };
         // The text counts from 1, the tool from 0.
         let first = u64::from(!there(0) && there(root.header.partitions));
         // A header may announce any number.

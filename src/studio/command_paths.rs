@@ -1,0 +1,175 @@
+//! The paths in a command, for scripts: what they name is meant from the folder of the script, not from where the program runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::Command;
+use crate::container::OpenOptions;
+use crate::draft::Edit;
+use crate::extensions::{self, ExtensionCall, OptionKind};
+use crate::model::{AssetPath, Payload, Sample, is_remote};
+
+impl Command {
+    /// Joins every relative path in the command to `base`. Addresses of other machines stay as they are.
+    pub(super) fn resolve(&mut self, base: &Path) {
+        let base = &Base(base);
+        // Every command stands here: one that is new does not compile until somebody has thought of its paths.
+        match self {
+            Self::Open { path }
+            | Self::ImportCollection { path }
+            | Self::OpenProject { path }
+            | Self::Restore { path }
+            | Self::Forget { path }
+            | Self::SplitOff { path, .. }
+            | Self::Watch { folder: path }
+            | Self::Unwatch { folder: path }
+            | Self::PlaceUnplaced { file: path, .. }
+            | Self::SaveAsset { target: path, .. }
+            | Self::SaveRows { target: path, .. } => base.join(path),
+            Self::SaveProject { path, .. } | Self::CheckTogs { path } | Self::Select { path, .. } => base.join_all(path),
+            Self::OpenWith { path, options } => {
+                base.join(path);
+                base.open(options);
+            }
+            Self::Import { paths, metadata, .. } => base.join_all(paths.iter_mut().chain(metadata)),
+            Self::AddToTray { paths } | Self::RemoveFromTray { files: paths } | Self::Verify { paths, .. } => base.join_all(paths),
+            Self::FindPattern { examples } | Self::PlaceByPattern { examples, .. } => {
+                base.join_all(examples.iter_mut().map(|example| &mut example.file));
+            }
+            Self::Edit { edit } => base.edit(edit),
+            Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => calls.iter_mut().for_each(|call| base.call(call)),
+            Self::Preview { request } => base.asset(&mut request.asset),
+            Self::Thumbnail { request } => base.asset(&mut request.asset),
+            Self::Write { options } => base.join(&mut options.target),
+            Self::WriteTortilla { options } => base.join(&mut options.target),
+            Self::Convert { input, open, options } | Self::Repair { input, open, options } => {
+                base.join_all([input, &mut options.target]);
+                base.open(open);
+            }
+            Self::Consolidate { options } => base.join_all(options.inputs.iter_mut().chain([&mut options.target])),
+            Self::Compile { request } => base.join_all([&mut request.input, &mut request.options.target]),
+            Self::EditTortilla { request } => {
+                base.join(&mut request.input);
+                base.join_all(request.output.iter_mut().chain(&mut request.metadata));
+            }
+            Self::Describe { request } => {
+                base.join_all([&mut request.input, &mut request.output]);
+                base.open(&mut request.open);
+            }
+            Self::Export { request } => {
+                base.join_all([&mut request.input, &mut request.options.target]);
+                base.open(&mut request.open);
+            }
+            Self::Migrate { request } => {
+                base.join(&mut request.input);
+                base.join_all(request.options.iter_mut().map(|options| &mut options.target));
+            }
+            Self::Optimise { request } => {
+                base.join_all([&mut request.input, &mut request.output]);
+                base.open(&mut request.open);
+            }
+            Self::Histograms { request } => {
+                base.join_all([&mut request.input, &mut request.output]);
+                base.open(&mut request.open);
+            }
+            Self::Percentiles { request } => base.join(&mut request.input),
+            Self::ReadChunk { request } => base.join(&mut request.input),
+            Self::New
+            | Self::Connect { .. }
+            | Self::RemoteCache { .. }
+            | Self::Close
+            | Self::Fork
+            | Self::FindFixes { .. }
+            | Self::ApplyFix { .. }
+            | Self::RunRecipe
+            | Self::FixSafe
+            | Self::FixAlike { .. }
+            | Self::AlignSchema
+            | Self::FillMissing
+            | Self::PadTo { .. }
+            | Self::ChoosePattern { .. }
+            | Self::Undo
+            | Self::Redo
+            | Self::LoadLevel { .. }
+            | Self::Validate { .. }
+            | Self::Query { .. }
+            | Self::Filter { .. }
+            | Self::Summarize { .. }
+            | Self::Footprints { .. }
+            | Self::Bytes { .. }
+            | Self::PoolStatistics { .. }
+            | Self::Leakage { .. }
+            | Self::Pause { .. }
+            | Self::Cancel { .. } => {}
+        }
+    }
+}
+
+/// The folder that relative paths are meant from.
+struct Base<'a>(&'a Path);
+
+impl Base<'_> {
+    fn join(&self, path: &mut PathBuf) {
+        if !is_remote(path) {
+            *path = self.0.join(&*path);
+        }
+    }
+
+    fn join_all<'p>(&self, paths: impl IntoIterator<Item = &'p mut PathBuf>) {
+        paths.into_iter().for_each(|path| self.join(path));
+    }
+
+    fn open(&self, options: &mut OpenOptions) {
+        self.join_all(options.base_path.iter_mut().chain(&mut options.with));
+    }
+
+    fn asset(&self, asset: &mut AssetPath) {
+        match asset {
+            AssetPath::File(path) | AssetPath::Range { container: path, .. } => {
+                if !is_remote(path) {
+                    *path = Arc::from(self.0.join(&**path));
+                }
+            }
+            AssetPath::Vsi(_) => {}
+        }
+    }
+
+    fn payload(&self, payload: &mut Payload) {
+        match payload {
+            Payload::Asset { path, .. } => self.asset(path),
+            Payload::Folder(tortilla) => Arc::make_mut(tortilla).samples.iter_mut().for_each(|sample| self.sample(sample)),
+            Payload::Bytes(_) => {}
+        }
+    }
+
+    fn sample(&self, sample: &mut Sample) {
+        self.payload(&mut sample.payload);
+    }
+
+    fn edit(&self, edit: &mut Edit) {
+        match edit {
+            Edit::Relocate { from, to } => self.join_all([from, to]),
+            Edit::Insert { samples, .. } => samples.iter_mut().for_each(|sample| self.sample(sample)),
+            Edit::SetPayload { payload, .. } => self.payload(payload),
+            Edit::AddToTray { files } => self.join_all(files.iter_mut().map(|placed| &mut placed.file.path)),
+            _ => {}
+        }
+    }
+
+    /// Paths among the options of an extension, as it declares them.
+    fn call(&self, call: &mut ExtensionCall) {
+        let registry = extensions::builtin();
+        // One that is not known is told of when it is to run.
+        let Ok(entry) = registry.get(&call.extension) else { return };
+        let Json::Object(given) = &mut call.options else { return };
+        for spec in (entry.options)().iter().filter(|spec| spec.kind == OptionKind::Path) {
+            if let Some(Json::String(text)) = given.get_mut(spec.name) {
+                let mut path = PathBuf::from(&*text);
+                self.join(&mut path);
+                *text = path.to_string_lossy().into_owned();
+            }
+        }
+    }
+}
