@@ -36,4 +36,5 @@ mod tacocat;
 mod texts;
 mod tidy;
 mod togs;
+mod unharmed;
 mod window;

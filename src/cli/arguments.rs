@@ -194,6 +194,9 @@ pub enum Verb {
         /// Copy the bytes into this file; - for stdout.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Replace the file if it exists.
+        #[arg(long, requires = "out")]
+        overwrite: bool,
         #[command(flatten)]
         open: super::opening::OpenArguments,
     },

@@ -8,7 +8,7 @@ use super::Terminal;
 use super::output::print;
 use super::verbs::studio;
 use super::writing::{PartsArguments, WriteArguments};
-use crate::container::parse_collection;
+use crate::container::{is_same_file, parse_collection, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::studio::{Action, Command, Event, FieldChoice, MigrateRequest, Migrated};
 
@@ -73,6 +73,10 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
         }
         None => Map::new(),
     };
+    let overwrite = write.overwrite;
+    if let Some(path) = report.as_ref().filter(|path| is_same_file(&input, path)) {
+        return Err(Error::usage("the report would take the place of the dataset").at_path(path).hint("choose another name"));
+    }
     let options = output.map(|target| write.options(target, parts.parts()));
     let planned = options.is_none();
     let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids });
@@ -81,7 +85,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let Event::Migrated(migrated) = event else { return Err(Error::internal("a migration ended without a report")) };
     let told = migrated.report();
     if let Some(path) = &report {
-        std::fs::write(path, serde_json::to_vec_pretty(&told).unwrap_or_default()).io_at("write the report", path)?;
+        write_document(path, &serde_json::to_vec_pretty(&told).unwrap_or_default(), overwrite)?;
     }
     print(&if json { serde_json::to_string_pretty(&told).unwrap_or_default() } else { text(&migrated, planned) });
     Ok(u8::from(!migrated.is_possible()))

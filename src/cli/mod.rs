@@ -92,6 +92,9 @@ pub fn run(arguments: Arguments) -> Invocation {
     };
     let terminal = Terminal::new(arguments.quiet);
     let report = arguments.remote.traffic;
+    if let Err(error) = crate::jobs::stop_on_signals() {
+        tracing::warn!("{error}");
+    }
     let outcome = run_verb(verb, &terminal);
     terminal.clear();
     if report {
@@ -126,7 +129,9 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Percentiles(arguments) => histograms::percentiles(arguments, terminal),
         Verb::Optimise(arguments) => optimise::optimise(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
-        Verb::Read { path, sample, out, open } => read::read(&path, &open.options(), sample.as_deref(), out.as_deref()),
+        Verb::Read { path, sample, out, overwrite, open } => {
+            read::read(&path, &open.options(), sample.as_deref(), read::Out { file: out, overwrite })
+        }
         Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),
         Verb::Tacollection(arguments) => tacocat::tacollection(arguments, terminal),

@@ -1,15 +1,14 @@
 //! `query`: filters and SQL over an opened dataset, as a table, CSV, JSON or Parquet.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use super::Terminal;
 use super::output::print;
 use super::verbs::studio;
-use crate::container::OpenOptions;
-use crate::error::{Error, IoContext, Result};
+use crate::container::{OpenOptions, is_same_file, write_document};
+use crate::error::{Error, Result};
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Event, RowChoice};
 use crate::table::{ParquetOptions, write_parquet};
@@ -120,6 +119,9 @@ pub struct QueryArguments {
     /// Write to this file instead of stdout.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
 }
 
 /// Runs `query`.
@@ -127,6 +129,11 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let format = row_format(&arguments);
     if format == RowFormat::Parquet && arguments.output.is_none() {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
+    }
+    if let Some(output) = arguments.output.as_deref()
+        && (is_same_file(&arguments.path, output) || arguments.join.more.iter().any(|with| is_same_file(with, output)))
+    {
+        return Err(Error::usage("the output is the dataset that is asked").at_path(output).hint("choose another name"));
     }
     let mut studio = studio();
     let options = std::mem::take(&mut arguments.join).options();
@@ -145,7 +152,7 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
     let bytes = written(&result, format)?;
     match arguments.output {
-        Some(file) => save(&file, &bytes)?,
+        Some(file) => write_document(&file, &bytes, arguments.overwrite)?,
         None => print(&String::from_utf8_lossy(&bytes)),
     }
     Ok(0)
@@ -176,14 +183,4 @@ fn written(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
         }
         RowFormat::Parquet => write_parquet(result.table.schema(), result.table.batches(), &ParquetOptions::default())?,
     })
-}
-
-/// Complete or not at all.
-fn save(file: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut partial = tempfile::Builder::new().prefix(".taco-studio-").tempfile_in(folder).io_at("write", file)?;
-    partial.write_all(bytes).io_at("write", file)?;
-    partial.as_file().sync_all().io_at("write", file)?;
-    partial.persist(file).map_err(|error| error.error).io_at("write", file)?;
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `read`: walk a dataset by ids and positions.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::output::print;
 use crate::container::{self, ContainerReader, OpenOptions, copy_asset, read_asset};
@@ -10,7 +10,15 @@ use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
 use crate::studio::{read_chunk, save_chunk, split_chunk};
 
-pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Option<&Path>) -> Result<u8> {
+/// Where the bytes go.
+pub struct Out {
+    /// The file, `-` for stdout; without it only where they lie is told.
+    pub file: Option<PathBuf>,
+    /// Replace what is there.
+    pub overwrite: bool,
+}
+
+pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) -> Result<u8> {
     let ctx = JobContext::default();
     let reader = container::open_with(path, options, &ctx)?;
     let tree = reader.levels().skeleton(&ctx)?;
@@ -22,11 +30,11 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Optio
     }
     let Some((level, row)) = tree.find(&wanted) else {
         return match sample.filter(|text| split_chunk(text).is_some()) {
-            Some(chunk) => read_one_chunk(reader.as_ref(), chunk, out, &ctx),
+            Some(chunk) => read_one_chunk(reader.as_ref(), chunk, &out, &ctx),
             None => Err(not_found(&tree, &wanted)),
         };
     };
-    match (tree.levels[level].kind(row), out) {
+    match (tree.levels[level].kind(row), &out.file) {
         (SampleKind::Folder, None) => {
             print(&listing(&tree, level + 1, tree.levels[level].children(row)));
             Ok(0)
@@ -34,14 +42,14 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Optio
         (SampleKind::Folder, Some(_)) => {
             Err(Error::usage("this is a FOLDER; only a FILE has bytes to copy").at(wanted).hint("name one of its children"))
         }
-        (SampleKind::File, out) => read_file(reader.as_ref(), level, row, out, &ctx),
+        (SampleKind::File, _) => read_file(reader.as_ref(), level, row, &out, &ctx),
     }
 }
 
 /// Shape, type and place of a chunk; with `out` its values, as NumPy's file where the name ends in .npy.
-fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: Option<&Path>, ctx: &JobContext) -> Result<u8> {
+fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &JobContext) -> Result<u8> {
     let array = read_chunk(reader, chunk, ctx)?;
-    match out {
+    match &out.file {
         None => {
             let list = |numbers: &[String]| numbers.join(", ");
             let shape = list(&array.shape.map(|n| n.to_string()));
@@ -49,21 +57,21 @@ fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: Option<&Path>,
             print(&format!("shape ({shape})  from ({start})  {}\n{}", array.dtype, array.place.to_vsi()));
         }
         Some(path) if path == Path::new("-") => std::io::stdout().lock().write_all(&array.bytes).io_at("write to stdout", path)?,
-        Some(path) => save_chunk(&array, path)?,
+        Some(path) => save_chunk(&array, path, out.overwrite)?,
     }
     Ok(0)
 }
 
-fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: Option<&Path>, ctx: &JobContext) -> Result<u8> {
+fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: &Out, ctx: &JobContext) -> Result<u8> {
     let (asset, _) = reader.asset(level, row)?;
-    match out {
+    match &out.file {
         None => print(&asset.to_vsi()),
         Some(path) if path == Path::new("-") => {
             let bytes = read_asset(&asset)?;
             std::io::stdout().lock().write_all(&bytes).io_at("write to stdout", path)?;
         }
         Some(path) => {
-            copy_asset(&asset, path, ctx)?;
+            copy_asset(&asset, path, out.overwrite, ctx)?;
         }
     }
     Ok(0)

@@ -42,7 +42,7 @@ pub use opening::Opening;
 pub use output::{PartialFile, PartialFolder, free_bytes, write_document};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
-pub use source::{ByteSource, LocalFile, asset_size, copy_asset, read_asset};
+pub use source::{ByteSource, LocalFile, asset_size, copy_asset, is_same_file, read_asset};
 pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{

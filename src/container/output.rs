@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::error::{Error, IoContext, Result};
+use crate::model::is_remote;
 
 /// A file being written.
 pub struct PartialFile {
@@ -20,6 +21,8 @@ pub struct PartialFolder {
     temporary: TempDir,
     target: PathBuf,
     overwrite: bool,
+    /// It may replace a folder of any files that it has as well.
+    files: bool,
 }
 
 fn folder_of(target: &Path) -> Result<PathBuf> {
@@ -33,9 +36,59 @@ fn prefix(target: &Path) -> Result<String> {
     Ok(format!(".{}.", name.to_string_lossy()))
 }
 
-fn refuse_existing(target: &Path, overwrite: bool) -> Result<()> {
+/// An error for what nothing is to be written to: an address, a device, and what exists unless `overwrite`.
+fn refuse(target: &Path, overwrite: bool) -> Result<()> {
+    if is_remote(target) {
+        return Err(Error::usage("outputs are written to this machine")
+            .at_path(target)
+            .hint("write to a file or folder here, and bring it there with the tool of that store"));
+    }
+    // Renaming over a device would put a plain file in its place.
+    if target.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return Err(Error::usage("the output is neither a file nor a folder").at_path(target));
+    }
     if !overwrite && target.symlink_metadata().is_ok() {
         return Err(Error::usage("the output exists already").at_path(target).hint("choose another name, or allow overwriting"));
+    }
+    Ok(())
+}
+
+/// What stands at the top of the folders that the studio writes. A folder with anything else in it is somebody's own.
+const OURS: [&str; 4] = ["COLLECTION.json", "DATA", "METADATA", ".tacocat"];
+
+/// An error when `target` is a folder that holds something else than a dataset: replacing it would take that along.
+fn refuse_foreign(target: &Path) -> Result<()> {
+    if !target.is_dir() {
+        return Ok(());
+    }
+    let ours = |name: &str| OURS.contains(&name) || (name.starts_with("level") && name.ends_with(".parquet"));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(target).io_at("look into the folder that is to be replaced", target)? {
+        let entry = entry.io_at("look into the folder that is to be replaced", target)?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let whole = names.is_empty() || names.iter().any(|name| name == "COLLECTION.json" || name == "METADATA");
+    match names.iter().find(|name| !whole || !ours(name)) {
+        None => Ok(()),
+        Some(foreign) => Err(Error::usage(format!("the folder holds {}, which is no part of a dataset", foreign.escape_debug()))
+            .at_path(target)
+            .hint("only a dataset or an empty folder is replaced: choose another name, or empty the folder yourself")),
+    }
+}
+
+/// An error when `target` is a folder in which something would be lost: a file that is not in `new` as well.
+fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(target).io_at("look into the folder that is to be replaced", target)? {
+        let entry = entry.io_at("look into the folder that is to be replaced", target)?;
+        let (old, new) = (entry.path(), new.join(entry.file_name()));
+        if entry.file_type().io_at("look into the folder that is to be replaced", &old)?.is_dir() {
+            refuse_losing(&old, &new)?;
+        } else if new.symlink_metadata().is_err() {
+            return Err(Error::usage("this file would be lost: the new folder has none of that name")
+                .at_path(&old)
+                .hint("choose another name for the output, or take the file away yourself"));
+        }
     }
     Ok(())
 }
@@ -43,9 +96,9 @@ fn refuse_existing(target: &Path, overwrite: bool) -> Result<()> {
 impl PartialFile {
     /// Begins `target`, which must not exist unless `overwrite`.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
-        refuse_existing(target, overwrite)?;
+        refuse(target, overwrite)?;
         if target.is_dir() {
-            return Err(Error::usage("the output is a folder; a ZIP needs a file name").at_path(target));
+            return Err(Error::usage("the output is a folder; a file name is needed").at_path(target));
         }
         let parent = folder_of(target)?;
         let prefix = prefix(target)?;
@@ -78,9 +131,21 @@ impl PartialFile {
 }
 
 impl PartialFolder {
-    /// Begins `target`, which must not exist unless `overwrite`.
+    /// Begins a dataset at `target`, which must not exist unless `overwrite`; then it has to be a dataset or empty.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
-        refuse_existing(target, overwrite)?;
+        refuse(target, overwrite)?;
+        refuse_foreign(target)?;
+        Self::begin(target, overwrite, false)
+    }
+
+    /// Begins a folder of any files at `target`, which must not exist unless `overwrite`; then all that is in it has to be in the
+    /// new one as well.
+    pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
+        refuse(target, overwrite)?;
+        Self::begin(target, overwrite, true)
+    }
+
+    fn begin(target: &Path, overwrite: bool, files: bool) -> Result<Self> {
         if target.is_file() {
             return Err(Error::usage("the output is a file; a FOLDER needs a folder name").at_path(target));
         }
@@ -91,7 +156,7 @@ impl PartialFolder {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let temporary = builder.tempdir_in(&parent).io_at("make a folder beside the output", &parent)?;
-        Ok(Self { temporary, target: target.to_owned(), overwrite })
+        Ok(Self { temporary, target: target.to_owned(), overwrite, files })
     }
 
     /// Where to write.
@@ -104,6 +169,12 @@ impl PartialFolder {
         sync_tree(self.temporary.path())?;
         let mut aside = None;
         if self.overwrite && self.target.symlink_metadata().is_ok() {
+            // Writing may have taken hours: what came in the meantime counts too.
+            if self.files {
+                refuse_losing(&self.target, self.temporary.path())?
+            } else {
+                refuse_foreign(&self.target)?
+            }
             let parent = folder_of(&self.target)?;
             let place = Builder::new().prefix(&prefix(&self.target)?).suffix(".old").tempdir_in(&parent);
             let place = place.io_at("make a folder beside the output", &parent)?;
@@ -134,6 +205,7 @@ pub struct Staging {
 impl Staging {
     /// Begins outputs that will lie beside `target`.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
+        refuse(target, true)?;
         let parent = folder_of(target)?;
         let prefix = prefix(target)?;
         let mut builder = Builder::new();
@@ -149,7 +221,9 @@ impl Staging {
 
     /// An output of this name will be there at the end; it must not exist unless overwriting was allowed.
     pub fn claim(&mut self, name: &str) -> Result<()> {
-        refuse_existing(&self.parent.join(name), self.overwrite)?;
+        let target = self.parent.join(name);
+        refuse(&target, self.overwrite)?;
+        refuse_foreign(&target)?;
         self.names.push(name.to_owned());
         Ok(())
     }
@@ -182,7 +256,8 @@ impl Staging {
         let target = self.parent.join(name);
         let exists = target.symlink_metadata().is_ok();
         if exists {
-            refuse_existing(&target, self.overwrite)?;
+            refuse(&target, self.overwrite)?;
+            refuse_foreign(&target)?;
             std::fs::rename(&target, old.join(name)).io_at("move the old output aside", &target)?;
         }
         std::fs::rename(self.path().join(name), &target).map_err(|error| {
@@ -266,4 +341,77 @@ pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
     }
     let _ = (target, bytes);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &Path) {
+        std::fs::create_dir_all(path.parent().expect("lies in a folder")).expect("makes the folder");
+        std::fs::write(path, b"precious").expect("writes");
+    }
+
+    #[test]
+    fn only_datasets_and_empty_folders_are_replaced() {
+        let place = tempfile::tempdir().expect("has a temporary folder");
+        let at = |name: &str| place.path().join(name);
+        for name in ["own/file.txt", "mixed/COLLECTION.json", "mixed/DATA/a", "mixed/notes.txt", "sources/DATA/a.tif"] {
+            file(&at(name));
+        }
+        for name in ["own", "mixed", "sources"] {
+            let error = PartialFolder::new(&at(name), true).err().expect("is refused").report();
+            assert!(error.contains("no part of a dataset"), "{error}");
+            assert!(Staging::new(&at("x"), true).expect("begins").claim(name).is_err(), "{name}");
+        }
+        for name in [
+            "old/COLLECTION.json",
+            "old/METADATA/level0.parquet",
+            "old/DATA/a",
+            ".tacocat/COLLECTION.json",
+            ".tacocat/level0.parquet",
+        ] {
+            file(&at(name));
+        }
+        std::fs::create_dir(at("empty")).expect("makes a folder");
+        for name in ["old", ".tacocat", "empty"] {
+            let new = PartialFolder::new(&at(name), true).unwrap_or_else(|error| panic!("{name}: {error}"));
+            file(&new.path().join("COLLECTION.json"));
+            new.finish().unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(std::fs::read_dir(at(name)).expect("is there").count(), 1, "{name}");
+        }
+        let late = PartialFolder::new(&at("old"), true).expect("begins");
+        file(&at("old/put here in the meantime.txt"));
+        assert!(late.finish().is_err() && at("old/put here in the meantime.txt").exists());
+    }
+
+    #[test]
+    fn a_folder_of_files_is_replaced_when_nothing_in_it_is_lost() {
+        let place = tempfile::tempdir().expect("has a temporary folder");
+        let target = place.path().join("rasters");
+        file(&target.join("a/one.tif"));
+        let again = |names: &[&str]| {
+            let new = PartialFolder::of_files(&target, true).expect("begins");
+            names.iter().for_each(|name| file(&new.path().join(name)));
+            new.finish()
+        };
+        again(&["a/one.tif", "b.tif"]).expect("has all that was there");
+        let error = again(&["b.tif"]).expect_err("would lose a file").report();
+        assert!(error.contains("would be lost") && error.contains("one.tif") && target.join("a/one.tif").exists(), "{error}");
+    }
+
+    #[test]
+    fn addresses_and_devices_are_no_outputs() {
+        for target in ["s3://bucket/out.tacozip", "https://example.org/x.tacozip", "gs://b/x"] {
+            let error = PartialFile::new(Path::new(target), true).err().expect("is refused").report();
+            assert!(error.contains("written to this machine"), "{error}");
+            assert!(PartialFolder::new(Path::new(target), true).is_err() && Staging::new(Path::new(target), true).is_err());
+        }
+        assert!(!Path::new("s3:").exists() && !Path::new("https:").exists());
+        #[cfg(unix)]
+        {
+            let error = PartialFile::new(Path::new("/dev/null"), true).err().expect("is refused").report();
+            assert!(error.contains("neither a file nor a folder"), "{error}");
+        }
+    }
 }

@@ -259,11 +259,21 @@ pub fn asset_size(asset: &AssetPath) -> Result<u64> {
     }
 }
 
-/// Copies an asset into a new file, which appears complete or not at all.
-pub fn copy_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<u64> {
+/// True when both names are of one file that is there.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    !is_remote(one) && !is_remote(other) && one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// Copies an asset into a new file, which appears complete or not at all. The file that holds the asset is never replaced.
+pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, ctx: &JobContext) -> Result<u64> {
+    if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = asset
+        && is_same_file(source, target)
+    {
+        return Err(Error::usage("the output is the file that the sample is read from").at_path(target));
+    }
     let size = asset_size(asset)?;
     let source = RowSource::Asset { path: asset.clone(), size };
-    let output = PartialFile::new(target, true)?;
+    let output = PartialFile::new(target, overwrite)?;
     let mut file = output.file();
     Sources::default().stream(&source, ctx, &mut |chunk| file.write_all(chunk).io_at("write the sample", target))?;
     output.finish()?;

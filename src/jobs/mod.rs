@@ -2,9 +2,11 @@
 
 mod current;
 mod progress;
+mod signals;
 
 pub use current::{Current, adopt, current};
 pub use progress::{JobContext, Progress, Stage};
+pub use signals::stop_on_signals;
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;

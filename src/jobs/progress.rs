@@ -26,7 +26,7 @@ pub struct Progress {
     pub bytes: u64,
     /// What did not go well but did not stop the job.
     pub warnings: Vec<String>,
-    /// True once cancel was asked for.
+    /// True once cancel was asked for, of this work or, by a signal, of all.
     pub cancelling: bool,
     /// The job can wait and go on: [`JobContext::allow_pause`].
     pub pausable: bool,
@@ -83,7 +83,7 @@ impl JobContext {
 
     /// True once cancel was asked for.
     pub fn is_cancelled(&self) -> bool {
-        self.shared.cancelled.load(Ordering::Relaxed)
+        self.shared.cancelled.load(Ordering::Relaxed) || super::signals::is_stopped()
     }
 
     /// Asks the work to stop.

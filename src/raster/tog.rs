@@ -4,7 +4,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 
-use gdal::raster::RasterCreationOptions;
+use gdal::raster::{RasterBand, RasterCreationOptions};
 use gdal::{Dataset, DriverManager, Metadata};
 
 use super::tiles::{TileLayout, layout_without_tiles};
@@ -105,8 +105,67 @@ pub fn write_tog(asset: &AssetPath, target: &Path, options: &TogOptions, ctx: &J
         written.map_err(|error| {
             let summary = Error::new(Kind::Io, "GDAL could not write the raster as a TACO Optimized GeoTIFF").at(asset);
             messages::because(summary, &said, Some(&error))
-        })
+        })?;
+        // Of values with fewer bits than their type, GDAL wrote others without a word. What is promised is looked at.
+        same_values(&lease.dataset, file, ctx).map_err(|error| if error.is_cancelled() { error } else { error.at(asset) })
     })
+}
+
+/// Bytes that are compared at once.
+const COMPARED_AT_ONCE: usize = 16 << 20;
+
+/// An error unless the file has the type and, byte for byte, the values of the source in every band.
+fn same_values(source: &Dataset, file: &Path, ctx: &JobContext) -> Result<()> {
+    let written = Dataset::open(file).map_err(|error| Error::new(Kind::Io, "the raster can't be read back").because(error))?;
+    let (columns, rows) = source.raster_size();
+    if written.raster_size() != (columns, rows) || written.raster_count() != source.raster_count() {
+        return Err(Error::new(Kind::Io, "GDAL wrote a raster of another size"));
+    }
+    for band in 1..=source.raster_count() {
+        let bands = [source, &written].map(|dataset| dataset.rasterband(band));
+        let [Ok(old), Ok(new)] = bands else { return Err(Error::new(Kind::Io, "a band can't be read back")) };
+        if old.band_type() != new.band_type() {
+            return Err(Error::new(Kind::Io, format!("GDAL wrote band {band} in another type")));
+        }
+        let line = columns * usize::from(old.band_type().bytes());
+        let step = (COMPARED_AT_ONCE / line.max(1)).clamp(1, rows.max(1));
+        for first in (0..rows).step_by(step) {
+            ctx.check()?;
+            let count = step.min(rows - first);
+            if stored_lines(&old, first, columns, count, line)? != stored_lines(&new, first, columns, count, line)? {
+                let lines = format!("rows {first} to {}", first + count - 1);
+                return Err(Error::new(Kind::Io, format!("GDAL did not keep the values of band {band} in {lines}"))
+                    .hint("leave this raster as it is"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whole rows of a band as they are in memory, whatever its type.
+fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, count: usize, line: usize) -> Result<Vec<u8>> {
+    let mut bytes = vec![0u8; line * count];
+    let side = |n: usize| c_int::try_from(n).map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"));
+    let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
+    let kind = band.band_type() as u32;
+    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is what is asked for.
+    let failed = unsafe {
+        gdal_sys::GDALRasterIO(
+            band.c_rasterband(),
+            gdal_sys::GDALRWFlag::GF_Read,
+            0,
+            from,
+            wide,
+            high,
+            bytes.as_mut_ptr().cast(),
+            wide,
+            high,
+            kind,
+            0,
+            0,
+        )
+    };
+    if failed == gdal_sys::CPLErr::CE_None { Ok(bytes) } else { Err(Error::new(Kind::Io, "the raster can't be read back")) }
 }
 
 fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) -> RasterCreationOptions {
@@ -120,7 +179,11 @@ fn creation_options(info: &RasterInfo, dataset: &Dataset, options: &TogOptions) 
         ("GEOTIFF_VERSION".into(), "1.1".into()),
         ("NUM_THREADS".into(), if options.parallel { "ALL_CPUS" } else { "1" }.into()),
     ];
-    if has_predictor(&info.bands.first().map(|band| band.dtype.clone()).unwrap_or_default(), bits_of(dataset)) {
+    if let (Some(_), Ok(band)) = (bits_of(dataset), dataset.rasterband(1)) {
+        // Interleaved by tile, values with fewer bits than their type come out wrong: they are written with all bits of it.
+        pairs.push(("NBITS".into(), (8 * u32::from(band.band_type().bytes())).to_string()));
+    }
+    if has_predictor(&info.bands.first().map(|band| band.dtype.clone()).unwrap_or_default(), None) {
         pairs.push(("PREDICTOR".into(), "YES".into()));
     }
     RasterCreationOptions::from_iter(pairs.into_iter().map(|(key, value)| format!("{key}={value}")))
@@ -309,6 +372,67 @@ mod tests {
             }
         }
         crate::raster::close_idle();
+    }
+
+    /// Fewer bits than the type has: GDAL packs them, and interleaved by tile came other values of them.
+    #[test]
+    fn values_of_a_few_bits_stay_as_they_are() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let driver = DriverManager::get_driver_by_name("GTiff").expect("the driver");
+        for (bits, most) in [(1u32, 1u32), (4, 15), (12, 4095)] {
+            let path = folder.path().join(format!("bit{bits}.tif"));
+            let options = RasterCreationOptions::from_iter([format!("NBITS={bits}")]);
+            let values = |band: u32| (0..60 * 50u32).map(move |i| (i + band).wrapping_mul(2_654_435_761) >> 16 & most);
+            for bands in [1, 2] {
+                let write = |dataset: &mut Dataset| {
+                    for band in 1..=bands {
+                        let mut stored = dataset.rasterband(band).expect("the band");
+                        let data: Vec<u16> = values(band as u32).map(|value| value as u16).collect();
+                        stored.write((0, 0), (60, 50), &mut gdal::raster::Buffer::new((60, 50), data)).expect("writes");
+                    }
+                };
+                if bits > 8 {
+                    let made = driver.create_with_band_type_with_options::<u16, _>(&path, 60, 50, bands, &options);
+                    write(&mut made.expect("a GeoTIFF"));
+                } else {
+                    let made = driver.create_with_band_type_with_options::<u8, _>(&path, 60, 50, bands, &options);
+                    write(&mut made.expect("a GeoTIFF"));
+                }
+                let (source, target) = (AssetPath::file(&*path), folder.path().join(format!("bit{bits}_{bands}.tog.tif")));
+                assert_eq!(bits_of(&Dataset::open(&path).expect("opens")), Some(bits));
+                write_tog(&source, &target, &TogOptions::default(), &ctx()).expect("writes");
+                let made = AssetPath::file(&*target);
+                assert_eq!(tog_faults(&made, &ctx()).expect("looks"), Vec::<String>::new(), "{bits} bits");
+                // A palette grows to the colours that the type can have.
+                let samples = |asset: &AssetPath| pixels(asset).0.bands.into_iter().map(|band| band.samples).collect::<Vec<_>>();
+                assert!(samples(&source) == samples(&made), "{bits} bits, {bands} bands");
+                crate::raster::close_idle();
+            }
+        }
+    }
+
+    #[test]
+    fn other_values_are_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let raster = |last: u8| {
+            let mut values = vec![7u8; 70 * 50];
+            values[70 * 50 - 1] = last;
+            NewRaster {
+                width: 70,
+                height: 50,
+                bands: vec![Samples::U8(vec![1; 70 * 50]), Samples::U8(values)],
+                ..Default::default()
+            }
+        };
+        let place = |name: &str, last: u8| {
+            write(folder.path(), name, "GTiff", &raster(last));
+            folder.path().join(name)
+        };
+        let (one, same, other) = (place("one.tif", 7), place("same.tif", 7), place("other.tif", 8));
+        let source = Dataset::open(one).expect("opens");
+        same_values(&source, &same, &ctx()).expect("is the same");
+        let error = same_values(&source, &other, &ctx()).expect_err("differs").report();
+        assert!(error.contains("band 2"), "{error}");
     }
 
     #[test]

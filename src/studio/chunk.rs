@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Chunk, ContainerReader, Physical, lone_chunk, read_asset, write_document};
+use crate::container::{self, Chunk, ContainerReader, Physical, is_same_file, lone_chunk, read_asset, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
@@ -240,10 +240,15 @@ fn put_values(samples: &Samples, width: usize, out: &mut Vec<u8>) {
 }
 
 /// Writes a chunk as `.npy`, or as its bare values under any other name.
-pub fn save_chunk(array: &ChunkArray, target: &Path) -> Result<()> {
+pub fn save_chunk(array: &ChunkArray, target: &Path, overwrite: bool) -> Result<()> {
+    if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = &array.place
+        && is_same_file(source, target)
+    {
+        return Err(Error::usage("the output is the file that the chunk is read from").at_path(target));
+    }
     let npy = target.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
     let bytes = if npy { array.npy() } else { array.bytes.clone() };
-    write_document(target, &bytes, true)
+    write_document(target, &bytes, overwrite)
 }
 
 #[cfg(test)]

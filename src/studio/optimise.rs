@@ -237,7 +237,7 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let known: HashSet<&str> = files.iter().map(String::as_str).collect();
     let beside = |name: &str| BESIDE.iter().any(|ending| name.strip_suffix(ending).is_some_and(|whole| known.contains(whole)));
     let files: Vec<&String> = files.iter().filter(|name| !beside(name)).collect();
-    let output = PartialFolder::new(&request.output, request.overwrite)?;
+    let output = PartialFolder::of_files(&request.output, request.overwrite)?;
     ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
     let done: Vec<(u64, Done)> = files
         .par_iter()
@@ -249,7 +249,7 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             let done = write_one(&source, &target, request, ctx)?;
             if !matches!(done, Done::Written { .. }) {
                 let target = output.path().join(name);
-                copy_asset(&source, &target, ctx)?;
+                copy_asset(&source, &target, false, ctx)?;
             }
             ctx.step(1);
             Ok((size, done))

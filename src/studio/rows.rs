@@ -1,11 +1,11 @@
 //! The rows of a query as a file: CSV, JSON lines or Parquet, told from the file's name.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::error::{Error, IoContext, Result};
+use crate::container::write_document;
+use crate::error::{Error, Result};
 use crate::query::{self, Query, QueryResult};
 use crate::table::{ParquetOptions, write_parquet};
 
@@ -17,7 +17,7 @@ impl Studio {
         Ok(self.start(&tr!("Save rows to {path}", path = target.display()), move |ctx| {
             let rows = query::run(&tables_of(reader.as_ref(), ctx)?, &query, ctx)?;
             ctx.check()?;
-            save(&rows, &target)?;
+            save_rows(&rows, &target, true)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(target))) as Finish)
         }))
     }
@@ -40,17 +40,12 @@ pub fn json_lines(rows: &QueryResult) -> String {
     rows.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect()
 }
 
-/// Complete or not at all.
-fn save(rows: &QueryResult, target: &Path) -> Result<()> {
+/// Writes rows as the file's name says, complete or not at all.
+fn save_rows(rows: &QueryResult, target: &Path, overwrite: bool) -> Result<()> {
     let bytes = match ending(target)? {
         "csv" => rows.csv().into_bytes(),
         "json" => json_lines(rows).into_bytes(),
         _ => write_parquet(rows.table.schema(), rows.table.batches(), &ParquetOptions::default())?,
     };
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut partial = tempfile::Builder::new().prefix(".taco-studio-").tempfile_in(folder).io_at("write", target)?;
-    partial.write_all(&bytes).io_at("write", target)?;
-    partial.as_file().sync_all().io_at("write", target)?;
-    partial.persist(target).map_err(|error| error.error).io_at("write", target)?;
-    Ok(())
+    write_document(target, &bytes, overwrite)
 }

@@ -330,7 +330,7 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
 
 /// Copies a sample's bytes into a new file.
 pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<u64> {
-    container::copy_asset(asset, target, ctx)
+    container::copy_asset(asset, target, true, ctx)
 }
 
 /// The draft of an opened dataset: samples point at the ranges where they are.

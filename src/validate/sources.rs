@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla, is_remote,
+    AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla, is_padding, is_remote,
 };
 
 /// Looks for every file that a draft points at. Writing relies on the sizes, so one that has changed is a finding as well.
@@ -19,17 +19,20 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     for depth in 0..MAX_LEVELS {
         let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
         let containers = containers(&samples);
-        let faults: Vec<(usize, String)> = samples
+        let faults: Vec<(usize, Rule, String)> = samples
             .par_iter()
             .enumerate()
             .filter_map(|(row, sample)| match ctx.check() {
-                Ok(()) => fault(sample, &containers).map(|message| Ok((row, message))),
+                Ok(()) => {
+                    let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
+                    hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message))).map(Ok)
+                }
                 Err(error) => Some(Err(error)),
             })
             .collect::<Result<_>>()?;
-        for (row, message) in faults {
+        for (row, rule, message) in faults {
             let path: SamplePath = tree.get_or_insert_with(|| Skeleton::of(dataset)).path(depth, row as u32);
-            report.add(Rule::SourceMissing, Location::Sample { level: depth, row: row as u32, path }, message);
+            report.add(rule, Location::Sample { level: depth, row: row as u32, path }, message);
         }
         tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
     }
@@ -59,6 +62,28 @@ fn size_of(path: &Path) -> Result<u64, String> {
             path = path.display(),
             error
         )),
+    }
+}
+
+/// What is wrong with data that is called as padding is: every reader would hide it, and exports leave it out.
+fn hidden(sample: &Sample) -> Option<String> {
+    let bytes = if is_padding(&sample.id) { bytes_of(sample) } else { 0 };
+    (bytes > 0).then(|| {
+        tr_n!(
+            bytes,
+            "The name is that of padding, which every reader hides, but there is {n} byte of data. Rename the sample.",
+            "The name is that of padding, which every reader hides, but there are {n} bytes of data. Rename the sample.",
+            n = bytes
+        )
+    })
+}
+
+/// Bytes of a sample and of all below it.
+fn bytes_of(sample: &Sample) -> u64 {
+    match &sample.payload {
+        Payload::Asset { size, .. } => *size,
+        Payload::Bytes(bytes) => bytes.len() as u64,
+        Payload::Folder(tortilla) => tortilla.samples.iter().map(bytes_of).fold(0, u64::saturating_add),
     }
 }
 
@@ -97,6 +122,22 @@ fn fault(sample: &Sample, containers: &HashMap<&Path, Result<u64, String>>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_that_is_called_as_padding_is_named() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("a.bin");
+        std::fs::write(&path, b"12345678").expect("writes");
+        let empty = folder.path().join("empty");
+        std::fs::write(&empty, b"").expect("writes");
+        let file = |id: &str| Sample::file(id, &path, 8);
+        let real = Sample::folder("__TACOPAD__0", Tortilla::new(vec![file("a"), Sample::file("b", &empty, 0)]));
+        let padding = Sample::folder("__TACOPAD__1", Tortilla::new(vec![Sample::file("__TACOPAD__0", &empty, 0)]));
+        let dataset = Dataset { root: Tortilla::new(vec![real, padding, file("x")]).into(), ..Dataset::default() };
+        let found = sources(&dataset, &JobContext::default()).expect("checks").findings;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].rule == Rule::IdCharacters && found[0].message.contains("8 bytes"), "{found:?}");
+    }
 
     #[test]
     fn gone_and_changed_files_are_named_and_whole_ones_pass() {

@@ -50,7 +50,7 @@ pub fn flat_scenes(workspace: &Workspace, count: u8) {
     workspace.write("collection.json", COLLECTION);
 }
 
-const COLLECTION: &str = r#"{
+pub const COLLECTION: &str = r#"{
   "id": "test-scenes",
   "dataset_version": "1.0.0",
   "description": "Scenes made for the tests; nothing here was ever seen from space.",
