@@ -308,6 +308,65 @@ mod tests {
         raster::close_idle();
     }
 
+    /// Strips whose last is shorter, and tiles as wide as the raster, whose last is not.
+    #[test]
+    fn the_last_chunk_of_a_raster_reads() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ctx = JobContext::default();
+        let values =
+            |seed: u32| Samples::U16((0..64 * 45u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 18) as u16 + seed as u16).collect());
+        let tiles = [("TILED", "YES"), ("BLOCKXSIZE", "64"), ("BLOCKYSIZE", "16")];
+        let strips = [("BLOCKYSIZE", "7")];
+        let mut number = 0;
+        for form in [&tiles[..], &strips[..]] {
+            for compression in ["NONE", "LZW", "DEFLATE", "PACKBITS", "ZSTD"] {
+                for interleave in ["PIXEL", "BAND"] {
+                    number += 1;
+                    let source = folder.path().join(format!("{number}.tif"));
+                    let mut options = form.to_vec();
+                    options.extend([("COMPRESS", compression), ("INTERLEAVE", interleave)]);
+                    if !matches!(compression, "NONE" | "PACKBITS") {
+                        options.push(("PREDICTOR", "2"));
+                    }
+                    let raster =
+                        NewRaster { width: 64, height: 45, bands: vec![values(0), values(9)], options, ..NewRaster::default() };
+                    raster::write_geotiff(&source, &raster).expect("writes");
+                    let size = std::fs::metadata(&source).expect("is there").len();
+                    let dataset =
+                        Dataset { root: Tortilla::new(vec![Sample::file("a", &source, size)]).into(), ..Dataset::default() };
+                    let target = folder.path().join(format!("{number}.tortilla"));
+                    let options = TortillaOptions {
+                        target: target.clone(),
+                        collection: None,
+                        part_bytes: None,
+                        stream: true,
+                        overwrite: false,
+                    };
+                    write_first_generation(&dataset, &options, &ctx).expect("writes");
+                    let reader = container::open(&target, &ctx).expect("opens");
+                    let chunks = chunks_of(reader.as_ref(), 0, 0, &ctx).expect("are there");
+                    assert!(chunks.len() >= 3, "{compression}");
+                    for place in chunks {
+                        let chunk = read_chunk(reader.as_ref(), &format!("a::{}", place.index), &ctx).expect("decodes");
+                        let [band, row, column] = chunk.start.map(|n| n as usize);
+                        let [bands, rows, columns] = chunk.shape;
+                        let request = ReadRequest {
+                            window: Window { x: column, y: row, width: columns, height: rows },
+                            out: (columns, rows),
+                            bands: (band..band + bands).map(BandIndex::from_position).collect(),
+                            resampling: Resampling::Nearest,
+                        };
+                        let wanted = raster::read_window(&AssetPath::file(&*source), &request, &ctx).expect("reads");
+                        let mut bytes = Vec::new();
+                        wanted.bands.iter().for_each(|band| put_values(&band.samples, 2, &mut bytes));
+                        assert!(chunk.bytes == bytes, "{form:?} {compression} {interleave}: chunk {}", place.index);
+                    }
+                }
+            }
+        }
+        raster::close_idle();
+    }
+
     #[test]
     fn bands_are_numbers_of_every_type() {
         let array = |dtype: &str, bytes: Vec<u8>| ChunkArray {

@@ -162,7 +162,7 @@ pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
                 layout.sample_format,
                 u64::from(layout.little),
                 layout.chunk[0],
-                layout.chunk[1],
+                if layout.stripped { count[1] } else { layout.chunk[1] },
                 layout.chunk_bands,
             ];
             columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value as i64));
@@ -252,11 +252,15 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     {
         return Err(Error::format(format!("chunk {index} claims {} × {} × {bands} values", chunk[0], chunk[1])));
     }
+    // The last strip of a raster holds only the rows that are left, and files of older versions claim all of it. What may be a tile as
+    // wide as the raster loses nothing: its rows stand in order.
+    let chunk = if start[2] == 0 && count[2] == chunk[0] { [chunk[0], count[1]] } else { chunk };
     let layout = ChunkLayout {
         little: number("chunk:little_endian")? == 1,
         size: chunk,
         bands,
         chunk,
+        stripped: false,
         chunk_bands: bands,
         bits,
         sample_format: number("chunk:sample_format")?,
@@ -332,6 +336,7 @@ mod tests {
                 size: chunk,
                 bands,
                 chunk,
+                stripped: false,
                 chunk_bands: bands,
                 bits,
                 sample_format: 1,
@@ -348,6 +353,32 @@ mod tests {
         for (bands, chunk, bits) in [(1 << 29, [1, 1], 8), (65_536, [1, 1], 8), (1, [1 << 16, 1 << 16], 8), (1, [4, 4], 4)] {
             assert!(claims(bands, chunk, bits).is_err(), "{bands} {chunk:?} {bits}");
         }
+    }
+
+    #[test]
+    fn the_last_strip_has_the_rows_that_are_left() {
+        let found = |stripped: bool, index: u64| {
+            let layout = ChunkLayout {
+                little: true,
+                size: [32, 20],
+                bands: 1,
+                chunk: [32, 16],
+                stripped,
+                chunk_bands: 1,
+                bits: 8,
+                sample_format: 1,
+                compression: 1,
+                predictor: 1,
+                places: vec![(200, 512), (712, 128)],
+            };
+            let batch = chunk_table(&[SampleChunks { sample: (0, 0), id: "a".into(), base: 0, layout }]).expect("is a table");
+            let table = LevelTable::new(batch.schema(), vec![batch]);
+            let stored = table.integers("chunk:rows").expect("reads").expect("is there").value(index as usize);
+            (stored, find_chunk(&table, 0, 0, index).expect("is there").layout.chunk)
+        };
+        assert_eq!((found(true, 0), found(true, 1)), ((16, [32, 16]), (4, [32, 4])));
+        // Older files say of strips what is true of tiles.
+        assert_eq!((found(false, 0), found(false, 1)), ((16, [32, 16]), (16, [32, 4])));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct ChunkLayout {
     pub bands: u64,
     /// Columns and rows of a whole chunk.
     pub chunk: [u64; 2],
+    /// Strips, of which the last ends with the raster. Tiles are whole everywhere.
+    pub stripped: bool,
     /// Bands in a chunk: all of them, or one.
     pub chunk_bands: u64,
     /// Bits of a value.
@@ -159,6 +161,7 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
         size: [width, height],
         bands,
         chunk,
+        stripped: !tiled,
         chunk_bands: if planar == 2 { 1 } else { bands },
         bits: bits.first().copied().unwrap_or(1),
         sample_format: one(339, 1)?,
@@ -248,6 +251,7 @@ mod tests {
             size: [4, 3],
             bands,
             chunk: [4, 3],
+            stripped: true,
             chunk_bands: bands,
             bits: 16,
             sample_format: 1,
