@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::Array;
+use arrow::array::{Array, StringArray};
 use arrow::datatypes::DataType;
 
 use super::command::Imported;
@@ -151,7 +151,16 @@ pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext
     }
     let mut columns = Vec::new();
     for (index, field) in table.fields().into_iter().enumerate() {
-        if field.name == *key || matches!(field.name.as_str(), "id" | "type") {
+        if field.name == *key {
+            continue;
+        }
+        if matches!(field.name.as_str(), "id" | "type") {
+            if !repeats_the_model(table, &field.name, &paths)? {
+                ctx.warn(format!(
+                    "the column {0} of the metadata table is left out: every sample has its own {0}; call it something else to keep it",
+                    field.name
+                ));
+            }
             continue;
         }
         check_field_name(&field.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", field.name)))?;
@@ -185,6 +194,18 @@ pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext
     let mut next: Vec<std::vec::IntoIter<Option<usize>>> = matched.into_iter().map(Vec::into_iter).collect();
     fill(root, 0, table, &schemas, &mut next);
     Ok(())
+}
+
+/// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.
+fn repeats_the_model(table: &LevelTable, name: &str, paths: &StringArray) -> Result<bool> {
+    let Some(values) = table.strings(name)? else { return Ok(true) };
+    let id = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+    let same = |(value, path): (Option<&str>, Option<&str>)| match (name, value) {
+        (_, None) => true,
+        ("type", Some(kind)) => matches!(kind, "FILE" | "FOLDER"),
+        (_, Some(value)) => path.and_then(id).as_deref() == Some(value),
+    };
+    Ok(values.iter().zip(paths).all(same))
 }
 
 fn collect_rows(tortilla: &Tortilla, prefix: &str, depth: usize, rows: &HashMap<&str, usize>, matched: &mut [Vec<Option<usize>>]) {
@@ -261,5 +282,24 @@ mod tests {
         let b = dataset.root.samples[1].children().expect("is a FOLDER");
         assert_eq!(names(b), ["cloud"]);
         assert_eq!((b.samples[0].value(0), b.samples[1].value(0)), (&Value::Int(3), &Value::Null));
+    }
+
+    #[test]
+    fn columns_that_can_not_be_fields_are_told_of() {
+        let folder = folder();
+        let (samples, _) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let csv = folder.path().join("meta.csv");
+        let warned = |text: &str| {
+            std::fs::write(&csv, text).expect("writes");
+            let mut dataset = Dataset { root: Tortilla::new(samples.clone()).into(), ..Dataset::default() };
+            let ctx = JobContext::default();
+            let table = read_sidecar(&csv, &ctx).expect("reads");
+            join_metadata(&mut dataset, &table, &ctx).expect("joins");
+            ctx.progress().warnings.join("\n")
+        };
+        let told = warned("path,id,type\na,A,forest\nb,B,urban\n");
+        assert!(told.contains("the column id") && told.contains("the column type"), "{told}");
+        // What was made from a dataset says nothing new.
+        assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
     }
 }
