@@ -2,6 +2,7 @@
 //! damaged ones give reasons. Moving, editing and writing them is in the modules beside this one.
 
 mod damage;
+mod incomplete;
 mod migrate;
 mod stream;
 mod write;

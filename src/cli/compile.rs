@@ -27,6 +27,9 @@ pub struct CompileArguments {
     /// Write parts with this much data at the most: NAME.0000.part.tortilla, …; 4GB, 512MB, ….
     #[arg(long, value_name = "SIZE", value_parser = |text: &str| parse_size(text).map_err(|error| error.to_string()))]
     pub split_size: Option<u64>,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[arg(long)]
+    pub allow_missing_parts: bool,
     /// Make the file streamable: one chain of tables for all levels and chunks.
     #[arg(long)]
     pub stream: bool,
@@ -54,7 +57,12 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         stream: arguments.stream,
         overwrite: arguments.overwrite,
     };
-    let request = CompileRequest { input: arguments.input, options, rows: arguments.rows.choice() };
+    let request = CompileRequest {
+        input: arguments.input,
+        options,
+        allow_missing_parts: arguments.allow_missing_parts,
+        rows: arguments.rows.choice(),
+    };
     let command = Command::Compile { request: Box::new(request) };
     match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {

@@ -76,6 +76,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         keep_padding: !arguments.drop_padding,
         keep_siblings: false,
         prefix_ids: arguments.prefix_ids,
+        allow_missing_parts: false,
     };
     match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {

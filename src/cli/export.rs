@@ -33,6 +33,9 @@ pub struct ExportArguments {
     /// Put the name of their dataset in front of ids that several datasets share.
     #[arg(long)]
     pub prefix_ids: bool,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[arg(long)]
+    pub allow_missing_parts: bool,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
@@ -52,6 +55,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         keep_padding: arguments.keep_padding,
         keep_siblings: arguments.keep_siblings,
         prefix_ids: arguments.prefix_ids,
+        allow_missing_parts: arguments.allow_missing_parts,
     };
     let mut studio = studio();
     match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {

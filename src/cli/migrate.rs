@@ -40,6 +40,9 @@ pub struct MigrateArguments {
     /// roots from having one shape; the old ids stay in the column tortilla:id.
     #[arg(long)]
     pub keep_ids: bool,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[arg(long)]
+    pub allow_missing_parts: bool,
     /// Write what was done as JSON into this file.
     #[arg(long, value_name = "FILE.json")]
     pub report: Option<PathBuf>,
@@ -57,6 +60,7 @@ fn choice(text: &str) -> Result<FieldChoice, String> {
 pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let MigrateArguments { input, output, parts, write, field, mapping, collection, .. } = arguments;
     let (fill_missing, keep_ids, report, json) = (arguments.fill_missing, arguments.keep_ids, arguments.report, arguments.json);
+    let allow_missing_parts = arguments.allow_missing_parts;
     let mut fields = field;
     if let Some(path) = &mapping {
         let bytes = std::fs::read(path).io_at("read the mapping", path)?;
@@ -79,7 +83,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     }
     let options = output.map(|target| write.options(target, parts.parts()));
     let planned = options.is_none();
-    let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids });
+    let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids, allow_missing_parts });
     let event = studio().run_to_end(Command::Migrate { request }, &mut |progress| terminal.progress(progress))?;
     terminal.clear();
     let Event::Migrated(migrated) = event else { return Err(Error::internal("a migration ended without a report")) };

@@ -148,6 +148,12 @@ fn detect_folder(path: &Path) -> Result<Detected> {
     if let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next()) {
         return found(detect(&first)?.format, path);
     }
+    let sets = super::patterns_in(path);
+    if let [_, _, ..] = sets.as_slice() {
+        let message = format!("this folder holds the parts of {} datasets: {}", sets.len(), sets.join(", "));
+        let one = path.join(&sets[0]);
+        return Err(Error::usage(message).at_path(path).hint(format!("name one of them, like {}", one.display())));
+    }
     Err(Error::format("this folder is not a TACO dataset: it has no COLLECTION.json with METADATA/ and DATA/")
         .at_path(path)
         .hint("to build a dataset from the files in it, use `taco-studio create`, or drop it into the window"))
@@ -234,5 +240,10 @@ mod tests {
         assert!(detect(&write("plain.tacozip", &zip)).is_err());
         assert!(detect(&write("empty.tacozip", b"")).is_err());
         assert!(detect(folder.path()).is_err());
+        for name in ["a.0000.part.tortilla", "b.0000.part.taco"] {
+            write(name, b"#y");
+        }
+        let error = detect(folder.path()).expect_err("is two datasets").report();
+        assert!(error.contains("a.*.part.tortilla, b.*.part.taco"), "{error}");
     }
 }

@@ -29,8 +29,28 @@ pub struct MadeLevel {
     pub paths: Option<Vec<String>>,
 }
 
+/// True for names of the common model's columns.
+fn is_ours(name: &str) -> bool {
+    matches!(name, "id" | "type") || name.starts_with("internal:")
+}
+
+/// What a column is called in its file: [`level_tables`] says `own:` before names of the common model.
+pub fn name_in_file(name: &str) -> &str {
+    name.strip_prefix("own:").filter(|name| is_ours(name)).unwrap_or(name)
+}
+
+fn free_name(wanted: String, own: &RecordBatch) -> String {
+    let mut name = wanted.clone();
+    let mut number = 2;
+    while own.schema().field_with_name(&name).is_ok() {
+        name = format!("{wanted}_{number}");
+        number += 1;
+    }
+    name
+}
+
 /// The tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. Own columns that have one of those names
-/// give way, unless they say something else: then they are called `own:…`.
+/// give way where they say the same; else they are called `own:…`.
 pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
     let mut above: Vec<String> = Vec::new();
     let mut tables = Vec::with_capacity(levels.len());
@@ -48,11 +68,15 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
         for (field, column) in level.own.schema().fields().iter().zip(level.own.columns()) {
             match field.name().as_str() {
                 "id" if same_text(column, &level.ids) => continue,
-                "internal:current_id" | "internal:parent_id" | "internal:offset" | "internal:size" | "internal:relative_path" => {
+                // Where paths are given, these columns were what the reader went by.
+                "internal:current_id" | "internal:parent_id" | "internal:offset" | "internal:size" | "internal:relative_path"
+                    if level.paths.is_some() =>
+                {
                     continue;
                 }
-                name @ ("id" | "type") | name if name.starts_with("internal:") => {
-                    fields.push(Field::new(format!("own:{name}"), field.data_type().clone(), true));
+                name if is_ours(name) => {
+                    let free = free_name(format!("own:{name}"), &level.own);
+                    fields.push(Field::new(free, field.data_type().clone(), true));
                 }
                 name => fields.push(Field::new(name, field.data_type().clone(), true)),
             }
@@ -93,4 +117,38 @@ fn same_text(column: &ArrayRef, ids: &[String]) -> bool {
     let Ok(text) = arrow::compute::cast(column, &DataType::Utf8) else { return false };
     let text = text.as_string::<i32>();
     text.len() == ids.len() && text.iter().zip(ids).all(|(found, id)| found.unwrap_or_default() == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_columns_with_names_of_the_model_stay() {
+        let text = |values: &[&str]| Arc::new(StringArray::from_iter_values(values)) as ArrayRef;
+        let own = [
+            ("id", text(&["x", "y"]), true),
+            ("type", text(&["forest", "urban"]), true),
+            ("internal:offset", Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef, true),
+            ("own:type", text(&["1", "2"]), true),
+        ];
+        let level = MadeLevel {
+            own: RecordBatch::try_from_iter_with_nullable(own).expect("is a batch"),
+            ids: vec!["a".into(), "b".into()],
+            folder: vec![false, false],
+            parents: vec![0, 1],
+            ranges: Some(vec![Some((200, 1)), Some((201, 1))]),
+            sources: None,
+            paths: None,
+        };
+        let table = level_tables(vec![level]).expect("fits").remove(0);
+        let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+        let wanted = ["id", "type", "own:id", "own:type_2", "own:internal:offset", "own:type", "internal:current_id"];
+        assert_eq!(names[..7], wanted);
+        assert_eq!((table.text(1, 2), table.text(0, 3), table.text(1, 1)), ("y".into(), "forest".into(), "FILE".into()));
+        assert_eq!(
+            (name_in_file("own:type"), name_in_file("own:n"), name_in_file("own:internal:x")),
+            ("type", "own:n", "internal:x")
+        );
+    }
 }

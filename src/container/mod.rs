@@ -37,6 +37,7 @@ pub use extent::{extent_of, extent_of_samples, wider_spatial};
 pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
+pub use made::name_in_file;
 pub use open::{OpenOptions, open, open_with};
 pub use opening::Opening;
 pub use output::{PartialFile, PartialFolder, free_bytes, write_document};
@@ -46,8 +47,9 @@ pub use source::{ByteSource, LocalFile, asset_size, copy_asset, is_same_file, re
 pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
-    Chunk, ChunkLayout, HEADER_SIZE, Item, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader, TortillaOptions,
-    TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, lone_chunk, part_name, with_places, write_tortilla,
+    CHAIN_ROOT, Chunk, ChunkLayout, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft,
+    TortillaHeader, TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join,
+    lone_chunk, nested_items, part_name, patterns_in, with_places, write_tortilla,
 };
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 

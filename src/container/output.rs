@@ -26,6 +26,12 @@ pub struct PartialFolder {
 }
 
 fn folder_of(target: &Path) -> Result<PathBuf> {
+    // As a path of this machine it would be a folder called https:.
+    if is_remote(target) {
+        return Err(Error::usage("outputs are written to this machine")
+            .at_path(target)
+            .hint("write to a file or folder here, and bring it there with the tool of that store"));
+    }
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent).io_at("make the folder for the output", parent)?;
     Ok(parent.to_owned())
@@ -36,13 +42,8 @@ fn prefix(target: &Path) -> Result<String> {
     Ok(format!(".{}.", name.to_string_lossy()))
 }
 
-/// An error for what nothing is to be written to: an address, a device, and what exists unless `overwrite`.
+/// An error for what nothing is to be written to: a device, and what exists unless `overwrite`.
 fn refuse(target: &Path, overwrite: bool) -> Result<()> {
-    if is_remote(target) {
-        return Err(Error::usage("outputs are written to this machine")
-            .at_path(target)
-            .hint("write to a file or folder here, and bring it there with the tool of that store"));
-    }
     // Renaming over a device would put a plain file in its place.
     if target.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return Err(Error::usage("the output is neither a file nor a folder").at_path(target));

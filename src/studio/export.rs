@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::legacy::need_all_parts;
 use super::migrate::assembly_of;
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio, shared_ids};
@@ -68,6 +69,9 @@ pub struct ExportRequest {
     /// Put the name of their dataset in front of ids that several datasets share; without it they are an error.
     #[serde(default)]
     pub prefix_ids: bool,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[serde(default)]
+    pub allow_missing_parts: bool,
 }
 
 impl Studio {
@@ -83,6 +87,7 @@ impl Studio {
 /// that says what to do; then nothing is written.
 pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(&request.input, &request.open, ctx)?;
+    need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage(tr!("Choosing the samples"), None);
     let keeping = Keeping { padding: request.keep_padding, siblings: request.keep_siblings };

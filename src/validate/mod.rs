@@ -83,11 +83,18 @@ pub fn path_with(path: &Path, options: &OpenOptions, profile: Profile, deep: boo
     }
 }
 
+/// The name of the part that the error is about.
+fn damaged_part(error: &Error) -> Option<String> {
+    let name = Path::new(error.place()?).file_name()?.to_str()?;
+    container::part_name(name).map(|_| name.escape_debug().to_string())
+}
+
 fn unreadable(error: &Error) -> Finding {
     let (rule, at) = match error.level() {
         Some(level) => (Rule::LevelReadable, Location::Level(level)),
         None if error.to_string().contains("central directory") => (Rule::ZipStructure, Location::Dataset),
-        _ => (Rule::Unreadable, Location::Dataset),
+        // Of several files it matters which one it is.
+        _ => (Rule::Unreadable, damaged_part(error).map_or(Location::Dataset, Location::Member)),
     };
     Finding::new(rule, at, error.sentence())
 }

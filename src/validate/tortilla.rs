@@ -50,7 +50,29 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
         );
         report.add(Rule::TortillaTypes, at, message);
     }
+    if tortilla.chunks().is_some() {
+        check_chain(tortilla, &tree, report, ctx)?;
+    }
     check_collection(tortilla, report);
+    Ok(())
+}
+
+/// A chain has rows for what is inside every nested tortilla: readers of streamable datasets look nowhere else.
+fn check_chain(tortilla: &TortillaReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    for (level, table) in tree.levels.iter().enumerate() {
+        let below = tree.levels.get(level + 1);
+        let parents: HashSet<u32> = below.iter().flat_map(|below| below.parents.iter().copied()).collect();
+        let childless = (0..table.len() as u32).filter(|row| table.folder[*row as usize] && !parents.contains(row));
+        for row in childless {
+            ctx.check()?;
+            // A nested tortilla may really be empty.
+            if tortilla.local_meta(level, row).is_ok_and(|inside| inside.rows() == 0) {
+                continue;
+            }
+            let at = Location::Sample { level, row, path: tree.path(level, row) };
+            report.add(Rule::TortillaChain, at, tr!("The chain of the footer has no row for what is inside this nested tortilla."));
+        }
+    }
     Ok(())
 }
 

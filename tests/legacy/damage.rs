@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use taco_studio::container::TortillaHeader;
+use taco_studio::container::{Item, RowSource, TortillaDraft, TortillaHeader, TortillaOptions, write_tortilla};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Report, Rule};
 use taco_studio::table::{ParquetOptions, ParquetSink};
@@ -15,19 +15,19 @@ use super::golden;
 use crate::support::Workspace;
 
 /// A row of a made tortilla: id, format, bytes; places that are not the true ones.
-struct Row {
+pub struct Row {
     id: &'static str,
     format: &'static str,
     bytes: Vec<u8>,
     place: Option<(i64, i64)>,
 }
 
-fn row(id: &'static str, bytes: &[u8]) -> Row {
+pub fn row(id: &'static str, bytes: &[u8]) -> Row {
     Row { id, format: "BYTES", bytes: bytes.to_vec(), place: None }
 }
 
 /// A whole tortilla with these rows and further columns.
-fn tortilla(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+pub fn tortilla(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     pointing(rows, more, None)
 }
 
@@ -59,7 +59,7 @@ fn pointing(rows: Vec<Row>, more: Vec<(&str, ArrayRef)>, pointer: Option<&str>) 
     [header.to_bytes().to_vec(), data, footer].concat()
 }
 
-fn text(values: &[&str]) -> ArrayRef {
+pub fn text(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
 }
 
@@ -80,7 +80,7 @@ fn copied(set: &str, name: &str, folder: &Path, change: impl FnOnce(&mut Vec<u8>
     path
 }
 
-const FAULTS: [Fault; 23] = [
+const FAULTS: [Fault; 26] = [
     (Rule::TortillaHeader, "bad.tortilla", "reserved", |folder| {
         let mut bytes = tortilla(vec![row("a", b"x")], Vec::new());
         bytes[120] = 7;
@@ -141,6 +141,26 @@ const FAULTS: [Fault; 23] = [
     }),
     (Rule::TortillaChain, "footer", "inside object 0", |folder| {
         file(folder, pointing(vec![row("a", b"x")], Vec::new(), Some("OFFSETLENGTH(210, 8)")))
+    }),
+    // A chain that stops at the samples, although one of them is a tortilla.
+    (Rule::TortillaChain, "a", "no row for what is inside", |folder| {
+        let inner = tortilla(vec![row("x", b"1")], Vec::new());
+        let target = folder.join("bad.tortilla");
+        let footer = RecordBatch::try_from_iter([("tortilla:id", text(&["a"])), ("tortilla:file_format", text(&["TORTILLA"]))]);
+        let items = vec![Item::Source(RowSource::Bytes(inner.into()))];
+        let draft = TortillaDraft { footer: footer.expect("is a batch"), items };
+        let options =
+            TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: true, overwrite: false };
+        write_tortilla(draft, &options, &JobContext::default()).expect("writes");
+        target
+    }),
+    (Rule::TortillaTypes, "level0 note", "Several columns are called note", |folder| {
+        file(folder, tortilla(vec![row("a", b"x")], vec![("note", text(&["1"])), ("note", text(&["2"]))]))
+    }),
+    (Rule::Unreadable, "parts.0001.part.tortilla", "not inside the", |folder| {
+        copied("44_v1_parts", "parts.0000.part.tortilla", folder, |_| {});
+        copied("44_v1_parts", "parts.0001.part.tortilla", folder, |bytes| bytes.truncate(300));
+        folder.to_owned()
     }),
     (Rule::TortillaSplit, "a", "data_split is val", |folder| {
         file(folder, tortilla(vec![row("a", b"x")], vec![("tortilla:data_split", text(&["val"]))]))

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
+use super::damage::{row, text, tortilla};
 use super::{each, files_of, golden, query};
 use crate::support::{Workspace, sha256_of};
 
@@ -161,4 +162,32 @@ fn an_extent_that_misses_samples_is_widened_and_told() {
     assert_eq!((&line["action"], &line["old"]), (&"changed".into(), &serde_json::json!([0.0, 0.0, 1.0, 1.0])));
     let checked = workspace.studio(["validate".as_ref(), output.as_os_str(), "--json".as_ref()]).expect_code(0).json();
     assert!(!checked["findings"].as_array().expect("findings").iter().any(|finding| finding["rule"] == "COL-10"), "{checked}");
+}
+
+#[test]
+fn own_columns_called_id_or_type_arrive_and_compile_keeps_them() {
+    let workspace = Workspace::new();
+    let more =
+        vec![("id", text(&["own_1", "own_2"])), ("type", text(&["forest", "urban"])), ("internal:offset", text(&["7", "8"]))];
+    let input = workspace.write("own.tortilla", tortilla(vec![row("a", b"1"), row("b", b"2")], more));
+    workspace.studio(["inspect".as_ref(), input.as_os_str()]).expect_code(0);
+    let sql = "SELECT id, type, \"own:id\" AS own, \"own:type\" AS cover FROM level0";
+    let wanted = serde_json::json!([
+        { "id": "a", "type": "FILE", "own": "own_1", "cover": "forest" },
+        { "id": "b", "type": "FILE", "own": "own_2", "cover": "urban" },
+    ]);
+    assert_eq!(query(&workspace, &input, sql), wanted);
+    let output = workspace.path("out.tacozip");
+    let report = migrate(&workspace, &input, &output, &[]).expect_code(0).json();
+    for (from, to) in [("id", "own:id"), ("type", "own:type"), ("internal:offset", "own:internal_offset")] {
+        let lines = report["fields"].as_array().expect("fields");
+        assert!(lines.iter().any(|line| line["from"] == from && line["to"] == to), "{from}: {report}");
+    }
+    assert_eq!(query(&workspace, &output, sql), wanted);
+    // Compiled they have the names that they had.
+    let compiled = workspace.path("compiled.tortilla");
+    workspace.studio(["compile".as_ref(), input.as_os_str(), "-o".as_ref(), compiled.as_os_str()]).expect_code(0);
+    let seen = workspace.old_python("first_generation.py", [&compiled]).expect_code(0).json();
+    let columns = &seen["samples"][1]["columns"];
+    assert_eq!((&columns["id"], &columns["type"], &columns["internal:offset"]), (&"own_2".into(), &"urban".into(), &"8".into()));
 }

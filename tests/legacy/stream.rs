@@ -137,3 +137,42 @@ fn a_thousand_nested_samples_open_with_few_requests_and_a_chunk_is_one() {
     workspace.studio(arguments).expect_code(0);
     assert_eq!(sha256_of(&out), sha256_of(&here));
 }
+
+#[test]
+fn nested_tortillas_are_in_the_chain_of_a_compiled_file() {
+    let workspace = Workspace::new();
+    let names_of = |dataset: &Path, level: usize| -> Vec<String> {
+        let seen = workspace.studio(["inspect".as_ref(), dataset.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        let columns = seen["levels"][level]["columns"].as_array().expect("columns").clone();
+        columns.iter().map(|column| column["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    for (set, name, leaf_level) in [("42_v1_nested", "nested.tortilla", 1), ("43_v1_nested3", "nested3.tortilla", 2)] {
+        let input = super::golden(set, name);
+        let streamed = workspace.path(&format!("streamed_{name}"));
+        let again = workspace.path(&format!("again_{name}"));
+        let plain = workspace.path(&format!("plain_{name}"));
+        for (from, to, stream) in [(&input, &streamed, true), (&streamed, &again, true), (&again, &plain, false)] {
+            let mut arguments = vec!["compile".as_ref(), from.as_os_str(), "-o".as_ref(), to.as_os_str()];
+            arguments.extend(stream.then_some(std::ffi::OsStr::new("--stream")));
+            workspace.studio(arguments).expect_code(0);
+            workspace.studio(["validate".as_ref(), to.as_os_str()]).expect_code(0);
+            // The rows of a chain are no metadata of the samples.
+            let roots = names_of(to, 0).iter().filter(|name| *name == "tortilla:root").count();
+            assert_eq!(roots, 0, "{}", to.display());
+            let below = names_of(to, leaf_level).iter().filter(|name| *name == "tortilla:root").count();
+            assert_eq!(below, usize::from(stream), "{}", to.display());
+        }
+        let ids = |dataset: &Path| query(&workspace, dataset, &format!("SELECT id FROM level{leaf_level}"));
+        assert_eq!(ids(&again), ids(&input));
+        let expected: Json = serde_json::from_slice(&fs::read(super::golden(set, "expected.json")).expect("reads")).expect("JSON");
+        for (path, wanted) in super::files_of(&expected[name]) {
+            let out = workspace.path("bytes");
+            for dataset in [&streamed, &again, &plain] {
+                workspace
+                    .studio(["read".as_ref(), dataset.as_os_str(), path.as_ref(), "--out".as_ref(), out.as_os_str()])
+                    .expect_code(0);
+                assert_eq!(sha256_of(&out), wanted["sha256"], "{path}");
+            }
+        }
+    }
+}

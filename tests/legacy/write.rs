@@ -262,3 +262,46 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
         assert_eq!(sha256_of(&out), item["sha256"], "{name}");
     }
 }
+
+#[test]
+fn tables_change_values_but_neither_types_nor_structure() {
+    let workspace = Workspace::new();
+    let path = workspace.path("nested.taco");
+    fs::copy(golden("46_v1_taco_nested", "nested.taco"), &path).expect("copies");
+    let before = fs::read(&path).expect("reads");
+    let edit = |table: &str| {
+        let table = workspace.write("table.csv", table);
+        workspace.studio(["edit".as_ref(), path.as_os_str(), "--metadata".as_ref(), table.as_os_str()])
+    };
+    for (table, says) in [
+        ("id,elev\nscene_1,1\nscene_2,high\nscene_3,3\n", "high as the table says for scene_2"),
+        ("id,tortilla:file_format\nscene_1,BYTES\nscene_2,TORTILLA\nscene_3,TORTILLA\n", "scene_1"),
+        ("id,type,internal:offset\nscene_1,FILE,1\nscene_2,FILE,2\nscene_3,FILE,3\n", "no column to add"),
+    ] {
+        let ran = edit(table).expect_code(2);
+        assert!(ran.stderr.contains(says), "{ran}");
+        assert_eq!(fs::read(&path).expect("reads"), before, "{table}");
+    }
+    // Whole numbers in a column of others, digits in a column of text; what a reader makes is left out.
+    edit("id,type,tortilla:data_split,elev,tortilla:root\nscene_1,FOLDER,007,1,0\nscene_2,FOLDER,08,2,1\nscene_3,FOLDER,9,3,2\n")
+        .expect_code(0);
+    let seen = workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+    let columns = seen["levels"][0]["columns"].as_array().expect("columns");
+    let found = |name: &str| columns.iter().filter(|column| column["name"] == name).map(|column| column["type"].clone()).collect();
+    let (elev, root, kind): (Vec<Json>, Vec<Json>, Vec<Json>) = (found("elev"), found("tortilla:root"), found("own:type"));
+    assert_eq!((elev, root, kind), (vec![json!("double")], Vec::new(), Vec::new()));
+    let rows = query(&workspace, &path, "SELECT \"tortilla:data_split\" AS split, elev FROM level0");
+    assert_eq!(rows[0], json!({ "split": "007", "elev": 1.0 }));
+}
+
+#[test]
+fn a_file_on_another_machine_is_not_changed_and_makes_no_folder() {
+    let workspace = Workspace::new();
+    let ran = workspace.studio(["edit", "http://127.0.0.1:9/x.tortilla", "--set", "title=x"]).expect_code(2);
+    assert!(ran.stderr.contains("another machine"), "{ran}");
+    let input = golden("42_v1_nested", "nested.tortilla");
+    let ran = workspace.studio(["compile".as_ref(), input.as_os_str(), "-o".as_ref(), "http://127.0.0.1:9/x.tortilla".as_ref()]);
+    let ran = ran.expect_code(2);
+    assert!(ran.stderr.contains("another machine"), "{ran}");
+    assert!(!workspace.path("http:").exists());
+}

@@ -52,6 +52,7 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
             collection: Default::default(),
             fill_missing: true,
             keep_ids: false,
+            allow_missing_parts: true,
         };
         let _ = studio::migrate(&request, ctx);
         for form in [Catalogue::Stac, Catalogue::Croissant, Catalogue::Markdown] {

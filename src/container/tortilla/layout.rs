@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
-use super::header::{HEADER_SIZE, TortillaHeader};
+use super::header::{HEADER_SIZE, TortillaHeader, part_name};
 use super::tiff::{ChunkLayout, chunk_layout};
-use crate::container::output::{PartialFile, check_space};
+use crate::container::output::{PartialFile, Staging, check_space};
 use crate::container::transfer::Sources;
 use crate::container::{Built, Format, LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
@@ -76,7 +77,7 @@ enum Piece {
     Nested(Planned),
 }
 
-/// Writes one file, or parts. Each appears complete or not at all; the parts one after the other.
+/// Writes one file, or parts. They appear complete or not at all, and parts of an older dataset of the same name go.
 pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let rows = draft.footer.num_rows();
@@ -87,6 +88,7 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         return Err(Error::internal("a footer has as many rows as there are items"));
     }
     let format = if options.collection.is_some() { Format::Taco } else { Format::Tortilla };
+    check_name(options, format)?;
     let counts = counted(&draft);
     if options.stream && options.part_bytes.is_some() {
         return Err(Error::usage("a streamable dataset is one file").hint("leave the size of parts out"));
@@ -108,27 +110,72 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         parts: Vec::new(),
         indexes: Vec::new(),
     };
+    let old = if options.part_bytes.is_some() { parts_called(&options.target)? } else { Vec::new() };
+    if let Some(found) = old.first().filter(|_| !options.overwrite) {
+        let error = Error::usage("parts of a dataset of this name exist already").at_path(found);
+        return Err(error.hint("choose another name, or allow overwriting"));
+    }
+    let targets: Vec<PathBuf> = match groups.len() {
+        1 => vec![options.target.clone()],
+        count => (0..count).map(|number| part_path(&options.target, number)).collect(),
+    };
+    // Parts without the others are no dataset: they get their names together.
+    let mut staging = (targets.len() > 1).then(|| Staging::new(&options.target, options.overwrite)).transpose()?;
+    let mut outputs = Vec::with_capacity(targets.len());
+    for target in &targets {
+        outputs.push(match &mut staging {
+            Some(staging) => {
+                let name = target.file_name().unwrap_or_default();
+                staging.claim(&name.to_string_lossy())?;
+                staging.path().join(name)
+            }
+            None => target.clone(),
+        });
+    }
     let mut pieces = pieces.into_iter();
     let mut first = 0;
-    for (number, length) in groups.iter().enumerate() {
+    for (output, length) in outputs.iter().zip(&groups) {
         let footer = draft.footer.slice(first, *length);
         first += length;
         let planned = place(&footer, pieces.by_ref().take(*length).collect())?;
-        let target = if groups.len() == 1 { options.target.clone() } else { part_path(&options.target, number) };
         let tables = match options.stream {
             true => streamed(&planned, ctx)?,
             false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
         };
         let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
-        built.bytes += whole.write(&target, options.overwrite, ctx)?;
-        if groups.len() > 1 {
-            built.parts.push(target);
-        }
+        built.bytes += whole.write(output, options.overwrite, ctx)?;
+    }
+    if let Some(staging) = staging {
+        staging.finish()?;
+        built.parts = targets.clone();
+    }
+    // What is left of the old set would be taken for parts of the new one.
+    for stale in old.iter().filter(|part| !targets.iter().any(|target| target.file_name() == part.file_name())) {
+        std::fs::remove_file(stale).io_at("remove a part of the dataset that was replaced", stale)?;
     }
     if let Some(first) = built.parts.first() {
         built.path = first.clone();
     }
     Ok(built)
+}
+
+/// Readers and people go by the name: it has to say what the file is, and parts are only found under small letters.
+fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
+    let ending = if format == Format::Taco { "taco" } else { "tortilla" };
+    let found = options.target.extension().map(|found| found.to_string_lossy().into_owned()).unwrap_or_default();
+    let error = |message: String| Err(Error::usage(message).at_path(&options.target));
+    match found.to_ascii_lowercase().as_str() {
+        found if found == ending => {}
+        "tortilla" => {
+            return error("a .tortilla has no collection".into()).map_err(|e| e.hint("leave the collection out, or name a .taco"));
+        }
+        "taco" => return error("a .taco needs a collection".into()).map_err(|e| e.hint("give one, or name a .tortilla")),
+        _ => return error("the name of this output has to end in .tortilla or .taco".into()),
+    }
+    if options.part_bytes.is_some() && found != ending {
+        return error(format!("the name of parts ends in .{ending}, in small letters"));
+    }
+    Ok(())
 }
 
 /// Samples on all levels and FILEs.
@@ -235,6 +282,32 @@ fn part_path(target: &Path, number: usize) -> PathBuf {
     target.with_extension(format!("{number:04}.part.{ending}"))
 }
 
+/// True for the parts of a dataset that is called `target`.
+pub fn is_part_of(path: &Path, target: &Path) -> bool {
+    let folder = |path: &Path| std::path::absolute(path).ok().and_then(|path| path.parent()?.canonicalize().ok());
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(part_name);
+    let same = |text: &str, other: Option<&std::ffi::OsStr>| other.is_some_and(|other| other == text);
+    name.is_some_and(|(stem, _, ending)| same(stem, target.file_stem()) && same(ending, target.extension()))
+        && folder(path).is_some_and(|parent| folder(target) == Some(parent))
+}
+
+/// The parts that lie where those of `target` would.
+fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+        let path = entry.io_at("read the folder", folder)?.path();
+        if is_part_of(&path, target) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// A file with everything in it.
 struct Whole<'a> {
     planned: &'a Planned,
@@ -286,7 +359,9 @@ fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
         let mut below = Vec::new();
         let mut next_row = 0;
         for (planned, base, first) in level {
-            let ids = planned.table.column_by_name("tortilla:id").and_then(|column| column.as_string_opt::<i32>());
+            // Text has two sizes in these files.
+            let ids = planned.table.column_by_name("tortilla:id").and_then(|column| cast(column, &DataType::Utf8).ok());
+            let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());
             let mut at = base + HEADER_SIZE;
             for (number, piece) in planned.pieces.iter().enumerate() {
                 let row = first + number as u32;
@@ -414,5 +489,99 @@ mod tests {
         assert_eq!((reader.levels().rows(0), reader.missing_parts().len()), (5, 0));
         let (asset, _) = reader.asset(0, 3).expect("has bytes");
         assert_eq!(&crate::container::read_asset(&asset).expect("reads")[..], b"1234567890");
+    }
+
+    fn options(target: PathBuf) -> TortillaOptions {
+        TortillaOptions { target, collection: None, part_bytes: None, stream: false, overwrite: false }
+    }
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("reads");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("reads").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn parts_appear_together_and_replace_the_old_set() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let ctx = JobContext::default();
+        let options = TortillaOptions { part_bytes: Some(1), ..options(folder.path().join("x.tortilla")) };
+        let write = |items: Vec<Item>, overwrite: bool| {
+            let ids: Vec<&str> = ["a", "b", "c", "d"].into_iter().take(items.len()).collect();
+            let formats = vec!["BYTES"; items.len()];
+            write_tortilla(draft(&ids, &formats, items), &TortillaOptions { overwrite, ..options.clone() }, &ctx)
+        };
+        std::fs::write(folder.path().join("x.0002.part.tortilla"), b"old").expect("writes");
+        std::fs::write(folder.path().join("y.0002.part.tortilla"), b"another").expect("writes");
+        let there = ["x.0002.part.tortilla", "y.0002.part.tortilla"];
+        // Also a part that the new set would not have is in the way.
+        for count in [2, 4] {
+            let error = write((0..count).map(|_| bytes("1")).collect(), false).expect_err("is in the way");
+            assert!(error.to_string().contains("x.0002.part.tortilla"), "{error}");
+            assert_eq!(names_in(folder.path()), there);
+        }
+        let missing = RowSource::Asset { path: AssetPath::file(folder.path().join("gone")), size: 3 };
+        assert!(write(vec![bytes("1"), bytes("2"), Item::Source(missing)], true).is_err());
+        assert_eq!(names_in(folder.path()), there, "a set that can't be written leaves what was there");
+        assert_eq!(std::fs::read(folder.path().join(there[0])).expect("reads"), b"old");
+        write((0..4).map(|_| bytes("1")).collect(), true).expect("writes");
+        assert_eq!(names_in(folder.path()).len(), 5);
+        write(vec![bytes("1"), bytes("2")], true).expect("writes");
+        assert_eq!(names_in(folder.path()), ["x.0000.part.tortilla", "x.0001.part.tortilla", there[1]]);
+    }
+
+    #[test]
+    fn names_have_to_say_what_is_written() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let ctx = JobContext::default();
+        let write = |name: &str, collection: bool, part_bytes: Option<u64>| {
+            let collection = collection.then(Default::default);
+            let options = TortillaOptions { collection, part_bytes, ..options(folder.path().join(name)) };
+            write_tortilla(draft(&["a"], &["BYTES"], vec![bytes("1")]), &options, &ctx)
+        };
+        for (name, collection, part_bytes) in [
+            ("x.zip", false, None),
+            ("x.tortilla", true, None),
+            ("x.taco", false, None),
+            ("x", true, None),
+            ("x.TACO", true, Some(9)),
+        ] {
+            assert!(write(name, collection, part_bytes).is_err(), "{name}");
+        }
+        assert!(names_in(folder.path()).is_empty());
+        write("x.TACO", true, None).expect("writes");
+    }
+
+    #[test]
+    fn chunks_are_called_after_ids_of_either_size_of_text() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let ctx = JobContext::default();
+        let layout = ChunkLayout {
+            little: true,
+            size: [2, 2],
+            bands: 1,
+            chunk: [2, 2],
+            stripped: true,
+            chunk_bands: 1,
+            bits: 8,
+            sample_format: 1,
+            compression: 1,
+            predictor: 1,
+            places: Vec::new(),
+        };
+        let tiff = super::super::tiff::lone_chunk(&layout, &[1, 2, 3, 4]);
+        let ids: ArrayRef = Arc::new(arrow::array::LargeStringArray::from(vec!["img"]));
+        let formats: ArrayRef = Arc::new(StringArray::from(vec!["GTiff"]));
+        let footer =
+            RecordBatch::try_from_iter_with_nullable([("tortilla:id", ids, true), ("tortilla:file_format", formats, true)]);
+        let draft =
+            TortillaDraft { footer: footer.expect("is a batch"), items: vec![Item::Source(RowSource::Bytes(Bytes::from(tiff)))] };
+        let target = folder.path().join("x.tortilla");
+        write_tortilla(draft, &TortillaOptions { stream: true, ..options(target.clone()) }, &ctx).expect("writes");
+        let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
+        let ids = reader.chunks().and_then(|chunks| chunks.strings("tortilla:id").ok().flatten()).expect("are there");
+        assert_eq!(ids.iter().collect::<Vec<_>>(), [Some("img::0")]);
     }
 }

@@ -10,12 +10,12 @@ mod reader;
 mod scan;
 mod tiff;
 
-pub use chain::Chunk;
+pub use chain::{Chunk, ROOT as CHAIN_ROOT};
 pub use edit::{TortillaChange, change_tortilla, copy_changed};
 pub use header::{HEADER_SIZE, TortillaHeader, part_name};
 pub use join::{Widened, join};
-pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, with_places, write_tortilla};
-pub use parts::{PartSet, pattern};
+pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, is_part_of, with_places, write_tortilla};
+pub use parts::{PartSet, pattern, patterns_in};
 pub use reader::TortillaReader;
-pub use scan::Tortilla;
+pub use scan::{NestedItem, Tortilla, nested_items};
 pub use tiff::{ChunkLayout, lone_chunk};

@@ -31,6 +31,11 @@ pub fn pattern(name: &str) -> Option<(String, String)> {
     ["tortilla", "taco"].into_iter().find_map(of)
 }
 
+/// Patterns for the sets of parts in a folder: `name.*.part.tortilla`.
+pub fn patterns_in(folder: &Path) -> Vec<String> {
+    sets_in(folder).into_keys().map(|(stem, ending)| format!("{stem}.*.part.{ending}")).collect()
+}
+
 /// The sets of parts in a folder, by stem and ending.
 fn sets_in(folder: &Path) -> BTreeMap<(String, String), PartSet> {
     let mut found: BTreeMap<(String, String), Vec<(u32, PathBuf)>> = BTreeMap::new();

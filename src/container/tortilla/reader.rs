@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::chain::{Chunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
 use super::parts::{PartSet, pattern};
-use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, scan};
+use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, said_twice, scan, twice_named};
 use crate::container::made::{MadeLevel, level_tables};
 use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, parse_collection};
 use crate::error::{Error, Kind, Result};
@@ -187,6 +187,7 @@ fn chained(file: &LocalFile, root: &mut Tortilla, notes: &mut Vec<Finding>, ctx:
         let mut places = vec![last];
         for (place, table) in &objects {
             let above = levels.last().map_or(0, |level| level.ids.len());
+            notes.extend(twice_named(table).into_iter().map(|name| said_twice(levels.len(), name)));
             levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
             places.push(*place);
         }

@@ -2,7 +2,7 @@
 //! elsewhere, is a finding with the sample's path; only the outermost footer must be right. Every range lies inside its tortilla
 //! and no tortilla is entered twice, so the walk ends.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use arrow::array::{Array, Int64Array, StringArray};
 use rayon::prelude::*;
@@ -148,10 +148,41 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, ctx: &JobContext) -> Resu
     Ok(scan)
 }
 
+/// A row of a tortilla: its place in the file, and whether it is a tortilla itself.
+pub struct NestedItem {
+    /// A tortilla in the tortilla.
+    pub nested: bool,
+    /// First byte in the file, and length.
+    pub range: (u64, u64),
+}
+
+/// The footer of the tortilla in this range of a file, and where its items are. A row that leads outside is an error.
+pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobContext) -> Result<(LevelTable, Vec<NestedItem>)> {
+    let tortilla = read_tortilla(file, 0, offset, length, ctx)?;
+    let level = read_level(std::slice::from_ref(&tortilla), 0, &mut Scan::default())?;
+    let items = level.folder.iter().zip(level.ranges).enumerate().map(|(row, (&nested, range))| {
+        let range = range.ok_or_else(|| Error::format(format!("row {row} of the footer leads outside its tortilla")))?;
+        Ok(NestedItem { nested, range })
+    });
+    Ok((tortilla.table, items.collect::<Result<_>>()?))
+}
+
+/// Names that several columns of a table have. Readers take the first of them.
+pub fn twice_named(table: &LevelTable) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let schema = table.schema();
+    let mut found: Vec<String> =
+        schema.fields().iter().map(|field| field.name()).filter(|name| !seen.insert(name.as_str())).cloned().collect();
+    found.dedup();
+    found
+}
+
 pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, scan: &mut Scan) -> Result<ScannedLevel> {
     let mut level = ScannedLevel::default();
     let mut bad: Vec<(u32, String)> = Vec::new();
+    let mut twice: BTreeSet<String> = BTreeSet::new();
     for tortilla in tortillas {
+        twice.extend(twice_named(&tortilla.table));
         let text = |name: &str| -> Result<StringArray> {
             tortilla.table.strings(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")))
         };
@@ -195,12 +226,19 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, scan: &mut Scan) 
     let (batch, widened) = join(&tables)?;
     level.batch = Some(batch);
     level.widened = widened;
+    scan.findings.extend(twice.into_iter().map(|name| said_twice(depth, name)));
     scan.levels.push(level);
     for (row, message) in bad {
         let at = Location::Sample { level: depth, row, path: path_of(&scan.levels, depth, row) };
         scan.findings.push(Finding::new(Rule::TortillaRange, at, message));
     }
     scan.levels.pop().ok_or_else(|| Error::internal("a level was lost"))
+}
+
+/// The finding for a name that several columns of a footer have.
+pub(super) fn said_twice(level: usize, name: String) -> Finding {
+    let message = tr!("Several columns are called {column}; the first of them is shown.", column = name);
+    Finding::new(Rule::TortillaTypes, Location::Column { level, name }, message)
 }
 
 /// The ids from the root to a row.

@@ -205,6 +205,7 @@ impl ExportSubset {
             keep_padding: self.keep_padding,
             keep_siblings: self.keep_siblings,
             prefix_ids: false,
+            allow_missing_parts: false,
         }
     }
 }

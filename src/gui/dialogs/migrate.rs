@@ -140,6 +140,7 @@ impl Migrate {
             collection: self.values.iter().map(value).collect::<Map<String, Json>>(),
             fill_missing: self.fill_missing,
             keep_ids: self.keep_ids,
+            allow_missing_parts: false,
         }
     }
 

@@ -1,8 +1,8 @@
 //! `edit`: columns of the footer and fields of the collection of TORTILLA and TACO files, one into the other. The samples are
 //! not touched; see `container/tortilla/edit.rs` for what a crash leaves.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
@@ -11,13 +11,16 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{self, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::table::{LevelTable, read_sidecar};
+use crate::model::is_remote;
+use crate::table::{LevelTable, read_sidecar_as};
 
 /// Columns that say where the bytes are, and whose.
 const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
+const FORMAT: &str = "tortilla:file_format";
 
 /// What a file becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,12 +62,16 @@ pub struct EditRequest {
 
 /// Changes a file, or every part; gives the path of what was changed.
 pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
+    if request.output.is_none() && is_remote(&request.input) {
+        let error = Error::usage("a file on another machine can't be changed where it is").at_path(&request.input);
+        return Err(error.hint("name an output for a changed copy"));
+    }
     let reader = container::open(&request.input, ctx)?;
     let Physical::Tortilla(tortilla) = reader.physical() else {
         let error = Error::usage("only TORTILLA and TACO files are edited in place").at_path(&request.input);
         return Err(error.hint("make a draft of the dataset, or `migrate` it"));
     };
-    let table = request.metadata.as_ref().map(|path| read_sidecar(path, ctx)).transpose()?;
+    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
     let collection = new_collection(request, tortilla)?;
     let mut changes = Vec::with_capacity(tortilla.files().len());
@@ -117,6 +124,31 @@ fn data_end(root: &Tortilla) -> Result<u64> {
     Ok(ends.into_iter().chain(chain).max().unwrap_or(container::HEADER_SIZE).max(container::HEADER_SIZE))
 }
 
+/// The table, with text where the footer has text: 007 is no number there. Columns that studios make are left out with a warning; a
+/// table of nothing else is an error.
+fn read_table(path: &Path, tortilla: &TortillaReader, ctx: &JobContext) -> Result<LevelTable> {
+    let text: HashSet<String> = (tortilla.roots().iter())
+        .flat_map(|root| root.table.fields())
+        .filter(|field| is_text(&field.dtype))
+        .map(|field| field.name)
+        .collect();
+    let table = read_sidecar_as(path, &|name| name == "id" || text.contains(name), ctx)?;
+    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+    let made: Vec<&str> = names.iter().map(String::as_str).filter(|name| is_made(name)).collect();
+    if !made.is_empty() {
+        ctx.warn(format!("left out what is no column of a footer: {}", made.join(", ")));
+    }
+    if names.iter().all(|name| matches!(name.as_str(), "tortilla:id" | "id") || is_made(name)) {
+        return Err(Error::usage("the table has no column to add or replace").at_path(path));
+    }
+    Ok(table)
+}
+
+/// Columns that a reader or a writer makes of a footer, and a table has that was made from a dataset.
+fn is_made(name: &str) -> bool {
+    name == "type" || name == container::CHAIN_ROOT || name.starts_with("internal:")
+}
+
 /// The rows of the table by id. All ids have to be samples of the dataset.
 fn rows_by_id(table: &LevelTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
     let key = ["tortilla:id", "id"].into_iter().find(|name| table.column_index(name).is_some());
@@ -129,7 +161,7 @@ fn rows_by_id(table: &LevelTable, tortilla: &TortillaReader) -> Result<HashMap<S
             return Err(Error::usage(format!("the table names {id} twice")).hint("keep one row for each sample"));
         }
     }
-    let mut known = std::collections::HashSet::new();
+    let mut known = HashSet::new();
     for root in tortilla.roots() {
         known.extend(root.table.strings("tortilla:id")?.iter().flat_map(|ids| ids.iter()).flatten().map(str::to_owned));
     }
@@ -144,7 +176,7 @@ fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>
     let mut columns: Vec<(Field, ArrayRef)> =
         old.schema().fields().iter().map(|field| field.as_ref().clone()).zip(old.columns().iter().cloned()).collect();
     for name in dropped {
-        if FIXED.contains(&name.as_str()) || name == "tortilla:file_format" {
+        if FIXED.contains(&name.as_str()) || name == FORMAT {
             return Err(Error::usage(format!("{name} can't be taken out: readers need it")));
         }
         let before = columns.len();
@@ -158,13 +190,14 @@ fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>
         let places: Vec<Option<u32>> = ids.iter().map(|id| rows.get(id.unwrap_or_default()).copied()).collect();
         for (index, field) in table.fields().into_iter().enumerate() {
             let name = field.name.as_str();
-            if matches!(name, "tortilla:id" | "id") {
+            if matches!(name, "tortilla:id" | "id") || is_made(name) {
                 continue;
             }
             if FIXED.contains(&name) {
                 return Err(Error::usage(format!("{name} can't be changed: it says where the bytes are")));
             }
             let old = columns.iter_mut().find(|(field, _)| field.name() == name);
+            let whose = |row: usize| ids.value(row).to_owned();
             if old.is_some()
                 && let Some(row) = places.iter().position(Option::is_none)
             {
@@ -174,10 +207,16 @@ fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>
             }
             let values = arrow::compute::take(&table.column(index)?, &UInt32Array::from(places.clone()), None)
                 .map_err(|error| Error::internal("values can't be joined").because(error))?;
-            let new = (Field::new(name, values.data_type().clone(), true), values);
             match old {
-                Some(slot) => *slot = new,
-                None => columns.push(new),
+                Some((field, column)) => {
+                    if name == FORMAT {
+                        check_formats(column, &values, &whose)?;
+                    }
+                    let values = in_type_of(name, column, &values, &whose)?;
+                    *field = Field::new(name, values.data_type().clone(), true);
+                    *column = values;
+                }
+                None => columns.push((Field::new(name, values.data_type().clone(), true), values)),
             }
         }
     }

@@ -3,14 +3,17 @@
 
 mod columns;
 mod edit;
+mod parts;
+mod values;
 
 pub use edit::{EditRequest, Generation, edit_tortilla};
+pub use parts::need_all_parts;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, UInt32Array};
-use arrow::datatypes::{Field, Schema};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -26,7 +29,8 @@ use crate::container::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, Payload, Sample, Tortilla};
+use crate::model::{AssetPath, Dataset, MAX_LEVELS, Payload, Sample, Tortilla};
+use crate::table::LevelTable;
 
 /// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +39,9 @@ pub struct CompileRequest {
     pub input: PathBuf,
     /// Where and how to write. A target that ends in `.taco` gets the collection of the input, unless another is given here.
     pub options: TortillaOptions,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[serde(default)]
+    pub allow_missing_parts: bool,
     /// The samples; nested tortillas stay whole.
     #[serde(flatten)]
     pub rows: RowChoice,
@@ -178,6 +185,7 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     if same_file(&request.input, &request.options.target) {
         return Err(Error::usage("the output is the input").at_path(&request.input).hint("choose another name"));
     }
+    need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage(tr!("Choosing the samples"), None);
     let keeping = Keeping { padding: false, siblings: true };
@@ -188,6 +196,10 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     }
     let mut options = request.options.clone();
     if let Physical::Tortilla(tortilla) = reader.physical() {
+        if options.part_bytes.is_some() && tortilla.files().iter().any(|file| container::is_part_of(file.path(), &options.target)) {
+            let error = Error::usage("the output would have the names of the parts that are read").at_path(&options.target);
+            return Err(error.hint("choose another name"));
+        }
         if options.collection.is_none() && is_taco_name(&options.target) {
             if reader.info().format != Format::Taco {
                 let error = Error::usage("a .taco needs a collection, and this TORTILLA has none").at_path(&options.target);
@@ -195,7 +207,7 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
             }
             options.collection = Some(reader.collection().fields.clone());
         }
-        return write_tortilla(part_of(tortilla, &roots, ctx)?, &options, ctx);
+        return write_tortilla(part_of(tortilla, &roots, options.stream, ctx)?, &options, ctx);
     }
     let ordered: Vec<Vec<bool>> =
         tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
@@ -203,30 +215,68 @@ pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     write_first_generation(&dataset_of_assembly(&part, ctx)?, &options, ctx)
 }
 
-/// Rows and bytes of level 0 as they are.
-fn part_of(tortilla: &TortillaReader, roots: &[bool], ctx: &JobContext) -> Result<TortillaDraft> {
+/// Rows and bytes of level 0 as they are. To make a streamable file of them, nested tortillas are taken apart: their footers belong
+/// to its chain.
+fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobContext) -> Result<TortillaDraft> {
     let rows: Vec<u32> = (0..roots.len() as u32).filter(|&row| roots[row as usize]).collect();
-    let table = tortilla.levels().table(0, ctx)?.to_batch()?;
-    let chosen = arrow::compute::take_record_batch(&table, &UInt32Array::from(rows.clone()))
+    // The footers themselves: the reader's table has columns and names of its own.
+    let tables: Vec<LevelTable> = tortilla.roots().iter().map(|root| root.table.clone()).collect();
+    let chosen = arrow::compute::take_record_batch(&container::join(&tables)?.0, &UInt32Array::from(rows.clone()))
         .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
-    let mut fields = Vec::new();
-    let mut columns = Vec::new();
-    for (field, column) in chosen.schema().fields().iter().zip(chosen.columns()) {
-        match field.name().as_str() {
-            // What the reader added, and the row numbers that pandas left behind.
-            "id" | "type" | "__index_level_0__" => continue,
-            name if name.starts_with("internal:") => continue,
-            name => fields.push(Field::new(name.strip_prefix("own:").unwrap_or(name), field.data_type().clone(), true)),
-        }
-        columns.push(column.clone());
-    }
-    let footer = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
-        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
+    let tree = tortilla.levels().skeleton(ctx)?;
+    let mut entered = HashSet::new();
     let items = rows.iter().map(|&row| {
         let (path, size) = tortilla.asset(0, row)?;
-        Ok(Item::Source(RowSource::Asset { path, size }))
+        let AssetPath::Range { container, offset, .. } = &path else { return Ok(Item::Source(RowSource::Asset { path, size })) };
+        let file = tortilla.files().iter().find(|file| file.path() == container.as_ref());
+        match file.filter(|_| stream && tree.levels[0].folder[row as usize]) {
+            Some(file) => {
+                let inner = taken_apart(file, (*offset, size), 1, &mut entered, ctx);
+                Ok(Item::Nested(Box::new(inner.map_err(|error| error.at(tree.path(0, row)))?)))
+            }
+            None => Ok(Item::Source(RowSource::Asset { path, size })),
+        }
     });
-    Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer })
+    Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer: without_leftovers(&chosen)? })
+}
+
+/// The tortilla in a range of a file as its footer and items, down to the last level. `entered` holds where those before began.
+fn taken_apart(
+    file: &LocalFile,
+    range: (u64, u64),
+    depth: usize,
+    entered: &mut HashSet<(PathBuf, u64)>,
+    ctx: &JobContext,
+) -> Result<TortillaDraft> {
+    ctx.check()?;
+    if depth > MAX_LEVELS * 2 {
+        return Err(Error::format(format!("tortillas are nested more than {} deep", MAX_LEVELS * 2)));
+    }
+    if !entered.insert((file.path().to_owned(), range.0)) {
+        return Err(Error::format("another sample is the same nested tortilla").hint("validate the dataset"));
+    }
+    let (footer, inside) = container::nested_items(file, range, ctx)?;
+    let mut items = Vec::with_capacity(inside.len());
+    for item in inside {
+        let (offset, size) = item.range;
+        items.push(match item.nested {
+            true => Item::Nested(Box::new(taken_apart(file, item.range, depth + 1, entered, ctx)?)),
+            false => {
+                let path = AssetPath::Range { container: Arc::from(file.path()), offset, size };
+                Item::Source(RowSource::Asset { path, size })
+            }
+        });
+    }
+    Ok(TortillaDraft { footer: without_leftovers(&footer.to_batch()?)?, items })
+}
+
+/// A footer without what belongs to the file that it was in: the rows of its chain, and the row numbers that pandas left behind.
+fn without_leftovers(footer: &RecordBatch) -> Result<RecordBatch> {
+    let schema = footer.schema();
+    let kept: Vec<usize> = (0..footer.num_columns())
+        .filter(|&at| ![container::CHAIN_ROOT, "__index_level_0__"].contains(&schema.field(at).name().as_str()))
+        .collect();
+    footer.project(&kept).map_err(|error| Error::internal("columns can't be chosen").because(error))
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -9,6 +9,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float64Type, TimeUnit};
 use serde::{Deserialize, Serialize};
 
+use crate::container::name_in_file;
 use crate::error::{Error, Result};
 use crate::model::{check_field_name, dtype_name};
 use crate::table::wkb_point;
@@ -106,7 +107,7 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         let values = array.len() - nulls_in(array);
         let mut mapping = FieldMapping {
             level,
-            from: name.to_owned(),
+            from: name_in_file(name).to_owned(),
             to: None,
             from_type: dtype_name(array.data_type()),
             to_type: None,
@@ -116,7 +117,9 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
             note: String::new(),
         };
         let known = KNOWN.iter().find(|known| known.0 == name);
-        let choice = choices.iter().find(|choice| choice.from == name && choice.level.is_none_or(|only| only == level));
+        let choice = choices.iter().find(|choice| {
+            [name, mapping.from.as_str()].contains(&choice.from.as_str()) && choice.level.is_none_or(|only| only == level)
+        });
         let (wanted, note) = match (choice, known) {
             (Some(FieldChoice { to: None, .. }), _) => (None, tr!("left out by choice").to_owned()),
             (Some(FieldChoice { to: Some(to), .. }), _) => (Some(to.clone()), tr!("named by choice").to_owned()),
@@ -144,8 +147,8 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         let conversion = known.map_or(Conversion::Same, |known| known.2);
         let (conversion, converted, lost) = convert(array, conversion)?;
         let to = free_name(&wanted, &mut taken);
-        if to != wanted || (choice.is_none() && to != name) {
-            let why = match to == wanted {
+        if to != wanted || (choice.is_none() && to != mapping.from) {
+            let why = match to == wanted && wanted != name {
                 true => tr!("the name that 2.0 gives it"),
                 false => tr!("a name that 2.0 allows and that is free"),
             };
@@ -323,5 +326,19 @@ mod tests {
         let (columns, _) = mapped(vec![("tortilla:data_split", text()), ("x", text()), ("y", text())], &choices);
         let names: Vec<&str> = columns.iter().map(|(field, ..)| field.name().as_str()).collect();
         assert_eq!(names, ["x", "my:y"]);
+    }
+
+    #[test]
+    fn columns_with_names_of_the_model_arrive_under_another() {
+        let text = || Arc::new(StringArray::from(vec!["t"])) as ArrayRef;
+        let old = || vec![("id", text()), ("type", text()), ("own:type", text()), ("own:internal:offset", text())];
+        let (columns, list) = mapped(old(), &[]);
+        let names: Vec<&str> = columns.iter().map(|(field, ..)| field.name().as_str()).collect();
+        assert_eq!(names, ["own:type", "own:internal_offset"]);
+        let from: Vec<&str> = list.iter().map(|line| line.from.as_str()).collect();
+        assert_eq!(from, ["type", "internal:offset"]);
+        assert!(list.iter().all(|line| line.note.contains("a name that 2.0 allows")), "{list:?}");
+        let (columns, _) = mapped(old(), &[FieldChoice { level: None, from: "type".into(), to: Some("cover".into()) }]);
+        assert_eq!(columns[0].0.name(), "cover");
     }
 }

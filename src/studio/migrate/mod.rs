@@ -19,6 +19,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use super::legacy::need_all_parts;
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
@@ -50,6 +51,9 @@ pub struct MigrateRequest {
     /// Leave ids as they are, also where only they keep the roots from having one shape.
     #[serde(default)]
     pub keep_ids: bool,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[serde(default)]
+    pub allow_missing_parts: bool,
 }
 
 /// A sample whose id could not stay.
@@ -128,7 +132,9 @@ pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
         let error = Error::usage("this dataset is of 2.0 already").at_path(&request.input);
         return Err(error.hint("use `convert` to write it in another container"));
     }
+    let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let (mut assembly, mut migrated) = lay_out(reader.as_ref(), &request.fields, ctx)?;
+    migrated.findings.extend(missing);
     let samples = extent_of_samples(&assembly.batches());
     extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
     for (key, value) in &request.collection {
