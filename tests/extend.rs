@@ -87,6 +87,17 @@ fn wrong_calls_say_what_is_wrong_and_write_nothing() {
     }
 }
 
+#[test]
+fn a_level_of_folders_alone_names_the_one_with_files() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    create(&workspace, "in.tacozip", "zip");
+    let ran = extend(&workspace, "in.tacozip", "out.tacozip", &["--with", "stac"]).expect_code(2);
+    assert!(ran.stderr.contains("FILEs are on level 1: --level 1"), "{ran}");
+    let ran = extend(&workspace, "in.tacozip", "out.tacozip", &["--with", "stac", "--positions", "nobody"]).expect_code(2);
+    assert!(ran.stderr.contains("ids at this level are scene_8"), "{ran}");
+}
+
 /// Flat scenes, of which `bad` hold no raster, as a FOLDER.
 fn damaged(workspace: &Workspace, count: u16, bad: &[u16]) {
     flat_scenes(workspace, 1);
@@ -269,6 +280,26 @@ fn a_program_of_ones_own_answers_line_by_line() {
 
 #[cfg(unix)]
 #[test]
+fn a_program_is_told_plain_values() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    create(&workspace, "in.tacozip", "zip");
+    let kept = workspace.path("questions");
+    let script = format!("tee '{}' | sed 's/.*/{{\"own:n\": 1}}/'", kept.display());
+    let options = json!({
+        "command": ["sh", "-c", script], "fields": { "own:n": "int64" }, "batch": 9, "needs_file": false,
+        "columns": ["cloud_cover", "quality", "region"],
+    });
+    extend(&workspace, "in.tacozip", "out.tacozip", &["--with", "command", "--options", &options.to_string()]).expect_code(0);
+    let questions = std::fs::read_to_string(kept).expect("questions");
+    let first: Value = serde_json::from_str(questions.lines().next().expect("a line")).expect("JSON");
+    assert_eq!((&first["id"], &first["path"]), (&json!("scene_8"), &json!("scene_8")));
+    assert!(first["size"].is_u64() && first.get("file").is_none(), "{first}");
+    assert_eq!(first["values"], json!({ "cloud_cover": 0, "quality": 0.0, "region": "region 0" }));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_program_ends_with_all_that_it_started() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 1);
@@ -331,6 +362,7 @@ fn leaks_of_a_split_are_told_as_data() {
     assert_eq!(found["unknown"], json!([]));
     let text = workspace.studio(["leakage".as_ref(), path.as_os_str()]).expect_code(1).stdout;
     assert!(text.contains("1 samples of test and 1 of train have the same bytes"), "{text}");
+    assert!(text.contains("note: test and train overlap in time"), "{text}");
     let together = json!({ "method": "together", "column": "content:sha256" }).to_string();
     let arguments = ["--with", "split_assignment", "--options", &together, "--replace", "--json"];
     let ran = extend(&workspace, "split.tacozip", "again.tacozip", &arguments).expect_code(0);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Workspace, fixtures, sha256_of};
+use crate::support::{Workspace, entries, fixtures, sha256_of};
 
 /// The folder of a golden set.
 fn golden(name: &str) -> PathBuf {
@@ -122,6 +122,25 @@ fn indexed(workspace: &Workspace, set: &str, more: &[&str]) -> PathBuf {
     arguments.extend(more.iter().map(Into::into));
     workspace.studio(arguments).expect_code(0);
     folder
+}
+
+#[test]
+fn an_index_that_would_not_find_its_parts_is_warned_of() {
+    let workspace = Workspace::new();
+    let folder = indexed(&workspace, "09_split_tacocat", &[]);
+    let write = |verb: &str, target: &Path| {
+        let mut arguments = vec![verb.into(), "-o".into(), target.as_os_str().to_owned(), "--overwrite".into()];
+        let zips = entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "tacozip"));
+        arguments.extend(zips.map(PathBuf::into_os_string));
+        workspace.studio(arguments).expect_code(0)
+    };
+    let elsewhere = workspace.path("elsewhere");
+    for (verb, name) in [("tacocat", ""), ("tacollection", "TACOLLECTION.json")] {
+        let near = write(verb, &folder.join(name));
+        assert!(!near.stderr.contains("warning"), "{verb}: {near}");
+        let far = write(verb, &elsewhere.join(name));
+        assert!(far.stderr.contains("warning") && far.stderr.contains("--base-path"), "{verb}: {far}");
+    }
 }
 
 #[test]

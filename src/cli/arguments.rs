@@ -106,10 +106,10 @@ pub struct CreateArguments {
     /// The file or folder to make.
     #[arg(long, short)]
     pub output: PathBuf,
-    /// A JSON file with the collection's fields.
+    /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
     #[arg(long, value_name = "FILE.json")]
-    pub collection: PathBuf,
-    /// A CSV or Parquet table of metadata, joined by relative path.
+    pub collection: Option<PathBuf>,
+    /// A CSV, JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// Append padding up to a number of roots that N divides.
@@ -216,7 +216,8 @@ pub enum Verb {
     Fields(super::fields::FieldsArguments),
     /// Pools the statistics of many samples: mean, standard deviation, min and max of each band.
     Stats(super::StatsArguments),
-    /// Looks for what leaks between the parts of a split: ground, time, content; exit code 1 when something does.
+    /// Looks for what leaks between the parts of a split: the same ground, the same ground at the same time, the same bytes; exit code 1
+    /// when something does.
     Leakage(super::leakage::LeakageArguments),
     /// Runs a file of commands and checks what it expects.
     Replay(super::replay::ReplayArguments),

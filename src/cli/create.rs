@@ -53,12 +53,8 @@ pub fn summary(built: &Built, json: bool) -> String {
 }
 
 fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
-    let bytes = std::fs::read(&arguments.collection).io_at("read the collection", &arguments.collection)?;
-    let given = parse_collection(&bytes).map_err(|error| error.at_path(&arguments.collection))?;
-    let mut collection = Collection::template();
-    for (key, value) in given.descriptive() {
-        collection.set(&key, Some(value));
-    }
+    let generation = arguments.generation.unwrap_or_else(|| WrittenGeneration::of_name(&arguments.output));
+    let collection = collection_of(arguments, generation)?;
     if !arguments.source.is_dir() {
         return Err(Error::usage("the source is not a folder").at_path(&arguments.source));
     }
@@ -84,7 +80,6 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     {
         edit.apply(&mut dataset)?;
     }
-    let generation = arguments.generation.unwrap_or_else(|| WrittenGeneration::of_name(&arguments.output));
     if arguments.stream && generation == WrittenGeneration::Two {
         return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
     }
@@ -93,6 +88,25 @@ fn build(arguments: &CreateArguments, ctx: &JobContext) -> Result<Built> {
     }
     let options = arguments.write.options(arguments.output.clone(), arguments.parts.clone().parts());
     checked_build(&dataset, &options, ctx)
+}
+
+/// The collection of the file that was given. Only a TORTILLA does without.
+fn collection_of(arguments: &CreateArguments, generation: WrittenGeneration) -> Result<Collection> {
+    let mut collection = Collection::template();
+    let Some(file) = &arguments.collection else {
+        return match generation {
+            WrittenGeneration::Tortilla => Ok(collection),
+            WrittenGeneration::Two | WrittenGeneration::Taco => Err(Error::usage("a dataset needs the fields of its collection")
+                .at_path(&arguments.output)
+                .hint("name a JSON file with them: --collection collection.json; only a .tortilla has none")),
+        };
+    };
+    let bytes = std::fs::read(file).io_at("read the collection", file)?;
+    let given = parse_collection(&bytes).map_err(|error| error.at_path(file))?;
+    for (key, value) in given.descriptive() {
+        collection.set(&key, Some(value));
+    }
+    Ok(collection)
 }
 
 /// TORTILLA 0.5 or TACO 0.2, as the name of the output has to say.

@@ -22,7 +22,7 @@ pub struct EditArguments {
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// A CSV or Parquet table whose columns are added or replaced, by tortilla:id or id.
+    /// A CSV, JSON or Parquet table whose columns are added or replaced, by tortilla:id or id.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// Take this column out. May be given several times.

@@ -1,6 +1,6 @@
 //! `tacocat` and `tacollection`: one index over many archives.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Terminal;
 use super::create::summary;
@@ -18,7 +18,7 @@ pub struct TacocatArguments {
     /// The ZIPs, in the order of their rows.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The folder that gets .tacocat or __TACOCAT__; readers look for the ZIPs beside it.
+    /// The folder that gets .tacocat or __TACOCAT__: the one that holds the ZIPs, because readers look for them beside the index.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Make the single file __TACOCAT__ instead of the folder .tacocat.
@@ -40,7 +40,7 @@ pub struct TacollectionArguments {
     /// The ZIPs.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The file to make, by custom TACOLLECTION.json.
+    /// The file to make, by custom TACOLLECTION.json, in the folder that holds the ZIPs.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// Replace the file if it exists.
@@ -65,12 +65,34 @@ pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Re
 }
 
 fn run(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
+    let absent = elsewhere(&options);
     match studio().run_to_end(Command::Consolidate { options }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
+            if let Some(text) = absent {
+                eprintln!("warning: {text}");
+            }
             print(&summary(&built, json));
             Ok(0)
         }
         other => Err(Error::internal(format!("joining ended with {other:?}"))),
     }
+}
+
+/// What to say when ZIPs do not lie where readers of the index look for them.
+fn elsewhere(options: &ConsolidateOptions) -> Option<String> {
+    let folder = match options.format {
+        Format::Tacollection => options.target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        _ => &options.target,
+    };
+    let there = |path: &Path| path.file_name().is_some_and(|name| folder.join(name).is_file());
+    let count = options.inputs.iter().filter(|path| !there(path)).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} ZIPs do not lie in {}, where readers of the index look for them: write the index into the folder that \
+             holds the ZIPs, move them there, or name their folder when you open it (--base-path)",
+            options.inputs.len(),
+            folder.display()
+        )
+    })
 }

@@ -90,10 +90,6 @@ impl Format {
             Format::Taco3 => "a TACO 3 dataset",
         }
     }
-
-    pub(super) fn advice() -> &'static str {
-        "open a dataset that this version knows"
-    }
 }
 
 /// A path and what it is.

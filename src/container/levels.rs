@@ -223,11 +223,6 @@ impl LevelSet {
         Ok(slot.sources.get_or_init(|| sources).clone())
     }
 
-    /// The tree, if it was made before: never blocks.
-    pub fn skeleton_if_ready(&self) -> Option<&Arc<Skeleton>> {
-        self.skeleton.get()
-    }
-
     /// The tree, from the `id`, `type` and `internal:parent_id` columns.
     pub fn skeleton(&self, ctx: &JobContext) -> Result<Arc<Skeleton>> {
         if let Some(skeleton) = self.skeleton.get() {

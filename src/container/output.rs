@@ -49,7 +49,9 @@ fn refuse(target: &Path, overwrite: bool) -> Result<()> {
         return Err(Error::usage("the output is neither a file nor a folder").at_path(target));
     }
     if !overwrite && target.symlink_metadata().is_ok() {
-        return Err(Error::usage("the output exists already").at_path(target).hint("choose another name, or allow overwriting"));
+        return Err(Error::usage("the output exists already")
+            .at_path(target)
+            .hint("choose another name, or replace it (--overwrite)"));
     }
     Ok(())
 }

@@ -172,7 +172,7 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<Row<'_>> {
 }
 
 /// Which rows a call is for. Padding never is.
-fn chosen(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
+fn chosen(dataset: &Dataset, rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
     let by_name = !call.target.positions.is_empty();
     let wanted = |row: &Row| {
         let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
@@ -184,6 +184,10 @@ fn chosen(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bo
             true => call.target.positions.join(", "),
             false => "a FILE".to_owned(),
         };
+        if let Some(level) = (0..dataset.depth()).find(|&level| !by_name && has_file(&dataset.root, level)) {
+            let summary = format!("{}: level {} has FOLDERs alone", call.extension, call.target.level);
+            return Err(Error::usage(summary).hint(format!("FILEs are on level {level}: --level {level}")));
+        }
         let mut ids: Vec<&str> = rows.iter().filter_map(|row| row.ids.last().copied()).take(1000).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -192,6 +196,15 @@ fn chosen(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bo
         return Err(Error::usage(summary).hint(format!("ids at this level are {}, …", ids.join(", "))));
     }
     Ok(chosen)
+}
+
+/// True when a FILE that is no padding lies on `level`, counted from this tortilla.
+fn has_file(tortilla: &Tortilla, level: usize) -> bool {
+    let mut real = tortilla.samples.iter().filter(|sample| !sample.is_padding());
+    match level.checked_sub(1) {
+        None => real.any(|sample| sample.kind() == SampleKind::File),
+        Some(below) => real.any(|sample| sample.children().is_some_and(|children| has_file(children, below))),
+    }
 }
 
 fn nulls(extension: &dyn SampleExtension) -> Vec<Value> {
@@ -209,8 +222,10 @@ fn run_samples(
     ctx: &JobContext,
 ) -> Result<()> {
     let rows = rows_of(dataset, level);
-    let targets =
-        group.iter().map(|(call, extension)| chosen(&rows, call, extension.needs_file())).collect::<Result<Vec<Vec<bool>>>>()?;
+    let targets = group
+        .iter()
+        .map(|(call, extension)| chosen(dataset, &rows, call, extension.needs_file()))
+        .collect::<Result<Vec<Vec<bool>>>>()?;
     let schemas: Vec<Vec<FieldSpec>> = group.iter().map(|(_, extension)| extension.schema()).collect();
     let names: Vec<&str> = group.iter().map(|(call, _)| call.extension.as_str()).collect();
     ctx.stage(&names.join(", "), Some(rows.len() as u64));
@@ -265,7 +280,7 @@ fn run_batches(
     let Some(batch) = extension.batch() else { return Ok(()) };
     let level = call.target.level;
     let rows = rows_of(dataset, level);
-    let target = chosen(&rows, call, extension.needs_file())?;
+    let target = chosen(dataset, &rows, call, extension.needs_file())?;
     let mut cells: Vec<Cell> = rows.iter().map(|_| None).collect();
     if !call.schema_only {
         let schema = extension.schema();
@@ -317,7 +332,7 @@ fn run_tortilla(
     let level = call.target.level;
     let rows = rows_of(dataset, level);
     let schema = extension.schema();
-    let target = chosen(&rows, call, false)?;
+    let target = chosen(dataset, &rows, call, false)?;
     let earlier = run.columns.get(level).cloned().unwrap_or_default();
     let picked: Vec<usize> = (0..rows.len()).filter(|&index| target[index]).collect();
     let mut made: Vec<Vec<Value>> = Vec::new();

@@ -197,11 +197,6 @@ impl Dock {
         self.tree.set_visible(tile, !visible);
     }
 
-    /// True while the side shows.
-    pub fn is_shown(&self, side: Side) -> bool {
-        self.side(side).is_some_and(|tile| self.tree.is_visible(tile))
-    }
-
     /// True while the panel is in front.
     pub fn is_active(&self, pane: Pane) -> bool {
         let active = self.tree.active_tiles();
@@ -324,12 +319,13 @@ mod tests {
 
     #[test]
     fn sides_hide_and_a_shown_panel_brings_its_side_back() {
+        let shows = |dock: &Dock, side| dock.side(side).is_some_and(|tile| dock.tree.is_visible(tile));
         let mut dock = Dock::default();
-        assert!(dock.is_shown(Side::Bottom));
+        assert!(shows(&dock, Side::Bottom));
         dock.toggle(Side::Bottom);
-        assert!(!dock.is_shown(Side::Bottom));
+        assert!(!shows(&dock, Side::Bottom));
         dock.show(Pane::Log);
-        assert!(dock.is_shown(Side::Bottom));
+        assert!(shows(&dock, Side::Bottom));
         assert!(dock.is_active(Pane::Log));
         assert!(!dock.is_active(Pane::Problems));
     }

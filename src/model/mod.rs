@@ -21,7 +21,7 @@ pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, PAD_PREFIX, check_dataset_id, check_field_name, check_sample_id, is_padding, safe_relative,
 };
-pub use padding::{count_padding, free_padding_number, pad_to, padding_file, padding_id, padding_like};
+pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use rule::{Profile, Rule, Severity};
 pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Dataset, PAD_PREFIX, Payload, Sample, SampleKind, Tortilla};
+use super::{PAD_PREFIX, Payload, Sample, Tortilla};
 
 /// A FILE of zero bytes.
 pub fn padding_file(number: u64) -> Sample {
@@ -60,26 +60,10 @@ pub fn pad_to(tortilla: &Tortilla, multiple: usize) -> Vec<Sample> {
     padding
 }
 
-/// Number of real samples and of placeholders, over all levels.
-pub fn count_padding(dataset: &Dataset) -> (u64, u64) {
-    fn count(tortilla: &Tortilla, real: &mut u64, padding: &mut u64) {
-        for sample in &tortilla.samples {
-            *(if sample.is_padding() { &mut *padding } else { &mut *real }) += 1;
-            if sample.kind() == SampleKind::Folder
-                && let Some(children) = sample.children()
-            {
-                count(children, real, padding);
-            }
-        }
-    }
-    let (mut real, mut padding) = (0, 0);
-    count(&dataset.root, &mut real, &mut padding);
-    (real, padding)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::SampleKind;
 
     fn files(ids: &[&str]) -> Tortilla {
         Tortilla::new(ids.iter().map(|id| Sample::file(id, "/x", 1)).collect())
@@ -104,7 +88,12 @@ mod tests {
         let below = padding.children().expect("is a FOLDER");
         assert_eq!(below.samples[0].children().expect("is a FOLDER").samples.len(), 2);
         assert_eq!(below.samples[1].kind(), SampleKind::File);
-        let dataset = Dataset { root: Tortilla::new(vec![scene, padding]).into(), ..Dataset::default() };
-        assert_eq!(count_padding(&dataset), (5, 5));
+        fn all<'a>(sample: &'a Sample, found: &mut Vec<&'a Sample>) {
+            found.push(sample);
+            sample.children().into_iter().flat_map(|children| &children.samples).for_each(|child| all(child, found));
+        }
+        let mut found = Vec::new();
+        all(&padding, &mut found);
+        assert!(found.len() == 5 && found.iter().all(|sample| sample.is_padding()), "{found:?}");
     }
 }

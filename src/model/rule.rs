@@ -282,7 +282,7 @@ rules! {
         "Take the dataset from another copy.";
     TortillaHeader "TOR-1" Warning Both "TORTILLA 0.5"
         mark!("The header of a TORTILLA counts its parts, and its reserved bytes are zero.")
-        "Write the file again with `edit`.";
+        "Write the file again with `compile`.";
     TortillaRange "TOR-2" Error Both "TORTILLA 0.5"
         mark!("tortilla:offset and tortilla:length lie between the header and the footer.")
         "Take the file from another copy.";

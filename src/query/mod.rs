@@ -31,6 +31,5 @@ pub use filter::Filter;
 pub use geometry::{parse as parse_wkb, write as write_wkb};
 pub use outline::outline;
 pub use output::QueryResult;
-pub use place::Place;
 pub use run::{Query, kept_rows, run, run_sql};
 pub use tables::{RowPositions, Tables, TruePositions, VsiBase};

@@ -1,13 +1,11 @@
-//! Where in a statement something is wrong: by line and column for people, by bytes for an editor.
+//! Where in a statement something is wrong: by line and column for people.
 
 use std::fmt;
-use std::ops::Range;
 
 use super::spelling::{self, Rewritten};
-use crate::error::Error;
 
 /// A place in one of the statements of a query. Written as `line 2, column 5`, with `statement 1: ` before it where there are
-/// several; [`Place::of_error`] reads that again.
+/// several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The statement, from 0; `None` when there is only one.
@@ -28,25 +26,6 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// The place that an error of a query names.
-    pub fn of_error(error: &Error) -> Option<Self> {
-        let mut text = error.place()?;
-        let mut statement = None;
-        if let Some(rest) = text.strip_prefix("statement ") {
-            let (number, rest) = rest.split_once(": ")?;
-            statement = Some(number.parse::<usize>().ok()?.checked_sub(1)?);
-            text = rest;
-        }
-        let (line, column) = text.strip_prefix("line ")?.split_once(", column ")?;
-        Some(Self { statement, line: line.parse().ok()?, column: column.parse().ok()? })
-    }
-
-    /// The word at this place in the statement's text, as a range of bytes.
-    pub fn span(&self, sql: &str) -> Range<usize> {
-        let start = self.byte(sql);
-        start..start + spelling::piece_at(sql, start)
-    }
-
     /// The beginning of a statement.
     pub(super) fn start(step: usize, statements: usize) -> Self {
         Self { statement: None, line: 1, column: 1 }.in_step(step, statements)
@@ -117,21 +96,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_come_back_from_errors_and_lead_to_words() {
-        let sql = "SELECT id\nFROM data WHERE clüd > 1";
-        let place = Place::of_word(sql, "clüd").expect("is there");
+    fn places_are_lines_and_columns_of_a_statement() {
+        let place = Place::of_word("SELECT id\nFROM data WHERE clüd > 1", "clüd").expect("is there");
         assert_eq!(place.to_string(), "line 2, column 17");
-        assert_eq!(&sql[place.span(sql)], "clüd");
-        let there = place.in_step(1, 3);
-        assert_eq!(Place::of_error(&Error::usage("no").at(there)), Some(there));
-        assert_eq!(there.to_string(), "statement 2: line 2, column 17");
-        assert_eq!(Place::of_error(&Error::usage("no").at("roi_7 / s2")), None);
+        assert_eq!(place.in_step(1, 3).to_string(), "statement 2: line 2, column 17");
     }
 
     #[test]
     fn words_in_texts_and_comments_are_no_place() {
         let sql = "SELECT 'sea' -- sea\n, stac:crs, \"sea\"";
-        assert_eq!(Place::of_word(sql, "sea").map(|place| &sql[place.span(sql)]), Some("\"sea\""));
+        assert_eq!(Place::of_word(sql, "sea"), Some(Place { statement: None, line: 2, column: 13 }));
         assert_eq!(Place::of_word(sql, "stac:crs"), Some(Place { statement: None, line: 2, column: 3 }));
     }
 

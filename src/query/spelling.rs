@@ -198,11 +198,6 @@ pub(super) fn find_name(sql: &str, name: &str) -> Option<std::ops::Range<usize>>
     None
 }
 
-/// The length of the piece of a statement that begins at a byte.
-pub(super) fn piece_at(sql: &str, byte: usize) -> usize {
-    sql.get(byte..).and_then(|rest| tokens(rest).first().map(|(_, text)| text.len())).unwrap_or(0)
-}
-
 /// What stands for `SIMILAR TO 'pattern'`, `NOT SIMILAR TO …`, `INTERVAL 3 DAY`, `now()` and `current_date` at the beginning, and for
 /// how many tokens.
 fn respelled(tokens: &[Token]) -> Option<(String, usize)> {

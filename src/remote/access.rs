@@ -179,14 +179,17 @@ fn no_retry() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
+/// True for the hosts that get the token in `HF_TOKEN`, and no others.
+pub(super) fn is_hub(authority: &str) -> bool {
+    let host = authority.split(':').next().unwrap_or_default();
+    ["huggingface.co", "hf.co"].iter().any(|known| host == *known || host.ends_with(&format!(".{known}")))
+}
+
 fn web(address: &Address, query: Option<&str>, access: &Access) -> Built {
     let scheme = if address.scheme == Scheme::Http { "http" } else { "https" };
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    let token = access.token.as_ref().map(|token| token.0.clone()).or_else(|| variable(&["GDAL_HTTP_BEARER"])).or_else(|| {
-        let host = address.authority.split(':').next().unwrap_or_default();
-        let hub = ["huggingface.co", "hf.co"].iter().any(|known| host == *known || host.ends_with(&format!(".{known}")));
-        variable(&["HF_TOKEN"]).filter(|_| hub)
-    });
+    let given = access.token.as_ref().map(|token| token.0.clone()).or_else(|| variable(&["GDAL_HTTP_BEARER"]));
+    let token = given.or_else(|| variable(&["HF_TOKEN"]).filter(|_| is_hub(&address.authority)));
     let token = token.filter(|_| !access.anonymous);
     let with_token = |options: ClientOptions| match token.and_then(|token| format!("Bearer {}", token.trim()).parse().ok()) {
         Some(value) => {

@@ -275,7 +275,7 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
     let hint = match fault {
         Fault::Status(401 | 403, _) => match address.scheme {
             Scheme::S3 => {
-                "check the credentials (AWS_ACCESS_KEY_ID, --profile), or leave them away for a public bucket (--anonymous); some \
+                "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or leave them away for a public bucket (--anonymous); some \
                  buckets say 403 for names that they do not have"
             }
             Scheme::Gs => {
@@ -284,7 +284,10 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
             Scheme::Az => {
                 "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or leave them away (--anonymous)"
             }
-            Scheme::Http | Scheme::Https => "the address needs a token (HF_TOKEN, GDAL_HTTP_BEARER) or a fresh link",
+            Scheme::Http | Scheme::Https if super::access::is_hub(&address.authority) => {
+                "the address needs a token (HF_TOKEN, GDAL_HTTP_BEARER) or a fresh link"
+            }
+            Scheme::Http | Scheme::Https => "the address needs a token (GDAL_HTTP_BEARER) or a fresh link",
         },
         Fault::Status(404 | 410, _) => "check the address, letter by letter",
         Fault::Status(301 | 307 | 308 | 400, _) if address.scheme == Scheme::S3 => {
@@ -328,6 +331,18 @@ mod tests {
         assert!(!opened.agrees(&version(Some("\"a\""), 5, 11)));
         assert!(!opened.agrees(&version(None, 6, 10)) && opened.agrees(&version(None, 0, 10)));
         assert!(!version(None, 0, 10).is_known());
+    }
+
+    #[test]
+    fn what_is_refused_names_the_keys_that_would_be_sent_there() {
+        let said = |address: &str| {
+            let address = Address::parse(address).expect("is an address");
+            error(&address, &Fault::Status(403, None), 1).report()
+        };
+        assert!(said("s3://b/a").contains("--aws-profile"), "{}", said("s3://b/a"));
+        assert!(said("https://huggingface.co/a").contains("HF_TOKEN"));
+        let elsewhere = said("https://example.org/a");
+        assert!(elsewhere.contains("GDAL_HTTP_BEARER") && !elsewhere.contains("HF_TOKEN"), "{elsewhere}");
     }
 
     #[test]

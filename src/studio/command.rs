@@ -58,7 +58,7 @@ pub enum Command {
         /// The FOLDER to add to; empty for the root.
         #[serde(default)]
         into: NodePath,
-        /// A CSV or Parquet table to join by relative path.
+        /// A CSV, JSON or Parquet table to join by relative path.
         #[serde(default)]
         metadata: Option<PathBuf>,
     },

@@ -65,7 +65,8 @@ impl Footprints {
         self.starts.windows(2).filter(|pair| pair[0] < pair[1]).count()
     }
 
-    /// From outlines in row order; for tests and for measuring.
+    /// From outlines in row order.
+    #[cfg(test)]
     pub fn from_outlines(level: usize, source: &str, outlines: impl Iterator<Item = Vec<[f64; 2]>>) -> Self {
         let mut made = Self { level, source: source.to_owned(), approximate: false, starts: vec![0], points: Vec::new() };
         outlines.for_each(|ring| made.push(&ring));

@@ -94,7 +94,7 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
     }
     if !request.overwrite && request.output.symlink_metadata().is_ok() {
         let error = Error::usage("the output exists already").at_path(&request.output);
-        return Err(error.hint("choose another name, or allow overwriting"));
+        return Err(error.hint("choose another name, or replace it (--overwrite)"));
     }
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let dataset = dataset_of_assembly(&assembly_of(reader.as_ref(), ctx)?, ctx)?;

@@ -207,7 +207,9 @@ pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised
         return Err(Error::usage("the output is the input").at_path(output).hint("choose another name"));
     }
     if !request.overwrite && output.symlink_metadata().is_ok() {
-        return Err(Error::usage("the output exists already").at_path(output).hint("choose another name, or allow overwriting"));
+        return Err(Error::usage("the output exists already")
+            .at_path(output)
+            .hint("choose another name, or replace it (--overwrite)"));
     }
     let is_folder = !is_remote(input) && input.is_dir();
     match container::detect(input) {

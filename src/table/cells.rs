@@ -122,29 +122,31 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
     }
-    fn plain(value: &Value, dtype: &DataType) -> Json {
-        match value {
-            Value::Null => Json::Null,
-            Value::Bool(value) => json!(value),
-            Value::Int(value) if !matches!(dtype, DataType::Timestamp(..) | DataType::Date32) => json!(value),
-            Value::UInt(value) => json!(value),
-            Value::Float(value) if dtype == &DataType::Float32 => {
-                // Through text, so that 0.1 stays 0.1 and does not become 0.10000000149.
-                (*value as f32).to_string().parse::<f64>().map_or(Json::Null, |value| json!(value))
-            }
-            Value::Float(value) => json!(value),
-            Value::Bytes(bytes) => json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
-            Value::List(items) => {
-                let inner = match dtype {
-                    DataType::List(item) => item.data_type(),
-                    _ => &DataType::Null,
-                };
-                Json::Array(items.iter().map(|item| plain(item, inner)).collect())
-            }
-            other => json!(value_text(other, dtype)),
+    value_json(&value_at(array, row), array.data_type())
+}
+
+/// A value of type `dtype` as [`cell_json`] gives it.
+pub fn value_json(value: &Value, dtype: &DataType) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => json!(value),
+        Value::Int(value) if !matches!(dtype, DataType::Timestamp(..) | DataType::Date32) => json!(value),
+        Value::UInt(value) => json!(value),
+        Value::Float(value) if dtype == &DataType::Float32 => {
+            // Through text, so that 0.1 stays 0.1 and does not become 0.10000000149.
+            (*value as f32).to_string().parse::<f64>().map_or(Json::Null, |value| json!(value))
         }
+        Value::Float(value) => json!(value),
+        Value::Bytes(bytes) => json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        Value::List(items) => {
+            let inner = match dtype {
+                DataType::List(item) => item.data_type(),
+                _ => &DataType::Null,
+            };
+            Json::Array(items.iter().map(|item| value_json(item, inner)).collect())
+        }
+        other => json!(value_text(other, dtype)),
     }
-    plain(&value_at(array, row), array.data_type())
 }
 
 #[cfg(test)]

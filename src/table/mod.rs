@@ -9,7 +9,7 @@ mod parquet_options;
 mod ranges;
 mod sidecar;
 
-pub use cells::{cell_json, cell_text, value_text, wkb_point};
+pub use cells::{cell_json, cell_text, value_json, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
 pub use groups::RowGroups;
 pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};

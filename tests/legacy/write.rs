@@ -69,6 +69,45 @@ fn the_official_readers_open_what_is_created() {
 }
 
 #[test]
+fn a_tortilla_alone_is_created_without_a_collection() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let scenes = workspace.path("scenes");
+    let create = |output: &Path| workspace.studio(["create".as_ref(), scenes.as_os_str(), "-o".as_ref(), output.as_os_str()]);
+    let output = workspace.path("plain.tortilla");
+    create(&output).expect_code(0);
+    assert_eq!(official(&workspace, &[&output])["samples"].as_array().map(Vec::len), Some(3));
+    let again = create(&output).expect_code(2);
+    assert!(again.stderr.contains("exists already") && again.stderr.contains("--overwrite"), "{again}");
+    for name in ["plain.taco", "plain.tacozip", "plain"] {
+        let refused = create(&workspace.path(name)).expect_code(2);
+        assert!(refused.stderr.contains("--collection"), "{name}: {refused}");
+        assert!(!workspace.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_header_with_rubbish_in_it_is_mended_as_its_rule_says() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 2);
+    let bad = create(&workspace, "bad.tortilla", &[]);
+    let mut bytes = fs::read(&bad).expect("reads");
+    bytes[199] = 1;
+    fs::write(&bad, bytes).expect("writes");
+    let rules = |path: &Path| {
+        let ran = workspace.studio(["validate".as_ref(), path.as_os_str(), "--json".as_ref()]);
+        ran.json()["findings"].as_array().expect("findings").iter().map(|f| f["rule"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(&bad), [json!("TOR-1")]);
+    let listed = workspace.studio(["rules", "--json"]).expect_code(0).json();
+    let rule = listed.as_array().and_then(|all| all.iter().find(|rule| rule["rule"] == "TOR-1").cloned()).expect("the rule");
+    let verb = rule["fix"].as_str().and_then(|text| text.split('`').nth(1)).expect("a command");
+    let good = workspace.path("good.tortilla");
+    workspace.studio([verb.as_ref(), bad.as_os_str(), "-o".as_ref(), good.as_os_str()]).expect_code(0);
+    assert_eq!(rules(&good), Vec::<Json>::new());
+}
+
+#[test]
 fn parts_that_are_created_are_read_together() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 6);

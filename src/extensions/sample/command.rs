@@ -15,6 +15,7 @@ use super::field;
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name};
+use crate::table::value_json;
 
 pub const ENTRY: Entry = Entry {
     name: "command",
@@ -103,7 +104,10 @@ impl Program {
             line["file"] = json!(sample.asset()?.to_vsi());
         }
         if !self.columns.is_empty() {
-            let value = |name: &String| Ok((name.clone(), serde_json::to_value(sample.need(name)?.1).unwrap_or_default()));
+            let value = |name: &String| {
+                let (field, value) = sample.need(name)?;
+                Ok((name.clone(), value_json(&value, &field.dtype)))
+            };
             line["values"] = Json::Object(self.columns.iter().map(value).collect::<Result<_>>()?);
         }
         Ok(line.to_string() + "\n")

@@ -43,7 +43,7 @@ pub struct EditRequest {
     /// Replace the output if it exists.
     #[serde(default)]
     pub overwrite: bool,
-    /// A CSV or Parquet table whose columns are added or replaced, by `tortilla:id` or `id`.
+    /// A CSV, JSON or Parquet table whose columns are added or replaced, by `tortilla:id` or `id`.
     #[serde(default)]
     pub metadata: Option<PathBuf>,
     /// Columns that are taken out.
