@@ -2,7 +2,7 @@
 //!
 //! One headless core is driven alike by the window, the command line and the tests: [`studio::Studio`] takes
 //! [`studio::Command`]s and gives [`studio::Event`]s. Each module may import only those above it in this table; a test in
-//! `tests/tidy.rs` keeps that true.
+//! `tests/tidy.rs` keeps that true. The first lines of each say more of it, and what it must never do.
 //!
 //! | module | owns |
 //! |---|---|
@@ -24,9 +24,38 @@
 //! | [`cli`] | arguments → commands; text and JSON out |
 //! | [`gui`] | the window; the only module that names egui |
 //!
-//! Where to begin: to add an extension, a file in its folder of [`extensions`] and a line in that folder's list; a container,
-//! implement [`container::ContainerReader`] and name it in `container/detect.rs`; a rule, add a line to the table in
-//! `model/rule.rs` and the check in `validate`; a command, add a variant to [`studio::Command`] and its verb in a file of `studio`.
+//! # Where to begin
+//!
+//! **An extension**: a file in its folder of [`extensions`] and its line in the list `ENTRIES` of that folder: in `sample/mod.rs`,
+//! with an `ENTRY` in the extension's own file; in `tortilla/entries.rs` and `collection/entries.rs`, where most entries are
+//! constants beside the list. Options and columns are declared, so the window, the command line and the help know it at once.
+//!
+//! **A rule**: a line in the table of `model/rule.rs`, the check in [`validate`], a broken dataset in `tests/rules` that gives
+//! exactly its code. Then `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes `packaging/RULES.md`, and
+//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish goes into `assets/text/es.po`: a
+//! text without a translation fails the tests.
+//!
+//! **A container**: an implementation of [`container::ContainerReader`] in a folder of `container`, with
+//! - a variant of `Format` in `container/detect.rs`, where the format is told from its first bytes or its folder, and in
+//!   `container/detect_remote.rs` for addresses that are folders;
+//! - a variant of `Physical` in `container/mod.rs`, for whoever needs the format behind the trait;
+//! - what the compiler then asks for: the names of the format, `container/open.rs`, the check in `validate/mod.rs`, the layout of
+//!   its bytes in `studio/layout.rs`, the way GDAL reads it in `studio/tables.rs`;
+//! - what the compiler does not ask for: its media type in `export/mod.rs`, and whether it is of a generation that has to be moved
+//!   to 2.0 in `studio/migrate/mod.rs`;
+//! - a dataset in `tests/fixtures/golden` with what an independent reader saw in it.
+//!
+//! **A command**: a variant of [`studio::Command`] (plain data) with its verb in a file of `studio`, its arm in `studio/mod.rs`,
+//! and its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for both. A verb of
+//! the command line is a variant of [`cli::Verb`] that sends the command, a row in README.md, and a section of
+//! `packaging/COMMANDS.md`, which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
+//!
+//! **A text of the window** stands in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
+//! brings template and catalogues up to date. **A language**: a translation of `assets/text/studio.pot` beside it, named in
+//! `text.rs`. Errors, the log and the command line are English.
+//!
+//! **A dependency**: after Cargo.toml and Cargo.lock, `TACO_STUDIO_WRITE_LICENCES=1 ./packaging/test licences` lists its licence
+//! in `packaging/LICENCES.md`; one that the list of allowed licences does not have fails the test.
 
 #[macro_use]
 pub mod text;

@@ -37,4 +37,5 @@ mod texts;
 mod tidy;
 mod togs;
 mod unharmed;
+#[cfg(target_os = "linux")]
 mod window;

@@ -46,7 +46,7 @@ fn the_rule_reference_is_that_of_the_table() {
 #[test]
 fn the_readme_leads_to_them_and_names_every_command() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
-    for name in ["packaging/COMMANDS.md", "packaging/RULES.md", "packaging/LICENCES.md"] {
+    for name in ["packaging/COMMANDS.md", "packaging/RULES.md", "packaging/FORMATS.md", "packaging/LICENCES.md"] {
         assert!(readme.contains(&format!("({name})")), "{name}");
     }
     let commands = made("", &["commands"]);
@@ -58,4 +58,26 @@ fn the_readme_leads_to_them_and_names_every_command() {
         .filter(|name| !readme.contains(&format!("`taco-studio {name}")) && !readme.contains(&format!("`{name}`")))
         .collect();
     assert!(missing.is_empty(), "commands that the README does not name: {missing:?}");
+}
+
+#[test]
+fn what_the_readme_links_is_there_and_is_installed_beside_it() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(top.join(name)).expect("reads");
+    let readme = read("README.md");
+    let links: Vec<&str> = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let local: Vec<&str> = links.into_iter().filter(|link| !link.starts_with("https://") && !link.starts_with('#')).collect();
+    assert!(local.len() >= 5, "{local:?}");
+    let (manifest, artefacts) = (read("Cargo.toml"), read("packaging/artefacts"));
+    for link in local {
+        assert!(top.join(link).exists(), "{link} is not there");
+        let (folder, _) = link.rsplit_once('/').unwrap_or_default();
+        for asset in [
+            format!("[\"{link}\", \"usr/share/doc/taco-studio/{folder}/\""),
+            format!("source = \"{link}\", dest = \"/usr/share/doc/taco-studio/{link}\""),
+        ] {
+            assert!(manifest.contains(&asset), "Cargo.toml installs no {asset}");
+        }
+        assert!(artefacts.contains(link), "packaging/artefacts copies no {link}");
+    }
 }

@@ -1,5 +1,6 @@
 //! The real window on a real display: the built program on an X server of its own, driven with mouse and keyboard from the welcome
-//! screen to a dataset written and opened again. Only what no harness can show belongs here; panels are tested in `gui`.
+//! screen to a dataset written and opened again. Only what no harness can show belongs here; panels are tested in `gui`. For Linux:
+//! an X server draws, and `/proc` tells what the program costs.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,8 +1,10 @@
-//! Extensions: columns and collection fields computed from the samples. Each is one file, listed in one place ([`builtin`]),
-//! with typed options and a schema that is known before it runs. Everything here is plain data or pure work on a
+//! Extensions: columns and collection fields computed from the samples. All are gathered in one place ([`builtin`]), with
+//! typed options and a schema that is known before it runs. Everything here is plain data or pure work on a
 //! [`JobContext`]; nothing here changes a dataset: [`Run::apply`] gives a new root, and the draft makes an edit of it.
 //!
-//! How to add one: a file with a `ENTRY` constant, and its line in the list of its folder (`sample/mod.rs`).
+//! How to add one: a file in its folder, and a line in that folder's list `ENTRIES`. In `sample` each file has its own `ENTRY`,
+//! listed in `sample/mod.rs`. In `tortilla` and `collection` the computations are plain functions in files of their own, and most
+//! entries are constants in `entries.rs`, which leads from options and rows to them.
 //!
 //! Three things that the signatures do not say:
 //! - A [`Target`] without positions means every FILE of the level. An extension that does not read files
