@@ -374,6 +374,18 @@ fn leaks_of_a_split_are_told_as_data() {
     assert!(ran.stderr.contains("no level has column split"), "{ran}");
 }
 
+/// The first generation calls the parts otherwise, and counts seconds.
+#[test]
+fn leaks_of_the_first_generation_need_no_column() {
+    let workspace = Workspace::new();
+    let path = tests_folder().join("fixtures/golden/46_v1_taco_nested/nested.taco");
+    let ran = workspace.studio(["leakage".as_ref(), path.as_os_str(), "--json".as_ref()]);
+    let found = ran.json();
+    assert_eq!(found["column"], "tortilla:data_split", "{ran}");
+    let parts = found["parts"].as_array().expect("parts");
+    assert!(!parts.is_empty() && parts.iter().all(|part| part["timed"] == part["samples"]), "{found}");
+}
+
 mod studio_runs {
     //! Extensions in the studio: one edit that undo takes back, and a stop that leaves the draft as it was.
 

@@ -102,6 +102,47 @@ fn what_can_not_be_pooled_is_explained() {
     fails("04_nested2_folder/change", &[], "has 3 bands and");
 }
 
+/// Hints name the arguments that help.
+#[test]
+fn hints_name_the_arguments() {
+    let workspace = Workspace::new();
+    let hints = |dataset: &str, options: &[&str], wanted: &[&str]| {
+        let mut arguments = vec!["stats".into(), golden(dataset).into_os_string()];
+        arguments.extend(options.iter().map(Into::into));
+        let ran = workspace.studio(arguments).expect_code(2);
+        wanted.iter().for_each(|word| assert!(ran.stderr.contains(word), "no {word} in {ran}"));
+    };
+    hints("05_nested3_zip/stack.tacozip", &[], &["--exact", "--positions", "--level"]);
+    hints("04_nested2_folder/change", &[], &["--positions", "--level", "--where"]);
+    hints("04_nested2_folder/change", &["--exact"], &["--positions", "--level", "--where"]);
+}
+
+/// Levels that are made in memory have no Parquet file: a dataset of another generation has the statistics of what it becomes.
+#[test]
+fn other_generations_are_pooled_as_what_they_become() {
+    let workspace = Workspace::new();
+    for (number, old) in
+        ["42_v1_nested/nested.tortilla", "46_v1_taco_nested/nested.taco", "60_v3_zip/change.zip"].iter().enumerate()
+    {
+        let old = golden(old);
+        let new = workspace.path(&format!("new{number}.tacozip"));
+        workspace.studio(["migrate".as_ref(), old.as_os_str(), "-o".as_ref(), new.as_os_str()]).expect_code(0);
+        let sql = "SELECT DISTINCT id FROM level1 ORDER BY id";
+        let rows = workspace.studio(["query".as_ref(), new.as_os_str(), "--json".as_ref(), "--sql".as_ref(), sql.as_ref()]);
+        let rows = rows.expect_code(0).stdout;
+        let id: Json = serde_json::from_str(rows.lines().next().expect("a row")).expect("JSON");
+        let id = id["id"].as_str().expect("an id");
+        let condition = format!("id = '{id}'");
+        let options = ["--exact", "--level", "1", "--where", condition.as_str()];
+        let (ours, becomes) = (stats(&workspace, &old, &options), stats(&workspace, &new, &options));
+        assert!(ours["samples"].as_u64().is_some_and(|count| count > 0), "{ours}");
+        assert_eq!(ours, becomes, "{}", old.display());
+        // Without pixels it is no longer a fault of the program.
+        let ran = workspace.studio(["stats".as_ref(), old.as_os_str()]);
+        assert!(!ran.stderr.contains("no table"), "{ran}");
+    }
+}
+
 #[test]
 fn a_box_and_days_choose_samples_of_the_nearest_level() {
     let workspace = Workspace::new();

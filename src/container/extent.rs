@@ -5,6 +5,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use serde_json::{Value as Json, json};
 
+use super::Assembly;
+use crate::jobs::JobContext;
 use crate::table::wkb_point;
 
 /// Degrees by which a stated box may miss a place: it is rounded.
@@ -30,9 +32,22 @@ pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
     None
 }
 
+impl Assembly {
+    /// Puts the box of the samples in the place of one that misses some, with a warning. What a writer computes has to be right,
+    /// whoever wrote it before: every verb that rewrites a dataset comes by here.
+    pub fn mend_extent(&mut self, ctx: &JobContext) {
+        let wider = self.collection.get("extent").and_then(|extent| wider_spatial(extent, &self.batches()));
+        let extent = self.collection.fields.get_mut("extent").and_then(Json::as_object_mut);
+        if let (Some(spatial), Some(extent)) = (wider, extent) {
+            extent.insert("spatial".into(), spatial);
+            ctx.warn(tr!("the extent missed some samples: it was computed anew from their places"));
+        }
+    }
+}
+
 /// The box for samples of which some lie outside the one that `extent` states; `None` where it has them all, or where nothing
 /// says where they lie. Official tools lose the samples on one side of longitude 0.
-pub fn wider_spatial(extent: &Json, levels: &[&RecordBatch]) -> Option<Json> {
+fn wider_spatial(extent: &Json, levels: &[&RecordBatch]) -> Option<Json> {
     let stated: Vec<f64> = extent.get("spatial")?.as_array()?.iter().filter_map(Json::as_f64).collect();
     let &[west, south, east, north] = stated.as_slice() else { return None };
     let inside = |&(x, y): &(f64, f64)| {

@@ -33,7 +33,7 @@ pub use collection_file::{field_schema_of, parse_collection, write_collection};
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
 pub use detect::{Detected, Format, detect};
-pub use extent::{extent_of, extent_of_samples, wider_spatial};
+pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::pooled::{Moments, Pooled, PooledReport, merge};
+use super::pooled::{Moments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -39,7 +39,7 @@ pub fn exact(samples: &[(String, AssetPath)], ctx: &JobContext) -> Result<Pooled
                 if sum.len() != bands.len() {
                     let (one, other) = (&samples[*first].0, &samples[index].0);
                     let summary = format!("{one} has {} bands and {other} has {}", sum.len(), bands.len());
-                    return Err(Error::invalid(summary).hint("select samples of one kind, for example with --positions"));
+                    return Err(Error::invalid(summary).hint(ONE_KIND));
                 }
                 for (sum, band) in sum.iter_mut().zip(bands) {
                     *sum = both(*sum, *band);

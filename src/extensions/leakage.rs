@@ -23,7 +23,7 @@ use crate::raster::to_lonlat_from;
 pub struct LeakageRequest {
     /// The level whose samples are in the parts; the first one with the column when absent.
     pub level: Option<usize>,
-    /// The column that names the parts.
+    /// The column that names the parts. Where no level has `split`, `tortilla:data_split` stands in for it.
     pub column: String,
     /// Share of the smaller footprint from which two overlap, above 0 to 1.
     pub min_overlap: f64,
@@ -33,7 +33,7 @@ pub struct LeakageRequest {
 
 impl Default for LeakageRequest {
     fn default() -> Self {
-        Self { level: None, column: "split".into(), min_overlap: 0.001, days: 1.0 }
+        Self { level: None, column: SPLIT_COLUMN.into(), min_overlap: 0.001, days: 1.0 }
     }
 }
 
@@ -152,12 +152,13 @@ pub struct Facts {
 }
 
 /// Columns that place a sample in space and time.
-pub const GROUND_COLUMNS: [&str; 11] = [
+pub const GROUND_COLUMNS: [&str; 12] = [
     "istac:geometry",
     "istac:crs",
     "stac:crs",
     "stac:geotransform",
     "stac:tensor_shape",
+    "stac:raster_shape",
     "stac:centroid",
     "istac:centroid",
     "stac:time_start",
@@ -165,6 +166,10 @@ pub const GROUND_COLUMNS: [&str; 11] = [
     "istac:time_start",
     "istac:time_end",
 ];
+/// The column of the parts where nobody names one.
+pub const SPLIT_COLUMN: &str = "split";
+/// Its name in the first generation.
+pub const OLD_SPLIT_COLUMN: &str = "tortilla:data_split";
 /// The column that tells equal bytes.
 pub const HASH_COLUMN: &str = "content:sha256";
 /// Pairs of neighbours that are looked at.
@@ -183,7 +188,9 @@ impl Facts {
             _ => None,
         };
         let gridded = || {
-            Some((text("stac:crs")?, corners(&numbers(&value("stac:geotransform").0), &numbers(&value("stac:tensor_shape").0))?))
+            let shape = ["stac:tensor_shape", "stac:raster_shape"].map(|name| numbers(&value(name).0));
+            let shape = shape.iter().find(|shape| !shape.is_empty())?;
+            Some((text("stac:crs")?, corners(&numbers(&value("stac:geotransform").0), shape)?))
         };
         let moment = |names: [&str; 2]| names.into_iter().find_map(|name| micros(&value(name)));
         let start = moment(["stac:time_start", "istac:time_start"]);
@@ -202,9 +209,19 @@ impl Facts {
     }
 }
 
+/// Plain numbers are seconds since 1970: so the first generation writes its times.
 fn micros((value, dtype): &(Value, DataType)) -> Option<i64> {
-    let Value::Int(number) = value else { return None };
+    let number = match value {
+        Value::Int(number) => number,
+        Value::UInt(number) => return i64::try_from(*number).ok()?.checked_mul(1_000_000),
+        Value::Float(seconds) => {
+            let micros = (seconds * 1e6).round();
+            return (micros.abs() < i64::MAX as f64).then_some(micros as i64);
+        }
+        _ => return None,
+    };
     match dtype {
+        dtype if dtype.is_integer() => number.checked_mul(1_000_000),
         DataType::Timestamp(TimeUnit::Second, _) => number.checked_mul(1_000_000),
         DataType::Timestamp(TimeUnit::Millisecond, _) => number.checked_mul(1000),
         DataType::Timestamp(TimeUnit::Microsecond, _) => Some(*number),

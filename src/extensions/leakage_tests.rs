@@ -131,3 +131,27 @@ fn facts_come_from_columns() {
     assert!((bounds.min().x - 10.0).abs() < 1e-9 && (bounds.max().x - 11.0).abs() < 1e-9 && (bounds.min().y - 48.0).abs() < 1e-9);
     assert_eq!((facts.time, facts.hash.as_deref()), (Some([1_000_000, 1_000_000]), Some("ab")));
 }
+
+#[test]
+fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
+    let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
+    for (start, dtype) in [
+        (Value::Float(1.5), DataType::Float64),
+        (Value::Float(1.5), DataType::Float32),
+        (Value::Int(1), DataType::Int64),
+        (Value::UInt(1), DataType::UInt32),
+    ] {
+        let wanted = if matches!(start, Value::Float(_)) { 1_500_000 } else { 1_000_000 };
+        let value = |name: &str| match name {
+            "stac:time_start" => (start.clone(), dtype.clone()),
+            "stac:time_end" => (Value::Float(f64::NAN), DataType::Float64),
+            "stac:crs" => (Value::text("EPSG:4326"), DataType::Utf8),
+            "stac:geotransform" => (list(&[10.0, 0.1, 0.0, 50.0, 0.0, -0.1]), DataType::Null),
+            "stac:raster_shape" => (Value::List([20, 10].map(Value::Int).into()), DataType::Null),
+            _ => (Value::Null, DataType::Null),
+        };
+        let facts = Facts::of(&value);
+        assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
+        assert!(facts.shape.is_some());
+    }
+}

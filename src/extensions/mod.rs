@@ -29,7 +29,10 @@ pub mod tortilla;
 mod view;
 
 pub use join::{JoinBy, JoinColumn, JoinLevel, JoinPreview, JoinRequest, JoinRow, join_preview};
-pub use leakage::{Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, Part, leakage};
+pub use leakage::{
+    Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
+    leakage,
+};
 pub use notes::Note;
 pub use options::{OptionKind, OptionSpec, parse_options};
 pub use registry::{Registry, builtin};

@@ -74,6 +74,10 @@ pub fn merge(a: Moments, b: Moments) -> Moments {
     Moments { min: a.min.min(b.min), max: a.max.max(b.max), mean, std: ((within + between) / count).max(0.0).sqrt(), count }
 }
 
+/// What to do about samples of different kinds.
+pub(super) const ONE_KIND: &str =
+    "choose samples of one kind: --positions takes ids and patterns such as 'label*', --level a level, --where a condition";
+
 /// Pools a selection. Samples with different numbers of bands, and classes beside measurements, are errors that name the samples
 /// that differ; a selection without any statistics is one too.
 pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<PooledReport> {
@@ -87,12 +91,12 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
     }
     let Some(first) = given.first() else {
         return Err(Error::invalid("no sample of the selection has statistics")
-            .hint("run the statistics extension first, or compute them from the pixels with --exact"));
+            .hint("--exact reads the pixels instead; --level and --positions choose which"));
     };
     let bands = first.bands.len();
     if let Some(other) = given.iter().find(|sample| sample.bands.len() != bands) {
         let summary = format!("{} has {bands} bands and {} has {}", first.name, other.name, other.bands.len());
-        return Err(Error::invalid(summary).hint("select samples of one kind, for example by their id or by --level and --where"));
+        return Err(Error::invalid(summary).hint(ONE_KIND));
     }
     let width = |sample: &SampleStats| sample.bands.iter().map(Vec::len).max().unwrap_or(0);
     let continuous = width(first) == CONTINUOUS && first.bands.iter().all(|band| looks_continuous(band));

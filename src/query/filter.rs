@@ -216,7 +216,7 @@ fn parse_range(text: &str) -> Result<(Option<i32>, Option<i32>)> {
 }
 
 /// ISO 8601 as people write it, in UTC; without a zone it is UTC.
-fn parse_time(text: &str) -> Option<NaiveDateTime> {
+pub fn parse_time(text: &str) -> Option<NaiveDateTime> {
     let text = text.replacen(' ', "T", 1);
     if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
         return Some(time.naive_utc());

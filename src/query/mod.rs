@@ -27,7 +27,7 @@ mod tally;
 mod tests;
 mod top;
 
-pub use filter::Filter;
+pub use filter::{Filter, parse_time};
 pub use geometry::{parse as parse_wkb, write as write_wkb};
 pub use outline::outline;
 pub use output::QueryResult;

@@ -8,7 +8,9 @@ use super::document::Content;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
-use crate::extensions::{Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, leakage};
+use crate::extensions::{
+    Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
+};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
 
@@ -23,6 +25,14 @@ impl Studio {
             Ok(Box::new(move |_: &mut Studio| Ok(Event::Leakage(Arc::new(found)))) as Finish)
         }))
     }
+}
+
+/// The request with the column that is there: `split` was called otherwise in the first generation.
+fn settled(request: &LeakageRequest, count: usize, has: &dyn Fn(usize, &str) -> bool) -> LeakageRequest {
+    let somewhere = |name: &str| (0..count).any(|level| has(level, name));
+    let old = request.column == SPLIT_COLUMN && !somewhere(SPLIT_COLUMN) && somewhere(OLD_SPLIT_COLUMN);
+    let column = if old { OLD_SPLIT_COLUMN.to_owned() } else { request.column.clone() };
+    LeakageRequest { column, ..request.clone() }
 }
 
 /// The level of the parts, and those of places and hashes: the first at or below it that has them.
@@ -71,6 +81,7 @@ impl Levels {
 pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageRequest, ctx: &JobContext) -> Result<Leakage> {
     let store = reader.levels();
     let has = |level: usize, name: &str| store.fields(level).iter().any(|field| field.name == name);
+    let request = &settled(request, store.count(), &has);
     let levels = Levels::choose(request, store.count(), &has)?;
     let tree = store.skeleton(ctx)?;
     let table = store.columns(levels.parts, &[&request.column], ctx)?;
@@ -123,6 +134,7 @@ pub fn leakage_of_draft(dataset: &Dataset, request: &LeakageRequest, ctx: &JobCo
     }
     fields(&dataset.root, 0, &mut known);
     let has = |level: usize, name: &str| known.get(level).is_some_and(|names| names.iter().any(|known| known == name));
+    let request = &settled(request, depth, &has);
     let levels = Levels::choose(request, depth, &has)?;
     let mut walk = Walk { looked_at: levels.looked_at(), levels, column: &request.column, samples: Vec::new(), ctx };
     walk.below(&dataset.root, 0, &mut Vec::new(), None)?;

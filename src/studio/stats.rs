@@ -45,6 +45,8 @@ pub struct StatsRequest {
 /// Columns that a sample's statistics and weight come from.
 const STATS: &str = "geotiff:stats";
 const SHAPE: &str = "stac:tensor_shape";
+/// The shape's name in the first generation.
+const OLD_SHAPE: &str = "stac:raster_shape";
 /// The four of the older specification, in the order in which `geotiff:stats` begins.
 const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
 
@@ -86,8 +88,11 @@ pub fn pooled_statistics(
     // Where bytes lie is asked of the reader; the tables only choose rows.
     let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
     for level in 0..levels.count() {
-        let head = levels.head(level).ok_or_else(|| Error::internal("a level has no table"))?;
-        tables.push_parquet(head.clone());
+        match levels.head(level) {
+            Some(head) => tables.push_parquet(head.clone()),
+            // Levels of the other generations, and of datasets opened as one, are made in memory.
+            None => tables.push_table(levels.table(level, ctx)?),
+        }
     }
     let source = Source {
         tables,
@@ -147,8 +152,10 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         None => (0..count).find(|&level| has_stats(level)).unwrap_or(0),
     };
     if !request.exact && !has_stats(level) {
-        let summary = format!("level {level} has no column {STATS}, and not all of {}", OLD_STATS.join(", "));
-        return Err(Error::invalid(summary).hint("run the statistics extension first, or read the pixels with --exact"));
+        let place = request.level.map_or("there is".to_owned(), |level| format!("level {level} has"));
+        let summary = format!("{place} no column {STATS}, and not all of {}", OLD_STATS.join(", "));
+        let error = Error::invalid(summary).hint("--exact reads the pixels instead; --level and --positions choose which");
+        return Err(error.hint("the statistics extension puts the column into a draft"));
     }
     // Places and times may stand on another level: on the own one, else the nearest above, else the first below.
     let nearest = |names: &[&str]| {
@@ -169,8 +176,11 @@ fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &
         true => None,
         false => kept_rows(&source.tables, &filters, ctx)?.into_iter().nth(level).flatten(),
     };
-    let names: Vec<&str> =
-        ["id", "type", STATS, SHAPE].into_iter().chain(OLD_STATS).filter(|name| *name == "id" || has(level, name)).collect();
+    let names: Vec<&str> = ["id", "type", STATS, SHAPE, OLD_SHAPE]
+        .into_iter()
+        .chain(OLD_STATS)
+        .filter(|name| *name == "id" || has(level, name))
+        .collect();
     let table = (source.columns)(level, &names)?;
     let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
     let patterns = request.positions.iter().map(|pattern| pattern_of(pattern)).collect::<Result<Vec<_>>>()?;
@@ -223,7 +233,11 @@ fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
         }
     };
     // The last two of the shape are rows and columns, whatever stands before them.
-    let pixels = match cell(rows, row, SHAPE) {
+    let shape = match cell(rows, row, SHAPE) {
+        Value::Null => cell(rows, row, OLD_SHAPE),
+        shape => shape,
+    };
+    let pixels = match shape {
         Value::List(shape) => match numbers(&Value::List(shape)).as_slice() {
             [.., height, width] if *height > 0.0 && *width > 0.0 => Some((height * width) as u64),
             _ => None,

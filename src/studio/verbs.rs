@@ -304,7 +304,8 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
         }
         return Err(error);
     }
-    let assembly = Assembly::of_dataset(dataset, ctx)?;
+    let mut assembly = Assembly::of_dataset(dataset, ctx)?;
+    assembly.mend_extent(ctx);
     container::write(&assembly, options, ctx)
 }
 
@@ -316,15 +317,7 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
         return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
-    // What a writer computes has to be right, whoever wrote it before.
-    let extent = assembly.collection.get("extent").cloned().unwrap_or_default();
-    let wider = container::wider_spatial(&extent, &assembly.batches());
-    if let (Some(spatial), Some(fields)) =
-        (wider, assembly.collection.fields.get_mut("extent").and_then(serde_json::Value::as_object_mut))
-    {
-        fields.insert("spatial".into(), spatial);
-        ctx.warn("the extent missed some samples: it was computed anew from their places");
-    }
+    assembly.mend_extent(ctx);
     container::write(&assembly, options, ctx)
 }
 

@@ -123,6 +123,17 @@ fn without_an_output_only_the_plan_is_told() {
 }
 
 #[test]
+fn choices_for_columns_and_levels_that_are_not_there_are_refused() {
+    let workspace = Workspace::new();
+    let (input, output) = (golden("46_v1_taco_nested", "nested.taco"), workspace.path("out.tacozip"));
+    let ran = migrate(&workspace, &input, &output, &["--field", "nope=x"]).expect_code(2);
+    assert!(ran.stderr.contains("no level has column nope") && ran.stderr.contains("tortilla:data_split"), "{ran}");
+    let mapping = workspace.write("mapping.json", r#"[{"level": 9, "from": "tortilla:data_split", "to": "x"}]"#);
+    let ran = migrate(&workspace, &input, &output, &["--mapping", &mapping.to_string_lossy()]).expect_code(2);
+    assert!(ran.stderr.contains("there is no level 9") && !output.exists(), "{ran}");
+}
+
+#[test]
 fn trees_of_different_shape_are_findings() {
     let workspace = Workspace::new();
     let output = workspace.path("out.tacozip");

@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::extent::joined;
 use crate::model::{Collection, TASKS, check_dataset_id};
+use crate::query::parse_time;
 
 /// What became of one field of the collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -290,7 +292,7 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
     }
 }
 
-/// One box and one range: the smallest around all that there are. Times were milliseconds or ISO 8601.
+/// One box and one range: the smallest around all that there are. Times were milliseconds or ISO 8601, days too.
 fn put_extent(mapped: &mut Mapped, old: &Json) {
     let mut notes = Vec::new();
     let numbers = |list: &Json| -> Option<Vec<f64>> { list.as_array()?.iter().map(Json::as_f64).collect() };
@@ -301,7 +303,7 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
         },
         None => Vec::new(),
     };
-    let spatial = boxes.iter().copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
+    let spatial = boxes.iter().copied().reduce(joined);
     if boxes.len() > 1 {
         notes.push(tr!("one box around {n}", n = boxes.len()));
     }
@@ -313,9 +315,16 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
     if ranges.len() > 1 {
         notes.push(tr!("one range around {n}", n = ranges.len()));
     }
-    let times: Vec<chrono::DateTime<chrono::Utc>> =
-        ranges.iter().filter_map(|range| range.as_array()).flatten().filter_map(time_of).collect();
-    if ranges.iter().filter_map(|range| range.as_array()).flatten().any(Json::is_number) {
+    let ends: Vec<&Json> =
+        ranges.iter().flat_map(|range| range.as_array().map_or(std::slice::from_ref(*range), Vec::as_slice)).collect();
+    let times: Vec<chrono::DateTime<chrono::Utc>> = ends.iter().filter_map(|end| time_of(end)).collect();
+    // A range around those that can be read would be one that nobody wrote.
+    let times = if times.len() == ends.len() { times } else { Vec::new() };
+    if times.is_empty() && !ends.is_empty() && spatial.is_some() {
+        let old = old.get("temporal").cloned().unwrap_or_default();
+        mapped.drop("extent/temporal", old, tr!("one of its times is missing, or is none that can be read"));
+    }
+    if ends.iter().any(|end| end.is_number()) {
         notes.push(tr!("milliseconds as ISO 8601").into());
     }
     let temporal = times.iter().min().zip(times.iter().max()).map(|(first, last)| [iso(first), iso(last)]);
@@ -342,7 +351,7 @@ fn flat_box(numbers: &[f64]) -> Option<[f64; 4]> {
 
 fn time_of(value: &Json) -> Option<chrono::DateTime<chrono::Utc>> {
     match value {
-        Json::String(text) => chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.to_utc()),
+        Json::String(text) => parse_time(text.trim()).map(|time| time.and_utc()),
         Json::Number(number) => chrono::DateTime::from_timestamp_millis(number.as_i64().or(number.as_f64().map(|n| n as i64))?),
         _ => None,
     }
@@ -360,6 +369,13 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
     }
     for from in ["optical_data", "sensor"] {
         let Some(optical) = get(from) else { continue };
+        match optical.as_object() {
+            Some(fields) => {
+                drop_all_but(mapped, from, fields, |key, value| key == "sensor" || (key == "bands" && value.is_array()));
+            }
+            None if optical.is_string() => {}
+            None => mapped.drop(from, optical.clone(), tr!("2.0 has no field for it")),
+        }
         let note = tr!("the fields that 2.0 gives them");
         if let Some(sensor) = optical.get("sensor").filter(|sensor| !sensor.is_null()).or(Some(&optical).filter(|o| o.is_string()))
         {
@@ -372,7 +388,30 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
         }
     }
     if let Some(labels) = get("labels") {
-        let old = labels.get("label_classes").and_then(Json::as_array).cloned().unwrap_or_default();
+        put_labels(mapped, &labels);
+    }
+    if let Some(scientific) = get("scientific") {
+        put_publications(mapped, &scientific);
+    }
+}
+
+/// A line for each field of an extension that 2.0 has no field for.
+fn drop_all_but(mapped: &mut Mapped, from: &str, fields: &Map<String, Json>, known: impl Fn(&str, &Json) -> bool) {
+    for (key, value) in fields.iter().filter(|(key, value)| !value.is_null() && !known(key, value)) {
+        mapped.drop(format!("{from}/{key}"), value.clone(), tr!("2.0 has no field for it"));
+    }
+}
+
+fn put_labels(mapped: &mut Mapped, labels: &Json) {
+    let Some(fields) = labels.as_object() else {
+        return mapped.drop("labels", labels.clone(), tr!("2.0 has no field for it"));
+    };
+    drop_all_but(mapped, "labels", fields, |key, value| match key {
+        "label_classes" => value.is_array(),
+        key => key == "label_description",
+    });
+    let mut note = tr!("the fields that 2.0 gives them");
+    if let Some(old) = labels.get("label_classes").and_then(Json::as_array) {
         let classes: Vec<Json> = old
             .iter()
             .map(|class| {
@@ -383,18 +422,16 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
                 class
             })
             .collect();
-        let numbers = classes != old;
-        let note = if numbers { tr!("categories as text") } else { tr!("the fields that 2.0 gives them") };
-        let action = if numbers { Action::Changed } else { Action::Renamed };
+        let mut action = Action::Renamed;
+        if classes != *old {
+            (note, action) = (tr!("categories as text"), Action::Changed);
+        }
         let count = classes.len();
         mapped.put("labels/label_classes", "labels:classes", action, json!(old), json!(classes), note);
-        if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
-            mapped.put("labels/label_description", "labels:description", Action::Renamed, text.clone(), text.clone(), note);
-        }
         mapped.put("", "labels:num_classes", Action::Filled, Json::Null, json!(count), tr!("counted"));
     }
-    if let Some(scientific) = get("scientific") {
-        put_publications(mapped, &scientific);
+    if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
+        mapped.put("labels/label_description", "labels:description", Action::Renamed, text.clone(), text.clone(), note);
     }
 }
 
@@ -406,9 +443,12 @@ fn put_publications(mapped: &mut Mapped, scientific: &Json) {
         list.push(entry(scientific));
     }
     list.extend(scientific.get("publications").and_then(Json::as_array).into_iter().flatten().map(entry));
-    if !list.is_empty() {
-        let note = tr!("the dataset's own reference first");
-        mapped.put("scientific", "publications", Action::Changed, scientific.clone(), json!(list), note);
+    match list.is_empty() {
+        true => mapped.drop("scientific", scientific.clone(), tr!("it names no publication")),
+        false => {
+            let note = tr!("the dataset's own reference first");
+            mapped.put("scientific", "publications", Action::Changed, scientific.clone(), json!(list), note);
+        }
     }
 }
 
@@ -479,6 +519,45 @@ mod tests {
         }
         let phones = list.iter().find(|line| line.from == "providers/0/phones").expect("has a line");
         assert_eq!((phones.action, &phones.to), (Action::Dropped, &None));
+    }
+
+    #[test]
+    fn days_are_times_and_what_is_none_has_a_line() {
+        let moved = |temporal: Json| {
+            let old = old(json!({ "extent": { "spatial": [[170, -10, -170, 10], [1, 0, 2, 1]], "temporal": temporal } }));
+            let (new, list) = of_first_generation(&old, Path::new("x.taco"));
+            let dropped = list.iter().any(|line| line.from == "extent/temporal" && line.action == Action::Dropped);
+            (new.get("extent").cloned().unwrap_or_default(), dropped)
+        };
+        let wanted = |temporal: Json| json!({ "spatial": [1.0, -10.0, -170.0, 10.0], "temporal": temporal });
+        let year = json!(["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"]);
+        for given in [json!([["2020-01-01", "2020-12-31"]]), json!(["2020-01-01", "2020-12-31T00:00Z"])] {
+            assert_eq!(moved(given), (wanted(year.clone()), false));
+        }
+        for given in [json!([["2020-01-01", "soon"]]), json!([["2020-01-01", null]]), json!("for ever")] {
+            assert_eq!(moved(given), (wanted(Json::Null), true));
+        }
+        assert_eq!(moved(Json::Null), (wanted(Json::Null), false));
+    }
+
+    #[test]
+    fn fields_of_extensions_without_a_home_have_a_line_each() {
+        let old = old(json!({
+            "sensor": { "sensor": "S2", "bands": null, "extra": 5 }, "optical_data": { "bands": "all", "gsd": 10 },
+            "labels": { "label_classes": null, "other": 1 }, "scientific": { "publications": [] }
+        }));
+        let (new, list) = of_first_generation(&old, Path::new("x.taco"));
+        let dropped: Vec<&str> = list.iter().filter(|line| line.action == Action::Dropped).map(|line| line.from.as_str()).collect();
+        for name in ["sensor/extra", "optical_data/bands", "optical_data/gsd", "labels/other", "scientific"] {
+            assert!(dropped.contains(&name), "{name} is not in {dropped:?}");
+        }
+        assert_eq!((new.text("optical:sensor"), dropped.len()), ("S2", 5));
+        assert_eq!(new.get("labels:classes"), None, "nobody named any");
+        let (_, list) = of_first_generation(
+            &Collection { fields: Map::from_iter([("labels".into(), json!("x")), ("sensor".into(), json!([1]))]) },
+            Path::new("x.taco"),
+        );
+        assert_eq!(list.iter().filter(|line| line.action == Action::Dropped).count(), 2);
     }
 
     #[test]

@@ -34,23 +34,33 @@ fn spatial(extent: &Json) -> Option<[f64; 4]> {
     numbers?.try_into().ok()
 }
 
-/// The old box, or as much more as the samples need. West greater than east crosses the antimeridian.
-fn joined(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
+/// The old box, or as much more as the other needs. West greater than east crosses the antimeridian.
+pub(super) fn joined(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
     let lower = |old: f64, found: f64| if found < old - SLACK { found } else { old };
     let higher = |old: f64, found: f64| if found > old + SLACK { found } else { old };
     let (south, north) = (lower(old[1], found[1]), higher(old[3], found[3]));
-    let (west, east) = match (old[0] > old[2], found[0] > found[2]) {
-        (false, false) => (lower(old[0], found[0]), higher(old[2], found[2])),
-        (true, true) => match (lower(old[0], found[0]), higher(old[2], found[2])) {
-            (west, east) if west <= east => (-180.0, 180.0),
-            sides => sides,
-        },
-        // The rest of a crossing box is on one side of the antimeridian or on the other.
-        (true, false) if found[0] >= old[0] - SLACK || found[2] <= old[2] + SLACK => (old[0], old[2]),
-        (false, true) if old[0] <= -180.0 && old[2] >= 180.0 => (old[0], old[2]),
-        _ => (found[0], found[2]),
+    let [west, east] = match (old[0] > old[2], found[0] > found[2]) {
+        (false, false) => [lower(old[0], found[0]), higher(old[2], found[2])],
+        _ => joined_arcs([old[0], old[2]], [found[0], found[2]]),
     };
     [west, south, east, north]
+}
+
+/// The shortest way from a west to an east, eastwards, that both ways are part of; all around where there is none.
+fn joined_arcs(old: [f64; 2], found: [f64; 2]) -> [f64; 2] {
+    let width = |[west, east]: [f64; 2]| if west <= east { east - west } else { east - west + 360.0 };
+    let holds = |around: [f64; 2], inner: [f64; 2]| {
+        let skipped = (inner[0] - around[0] + SLACK).rem_euclid(360.0);
+        width(around) >= 360.0 || skipped + width(inner) <= width(around) + 2.0 * SLACK
+    };
+    if holds(old, found) {
+        return old;
+    }
+    [found, [old[0], found[1]], [found[0], old[1]]]
+        .into_iter()
+        .filter(|&arc| holds(arc, old) && holds(arc, found))
+        .min_by(|a, b| width(*a).total_cmp(&width(*b)))
+        .unwrap_or([-180.0, 180.0])
 }
 
 #[cfg(test)]
@@ -66,7 +76,10 @@ mod tests {
             ([-10.0, -5.0, 10.0, 5.0], [-10.0 - 1e-12, -5.0, 10.0, 5.0], [-10.0, -5.0, 10.0, 5.0]),
             ([170.0, 0.0, -170.0, 1.0], [175.0, -2.0, -160.0, 1.0], [170.0, -2.0, -160.0, 1.0]),
             ([170.0, 0.0, -170.0, 1.0], [172.0, 0.0, 179.0, 1.0], [170.0, 0.0, -170.0, 1.0]),
-            ([0.0, 0.0, 10.0, 1.0], [179.0, 0.0, -179.0, 1.0], [179.0, 0.0, -179.0, 1.0]),
+            ([0.0, 0.0, 10.0, 1.0], [179.0, 0.0, -179.0, 1.0], [0.0, 0.0, -179.0, 1.0]),
+            ([170.0, -10.0, -170.0, 10.0], [1.0, 0.0, 1.0, 0.0], [1.0, -10.0, -170.0, 10.0]),
+            ([170.0, -10.0, -170.0, 10.0], [-100.0, 0.0, -90.0, 0.0], [170.0, -10.0, -90.0, 10.0]),
+            ([170.0, -10.0, -170.0, 10.0], [-175.0, 0.0, 175.0, 0.0], [-180.0, -10.0, 180.0, 10.0]),
             (world, [179.0, 0.0, -179.0, 1.0], world),
         ] {
             assert_eq!(joined(old, found), wanted, "{old:?} {found:?}");

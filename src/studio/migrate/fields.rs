@@ -28,6 +28,8 @@ pub enum Conversion {
     Integers,
     /// Long text becomes text.
     Text,
+    /// A type that the readers of 2.0 can't load becomes the next one that they can.
+    Loadable,
 }
 
 /// One column on its way.
@@ -155,6 +157,10 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
             mapping.note =
                 [mapping.note.as_str(), why].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("; ");
         }
+        if conversion == Conversion::Loadable {
+            let why = tr!("the readers of 2.0 can't load {dtype}", dtype = mapping.from_type);
+            mapping.note = if mapping.note.is_empty() { why } else { format!("{}; {why}", mapping.note) };
+        }
         let dtype = converted.data_type().clone();
         mapping.to_type = Some(dtype_name(&dtype));
         mapping.conversion = conversion;
@@ -165,6 +171,30 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         columns.push((Field::new(to, dtype, true), description, converted));
     }
     Ok((columns, list))
+}
+
+/// An error for a choice that no column answers to, with the levels or columns that there are.
+pub fn check_choices(choices: &[FieldChoice], list: &[FieldMapping], levels: usize) -> Result<()> {
+    for choice in choices {
+        if let Some(level) = choice.level.filter(|level| *level >= levels) {
+            let error = Error::usage(format!("there is no level {level} for the choice of {}", choice.from));
+            return Err(error.hint(format!("the dataset has {levels}, counted from 0")));
+        }
+        let there = |line: &&FieldMapping| choice.level.is_none_or(|level| level == line.level);
+        if list.iter().filter(there).any(|line| line.from == choice.from) {
+            continue;
+        }
+        let place = choice.level.map_or("no level has".to_owned(), |level| format!("level {level} has no"));
+        let mut names: Vec<&str> = Vec::new();
+        for line in list.iter().filter(there) {
+            if !names.contains(&line.from.as_str()) {
+                names.push(&line.from);
+            }
+        }
+        let error = Error::usage(format!("{place} column {} that could get another name", choice.from));
+        return Err(error.hint(format!("the columns are {}", names.join(", "))));
+    }
+    Ok(())
 }
 
 fn nulls_in(array: &ArrayRef) -> usize {
@@ -252,7 +282,30 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
             let new = cast(array, &DataType::Utf8).map_err(|error| misfit(dtype, error))?;
             Ok((Conversion::Text, new, Vec::new()))
         }
-        _ => same(),
+        _ => match loadable(dtype) {
+            Some(target) => {
+                let new = cast(array, &target).map_err(|error| misfit(dtype, error))?;
+                let lost = lost_rows(array, &new);
+                Ok((Conversion::Loadable, new, lost))
+            }
+            None => same(),
+        },
+    }
+}
+
+/// The next type for one that the readers of 2.0 can't load (rule META-12), also inside lists; `None` where they can.
+fn loadable(dtype: &DataType) -> Option<DataType> {
+    let item = |field: &Arc<Field>| Some(Arc::new(field.as_ref().clone().with_data_type(loadable(field.data_type())?)));
+    match dtype {
+        DataType::Float16 => Some(DataType::Float32),
+        DataType::Decimal256(precision, scale) if (0..=38).contains(scale) => {
+            Some(DataType::Decimal128((*precision).min(38), *scale))
+        }
+        DataType::Decimal256(..) => Some(DataType::Float64),
+        DataType::List(field) => item(field).map(DataType::List),
+        DataType::LargeList(field) => item(field).map(DataType::LargeList),
+        DataType::FixedSizeList(field, size) => item(field).map(|field| DataType::FixedSizeList(field, *size)),
+        _ => None,
     }
 }
 
@@ -316,6 +369,24 @@ mod tests {
     }
 
     #[test]
+    fn types_that_readers_of_2_0_refuse_become_others_with_a_line() {
+        let floats = cast(&Float64Array::from(vec![Some(1.5), None]), &DataType::Float16).expect("halves");
+        let whole = DataType::Decimal256(50, 2);
+        let decimals = cast(&Float64Array::from(vec![Some(2.25), None]), &whole).expect("decimals");
+        let (columns, list) =
+            mapped(vec![("f16", floats), ("d256", decimals), ("f64", Arc::new(Float64Array::from(vec![1.0, 2.0])))], &[]);
+        let types: Vec<&DataType> = columns.iter().map(|(field, ..)| field.data_type()).collect();
+        assert_eq!(types, [&DataType::Float32, &DataType::Decimal128(38, 2), &DataType::Float64]);
+        let halves = columns[0].2.as_primitive::<arrow::datatypes::Float32Type>();
+        assert_eq!((halves.value(0), halves.is_null(1)), (1.5, true));
+        assert_eq!(columns[1].2.as_primitive::<arrow::datatypes::Decimal128Type>().value(0), 225);
+        assert_eq!((list[0].conversion, list[2].conversion), (Conversion::Loadable, Conversion::Same));
+        assert!(list[0].note.contains("halffloat") && list[0].lost.is_empty() && list[2].note.is_empty(), "{list:?}");
+        let inside = DataType::List(Arc::new(Field::new("item", DataType::Float16, true)));
+        assert!(matches!(loadable(&inside), Some(DataType::List(item)) if *item.data_type() == DataType::Float32));
+    }
+
+    #[test]
     fn choices_come_first() {
         let choices = [
             FieldChoice { level: None, from: "tortilla:data_split".into(), to: None },
@@ -340,5 +411,22 @@ mod tests {
         assert!(list.iter().all(|line| line.note.contains("a name that 2.0 allows")), "{list:?}");
         let (columns, _) = mapped(old(), &[FieldChoice { level: None, from: "type".into(), to: Some("cover".into()) }]);
         assert_eq!(columns[0].0.name(), "cover");
+    }
+
+    #[test]
+    fn choices_for_what_is_not_there_are_errors() {
+        let text = || Arc::new(StringArray::from(vec!["t"])) as ArrayRef;
+        let (_, list) = mapped(vec![("x", text()), ("y", text())], &[]);
+        let choice = |level, from: &str| FieldChoice { level, from: from.into(), to: None };
+        assert!(check_choices(&[choice(None, "x"), choice(Some(0), "y")], &list, 2).is_ok());
+        for (level, from, wanted) in [
+            (None, "nope", "x, y"),
+            (Some(0), "z", "x, y"),
+            (Some(2), "x", "the dataset has 2"),
+            (Some(1), "x", "level 1 has no column x"),
+        ] {
+            let error = check_choices(&[choice(level, from)], &list, 2).expect_err("not there").report();
+            assert!(error.contains(wanted), "{error}");
+        }
     }
 }

@@ -237,6 +237,7 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         levels.push(AssemblyLevel { batch, sources, meta_columns: Default::default() });
         above = places;
     }
+    fields::check_choices(choices, &migrated.fields, levels.len()).map_err(|error| error.at_path(&path))?;
     // Descriptions travel the way on which those of an opened dataset are kept.
     collection.set("taco:field_schema", Some(Json::Object(descriptions)));
     Ok((Assembly { collection, tree: Arc::new(Skeleton::from_columns(columns)), levels }, migrated))
