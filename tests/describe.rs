@@ -217,3 +217,90 @@ fn items_with_and_without_an_end_are_valid_together() {
     let rows = workspace.studio(["inspect".as_ref(), copy.as_os_str(), "--json".as_ref()]).expect_code(0).json();
     assert_eq!(rows["levels"][0]["rows"], 3, "{rows}");
 }
+
+/// The golden parts, opened together.
+fn parts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/44_v1_parts/parts.*.part.tortilla")
+}
+
+fn json_of(path: &Path) -> Json {
+    serde_json::from_slice(&fs::read(path).expect("reads")).expect("JSON")
+}
+
+/// Parts are files with sizes and dates, by folder, by pattern, and on another machine.
+#[test]
+fn parts_are_files_with_sizes_and_dates() {
+    let workspace = Workspace::new();
+    let pattern = parts();
+    let folder = pattern.parent().expect("a folder").to_owned();
+    let server = crate::support::Server::of(&folder);
+    let remote = PathBuf::from(server.url("parts.0000.part.tortilla"));
+    let size = |name: &str| fs::metadata(folder.join(name)).expect("a file").len();
+    let sizes = ["parts.0000.part.tortilla", "parts.0001.part.tortilla"].map(|name| (name, size(name)));
+    for (number, (dataset, count)) in [(&pattern, 2), (&folder, 2), (&remote, 1)].into_iter().enumerate() {
+        let (croissant, datacite) = (workspace.path(&format!("c{number}.json")), workspace.path(&format!("d{number}.json")));
+        describe(&workspace, dataset, "croissant", &croissant).expect_code(0);
+        let files = json_of(&croissant)["distribution"].as_array().expect("a list").clone();
+        assert_eq!(files.len(), count, "{files:?}");
+        for (file, (name, size)) in files.iter().zip(sizes) {
+            assert_eq!((&file["name"], &file["contentSize"]), (&name.into(), &format!("{size} B").into()));
+            assert_eq!(file["sha256"].is_string(), count == 2, "{file}");
+            let url = file["contentUrl"].as_str().expect("an address");
+            assert_eq!(url, if count == 2 { name.to_owned() } else { remote.display().to_string() });
+        }
+        let ran = describe(&workspace, dataset, "datacite", &datacite).expect_code(0);
+        let told = json_of(&datacite);
+        let total: u64 = sizes.iter().take(count).map(|(_, size)| size).sum();
+        assert_eq!(told["sizes"][0], format!("{total} bytes"));
+        let year: i32 = told["publicationYear"].as_str().expect("a year").parse().expect("a number");
+        assert!(year > 2000, "{told}");
+        // A server that does not say when leaves no date, and the year is owned up to.
+        let dated = told["dates"].as_array().into_iter().flatten().any(|date| date["dateType"] == "Updated");
+        assert_eq!(dated, !ran.stderr.contains("the year of publication is the present one"), "{ran}");
+        assert!(count == 1 || dated, "{ran}");
+        assert!(!fs::read_to_string(&croissant).expect("reads").contains("1970"));
+    }
+}
+
+#[test]
+fn placeholders_and_samples_without_a_time_are_warned_of() {
+    let workspace = Workspace::new();
+    let warned = |dataset: &Path, form: &str| describe(&workspace, dataset, form, &workspace.path(form)).expect_code(0).stderr;
+    let told = warned(&parts(), "datacite");
+    assert!(told.contains("description, providers, licenses") && told.contains("migration"), "{told}");
+    crate::support::flat_scenes(&workspace, 2);
+    crate::interop::create(&workspace, "in.tacozip", "zip");
+    let told = warned(&workspace.path("in.tacozip"), "stac");
+    assert!(told.contains("2 samples have no time"), "{told}");
+    assert!(!told.contains("migration"), "{told}");
+}
+
+#[test]
+fn a_catalogue_appears_whole_or_not_at_all() {
+    let workspace = Workspace::new();
+    let out = workspace.path("out");
+    workspace.write("out/items/gone.json", "{}");
+    let dataset = parts();
+    let arguments = ["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "stac".as_ref(), "-o".as_ref(), out.as_os_str()];
+    workspace.studio(arguments).expect_code(2);
+    assert_eq!(crate::support::files_below(&out), ["items/gone.json"]);
+    describe(&workspace, &dataset, "stac", &out).expect_code(0);
+    let files = crate::support::files_below(&out);
+    assert!(files.len() == 6 && !files.contains(&"items/gone.json".to_owned()), "{files:?}");
+}
+
+/// The official reader of the first generation runs what the card says.
+#[test]
+fn a_card_of_the_first_generation_says_what_its_reader_does() {
+    let workspace = Workspace::new();
+    let dataset = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/46_v1_taco_nested/nested.taco");
+    let card = workspace.studio(["describe".as_ref(), dataset.as_os_str(), "--as".as_ref(), "markdown".as_ref()]).expect_code(0);
+    let how = card.stdout.split("## How to read it").nth(1).expect("a heading");
+    let code: Vec<&str> =
+        how.lines().skip_while(|line| !line.starts_with("```")).skip(1).take_while(|line| !line.starts_with("```")).collect();
+    assert!(!code.is_empty() && !code.iter().any(|line| line.contains(".data")), "{code:?}");
+    fs::copy(&dataset, workspace.path("nested.taco")).expect("copies");
+    let script = workspace.write("card.py", code.join("\n"));
+    let ran = workspace.old_python(&script.to_string_lossy(), [""]).expect_code(0);
+    assert!(ran.stdout.contains("internal:subfile"), "{ran}");
+}

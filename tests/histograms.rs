@@ -97,6 +97,17 @@ fn percentiles_of_samples_selections_and_the_dataset_are_within_one_bin() {
 }
 
 #[test]
+fn what_can_not_be_told_is_explained_without_a_plan() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 2);
+    create(&workspace, "in.tacozip", "zip");
+    let tortilla = histograms(&workspace, &workspace.path("in.tacozip"), "dataset");
+    let arguments = ["percentiles".as_ref(), tortilla.as_os_str(), "--where".as_ref(), "nope > 1".as_ref()];
+    let ran = workspace.studio(arguments).expect_code(2);
+    assert!(ran.stderr.contains("there is no column nope") && !ran.stderr.contains("plan"), "{ran}");
+}
+
+#[test]
 fn histograms_are_stripped_geotiffs_that_the_official_reader_finds() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 3);

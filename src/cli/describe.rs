@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Terminal;
-use super::opening::JoinArguments;
+use super::opening::{JoinArguments, print_warnings};
 use super::output::print;
 use super::verbs::studio;
 use crate::error::{Error, Result};
@@ -69,15 +69,19 @@ pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8>
         if form.is_binary() {
             return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
         }
-        let documents = describe_dataset(&path, &open, form, url, level, &JobContext::default())?;
+        let ctx = JobContext::default();
+        let documents = describe_dataset(&path, &open, form, url, level, &ctx)?;
+        ctx.progress().warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
         let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
         print(main.trim_end());
         return Ok(0);
     };
     let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };
-    match studio().run_to_end(Command::Describe { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
+    let mut studio = studio();
+    match studio.run_to_end(Command::Describe { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
         Event::Saved(path) => {
             terminal.clear();
+            print_warnings(&studio);
             print(&path.display().to_string());
             Ok(0)
         }

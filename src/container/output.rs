@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::error::{Error, IoContext, Result};
+use crate::jobs::JobContext;
 use crate::model::is_remote;
 
 /// A file being written.
@@ -203,6 +204,8 @@ pub struct Staging {
     parent: PathBuf,
     names: Vec<String>,
     overwrite: bool,
+    /// Folders hold documents, not datasets.
+    documents: bool,
 }
 
 impl Staging {
@@ -214,7 +217,7 @@ impl Staging {
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".partial");
         let temporary = builder.tempdir_in(&parent).io_at("make a folder beside the output", &parent)?;
-        Ok(Self { temporary, parent, names: Vec::new(), overwrite })
+        Ok(Self { temporary, parent, names: Vec::new(), overwrite, documents: false })
     }
 
     /// Where to write.
@@ -222,11 +225,16 @@ impl Staging {
         self.temporary.path()
     }
 
+    /// An error for what must not make way.
+    fn check(&self, target: &Path) -> Result<()> {
+        refuse(target, self.overwrite)?;
+        if self.documents { refuse_strangers(target) } else { refuse_foreign(target) }
+    }
+
     /// An output of this name will be there at the end; it must not exist unless overwriting was allowed.
     pub fn claim(&mut self, name: &str) -> Result<()> {
         let target = self.parent.join(name);
-        refuse(&target, self.overwrite)?;
-        refuse_foreign(&target)?;
+        self.check(&target)?;
         self.names.push(name.to_owned());
         Ok(())
     }
@@ -259,8 +267,7 @@ impl Staging {
         let target = self.parent.join(name);
         let exists = target.symlink_metadata().is_ok();
         if exists {
-            refuse(&target, self.overwrite)?;
-            refuse_foreign(&target)?;
+            self.check(&target)?;
             std::fs::rename(&target, old.join(name)).io_at("move the old output aside", &target)?;
         }
         std::fs::rename(self.path().join(name), &target).map_err(|error| {
@@ -278,6 +285,52 @@ pub fn write_document(target: &Path, bytes: &[u8], overwrite: bool) -> Result<()
     let output = PartialFile::new(target, overwrite)?;
     output.file().write_all(bytes).io_at("write the output", target)?;
     output.finish()
+}
+
+/// Writes small files into a folder, all or none; a name may begin with a folder, which gets its name with all that is in it.
+/// `folders` are ones of which nothing stays that another call wrote: with `overwrite` they make way, unless there is something in
+/// them that is no JSON.
+pub fn write_documents(
+    folder: &Path,
+    documents: &[(&str, &[u8])],
+    folders: &[&str],
+    overwrite: bool,
+    ctx: &JobContext,
+) -> Result<()> {
+    let mut staging = Staging { documents: true, ..Staging::new(&folder.join("documents"), overwrite)? };
+    for (name, bytes) in documents {
+        ctx.check()?;
+        let top = name.split('/').next().unwrap_or_default();
+        if !staging.names.iter().any(|claimed| claimed == top) {
+            staging.claim(top)?;
+        }
+        let path = staging.path().join(name);
+        folder_of(&path)?;
+        std::fs::write(&path, bytes).io_at("write the output", &path)?;
+    }
+    for name in folders {
+        if folder.join(name).is_dir() && !staging.names.iter().any(|claimed| claimed == name) {
+            staging.claim(name)?;
+            folder_of(&staging.path().join(name).join("any"))?;
+        }
+    }
+    sync_tree(staging.path())?;
+    staging.finish()
+}
+
+/// A folder of documents may only be replaced where it holds nothing else.
+fn refuse_strangers(folder: &Path) -> Result<()> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+        let path = entry.io_at("read the folder", folder)?.path();
+        if path.is_dir() || path.extension().is_none_or(|ending| ending != "json") {
+            let error = Error::usage("the folder for the documents holds something else, which would be lost").at_path(&path);
+            return Err(error.hint("choose another folder"));
+        }
+    }
+    Ok(())
 }
 
 fn sync_folder(target: &Path) -> Result<()> {
@@ -416,5 +469,36 @@ mod tests {
             let error = PartialFile::new(Path::new("/dev/null"), true).err().expect("is refused").report();
             assert!(error.contains("neither a file nor a folder"), "{error}");
         }
+    }
+
+    #[test]
+    fn documents_appear_together_and_old_ones_go() {
+        let home = tempfile::tempdir().expect("a folder");
+        let write = |documents: &[(&str, &[u8])], overwrite| {
+            write_documents(home.path(), documents, &["items"], overwrite, &JobContext::default())
+        };
+        let names = || {
+            let mut names: Vec<String> = std::fs::read_dir(home.path())
+                .expect("lists")
+                .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        std::fs::create_dir(home.path().join("items")).expect("a folder");
+        std::fs::write(home.path().join("items/b.json"), "old").expect("written");
+        // Something is in the way: nothing is written.
+        assert!(write(&[("c.json", b"new"), ("items/a.json", b"new")], false).is_err());
+        assert_eq!(names(), ["items"]);
+        write(&[("c.json", b"new"), ("items/a.json", b"new")], true).expect("replaces");
+        assert_eq!(names(), ["c.json", "items"]);
+        assert!(!home.path().join("items/b.json").exists() && home.path().join("items/a.json").exists());
+        write(&[("c.json", b"newer")], true).expect("replaces");
+        assert!(!home.path().join("items/a.json").exists());
+        // What is none of ours is not taken away.
+        std::fs::write(home.path().join("items/a.tif"), "pixels").expect("written");
+        assert!(write(&[("c.json", b"newest"), ("items/a.json", b"new")], true).is_err());
+        assert_eq!(std::fs::read(home.path().join("c.json")).expect("reads"), b"newer");
+        assert!(home.path().join("items/a.tif").exists() && names().len() == 2);
     }
 }

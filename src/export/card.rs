@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::page::{self, Map};
 use super::{Described, croissant};
+use crate::container::Format;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{PitSchema, SampleKind, Value, dtype_name};
@@ -29,7 +30,10 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         format!("Version: {}", described.version()),
         format!("Licence: {}", or_dash(&described.texts("licenses").join(", "))),
         format!("Tasks: {}", or_dash(&described.texts("tasks").join(", "))),
-        format!("Format: {}, {} bytes", described.facts.format.badge(), described.facts.size_bytes),
+        match described.facts.size_bytes {
+            Some(size) => format!("Format: {}, {size} bytes", described.facts.format.badge()),
+            None => format!("Format: {}", described.facts.format.badge()),
+        },
     ];
     if let Some([west, south, east, north]) = described.bbox {
         facts.push(format!("Extent: {west}, {south}, {east}, {north} (west, south, east, north in degrees)"));
@@ -121,12 +125,23 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         blocks.push(Block::List(publications));
     }
     blocks.push(Block::Heading(2, "How to read it".into()));
-    let names: Vec<String> = described.datasets().iter().map(|one| format!("\"{}\"", described.file_name(one))).collect();
-    let given = if names.len() == 1 { names.concat() } else { format!("[{}]", names.join(", ")) };
-    blocks.push(Block::Code(format!("import tacoreader\n\ndataset = tacoreader.load({given})\nprint(dataset.data)")));
+    blocks.push(Block::Code(how_to_read(described)));
     blocks.push(Block::Heading(2, "How to cite it".into()));
     blocks.push(Block::Code(croissant::citation(described)));
     Ok(blocks)
+}
+
+/// Lines of Python for the official reader. That of 2.0 refuses the first generation, whose own gives a table.
+fn how_to_read(described: &Described<'_>) -> String {
+    let names: Vec<String> = described.datasets().iter().map(|one| format!("\"{}\"", described.address(one, ""))).collect();
+    let given = if names.len() == 1 { names.concat() } else { format!("[{}]", names.join(", ")) };
+    match described.facts.format {
+        Format::Tortilla | Format::Taco => format!(
+            "# pip install \"tacoreader<1\": later ones read 2.0 only\nimport tacoreader\n\n\
+             dataset = tacoreader.load({given})\nprint(dataset)\nprint(dataset.read(0))"
+        ),
+        _ => format!("import tacoreader\n\ndataset = tacoreader.load({given})\nprint(dataset.data)"),
+    }
 }
 
 /// The files of a dataset in parts: name, box, time.

@@ -25,7 +25,9 @@ pub fn document(described: &Described<'_>) -> Json {
     out.insert("description".into(), json!(described.description()));
     out.insert("url".into(), json!(described.url().unwrap_or_else(|| format!("urn:taco:{}", described.id()))));
     out.insert("version".into(), json!(semantic(described.version())));
-    out.insert("datePublished".into(), json!(described.day()));
+    if let Some(day) = described.day() {
+        out.insert("datePublished".into(), json!(day));
+    }
     let licences: Vec<String> = described
         .texts("licenses")
         .into_iter()
@@ -113,9 +115,9 @@ pub fn citation(described: &Described<'_>) -> String {
         return text;
     }
     let names: Vec<String> = described.contacts("providers").into_iter().map(|contact| contact.name).collect();
-    let year = described.day().chars().take(4).collect::<String>();
+    let year = described.year().map(|year| format!("year = {{{year}}}, ")).unwrap_or_default();
     format!(
-        "@misc{{{}, author = {{{}}}, title = {{{}}}, year = {{{year}}}, version = {{{}}}}}",
+        "@misc{{{}, author = {{{}}}, title = {{{}}}, {year}version = {{{}}}}}",
         described.id(),
         names.join(" and "),
         described.title(),
@@ -150,7 +152,7 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
         let name_of = |level: usize| format!("METADATA/level{level}.parquet");
         let table =
             |level: usize| Table { level, set: format!("{before}level{level}"), file: format!("{before}{}", name_of(level)) };
-        if dataset.sha256.is_some() {
+        if dataset.single {
             files.push(archive(described, dataset, &archive_id, what));
             for level in (0..levels).filter(|_| dataset.format == Format::Zip) {
                 let table = table(level);
@@ -166,7 +168,7 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
         for (name, size, sha256) in &dataset.tables {
             files.push(json!({
                 "@type": "cr:FileObject", "@id": format!("{before}{name}"), "name": name.rsplit('/').next(),
-                "description": "Metadata of the dataset.", "contentUrl": format!("{own_name}/{name}"),
+                "description": "Metadata of the dataset.", "contentUrl": format!("{}/{name}", described.address(dataset, "").trim_end_matches('/')),
                 "contentSize": format!("{size} B"),
                 "encodingFormat": if name.ends_with(".json") { "application/json" } else { PARQUET }, "sha256": sha256
             }));
@@ -179,12 +181,17 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
 
 /// A dataset that is one file.
 fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &str) -> Json {
-    let name = described.file_name(dataset);
-    json!({
-        "@type": "cr:FileObject", "@id": id, "name": name, "description": description,
-        "contentUrl": name, "contentSize": format!("{} B", dataset.size_bytes), "encodingFormat": dataset.media_type(),
-        "sha256": dataset.sha256
-    })
+    let mut file = json!({
+        "@type": "cr:FileObject", "@id": id, "name": described.file_name(dataset), "description": description,
+        "contentUrl": described.address(dataset, ""), "encodingFormat": dataset.media_type()
+    });
+    if let Some(size) = dataset.size_bytes {
+        file["contentSize"] = json!(format!("{size} B"));
+    }
+    if let Some(sha256) = &dataset.sha256 {
+        file["sha256"] = json!(sha256);
+    }
+    file
 }
 
 fn record_sets(described: &Described<'_>, tables: &[Table]) -> Vec<Json> {

@@ -28,7 +28,9 @@ pub fn document(described: &Described<'_>) -> Json {
     let publisher = providers.iter().find(|contact| contact.roles.iter().any(|role| role == "host")).or(providers.first());
     let publisher = publisher.map_or(described.title(), |contact| contact.organization.as_deref().unwrap_or(&contact.name));
     out.insert("publisher".into(), json!({ "name": publisher }));
-    out.insert("publicationYear".into(), json!(described.day().chars().take(4).collect::<String>()));
+    // The schema demands a year.
+    let year = described.year().unwrap_or_else(|| chrono::Utc::now().format("%Y").to_string());
+    out.insert("publicationYear".into(), json!(year));
     let subjects: Vec<Json> =
         described.texts("keywords").into_iter().chain(described.texts("tasks")).map(|text| json!({ "subject": text })).collect();
     if !subjects.is_empty() {
@@ -46,11 +48,13 @@ pub fn document(described: &Described<'_>) -> Json {
     if !curators.is_empty() {
         out.insert("contributors".into(), json!(curators));
     }
-    let mut dates = vec![json!({ "date": described.day(), "dateType": "Updated" })];
+    let mut dates: Vec<Json> = described.day().map(|day| json!({ "date": day, "dateType": "Updated" })).into_iter().collect();
     if let Some([start, end]) = &described.interval {
         dates.push(json!({ "date": format!("{start}/{end}"), "dateType": "Collected" }));
     }
-    out.insert("dates".into(), json!(dates));
+    if !dates.is_empty() {
+        out.insert("dates".into(), json!(dates));
+    }
     let related: Vec<Json> = described
         .publications()
         .into_iter()
@@ -61,10 +65,9 @@ pub fn document(described: &Described<'_>) -> Json {
     if !related.is_empty() {
         out.insert("relatedIdentifiers".into(), json!(related));
     }
-    out.insert(
-        "sizes".into(),
-        json!([format!("{} bytes", described.facts.size_bytes), format!("{} samples", described.assembly.tree.total())]),
-    );
+    let bytes = described.facts.size_bytes.map(|size| format!("{size} bytes"));
+    let sizes: Vec<String> = bytes.into_iter().chain([format!("{} samples", described.assembly.tree.total())]).collect();
+    out.insert("sizes".into(), json!(sizes));
     let mut formats: Vec<&str> = described.datasets().iter().map(Facts::media_type).collect();
     formats.dedup();
     out.insert("formats".into(), json!(formats));

@@ -18,6 +18,7 @@ use serde_json::{Map, Value as Json};
 use crate::container::{Assembly, Format, extent_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::model::Address;
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,13 +91,15 @@ pub struct Facts {
     pub path: PathBuf,
     /// Its kind.
     pub format: Format,
-    /// Bytes of the file, or of all files.
-    pub size_bytes: u64,
-    /// SHA-256 of the file in lower-case hexadecimal; absent for folders.
+    /// True for one file, here or elsewhere.
+    pub single: bool,
+    /// Bytes of the file, or of all files, where somebody counted.
+    pub size_bytes: Option<u64>,
+    /// SHA-256 of the file in lower-case hexadecimal; absent for folders, and for files on another machine.
     pub sha256: Option<String>,
     /// Files of METADATA/ with their size and SHA-256, where they lie apart.
     pub tables: Vec<(String, u64, String)>,
-    /// When it was last changed.
+    /// When it was last changed, where that is known.
     pub modified: Option<DateTime<Utc>>,
     /// Its address on the web, when somebody said so.
     pub url: Option<String>,
@@ -111,6 +114,9 @@ pub struct Facts {
 impl Facts {
     /// The name of the file or folder.
     fn file_name(&self) -> Option<String> {
+        if let Some(address) = Address::of(&self.path) {
+            return Some(address.name().to_owned()).filter(|name| !name.is_empty());
+        }
         self.path.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
@@ -140,6 +146,7 @@ pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobCo
         return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
     }
     let described = Described::new(assembly, facts);
+    described.warn_of_gaps(form, ctx);
     match form {
         Catalogue::Stac => stac::documents(&described, ctx),
         Catalogue::Geoparquet => geoparquet::footer(&described, ctx),
@@ -287,9 +294,47 @@ impl<'a> Described<'a> {
         folder.map_or(name.clone(), |folder| format!("{}/{name}", folder.to_string_lossy()))
     }
 
-    /// The day on which the data was last changed.
-    fn day(&self) -> String {
-        self.facts.modified.unwrap_or_default().format("%Y-%m-%d").to_string()
+    /// Where a dataset is found from a document that has `to` before the names of what lies beside it.
+    fn address(&self, dataset: &Facts, to: &str) -> String {
+        match Address::of(&dataset.path) {
+            Some(address) => address.without_secret().0.to_string(),
+            None => format!("{to}{}", self.file_name(dataset)),
+        }
+    }
+
+    /// The day on which the data was last changed, where that is known.
+    fn day(&self) -> Option<String> {
+        Some(self.facts.modified?.format("%Y-%m-%d").to_string())
+    }
+
+    /// Its year.
+    fn year(&self) -> Option<String> {
+        self.day().map(|day| day.chars().take(4).collect())
+    }
+
+    /// What a catalogue would print as a fact and that nobody stated, and what it asks for and that is not known.
+    fn warn_of_gaps(&self, form: Catalogue, ctx: &JobContext) {
+        let placeholders = self.assembly.collection.placeholders();
+        if !placeholders.is_empty() && form != Catalogue::Geoparquet {
+            ctx.warn(tr!(
+                "{fields}: what is there was put in by a migration; write what is true",
+                fields = placeholders.join(", ")
+            ));
+        }
+        if self.day().is_none() {
+            match form {
+                Catalogue::Datacite => {
+                    ctx.warn(tr!("nobody knows when the data was last changed: the year of publication is the present one"));
+                }
+                Catalogue::Croissant => {
+                    ctx.warn(tr!("nobody knows when the data was last changed: the date of publication is left out"));
+                }
+                _ => {}
+            }
+        }
+        if form == Catalogue::Croissant && self.datasets().iter().any(|one| one.single && one.sha256.is_none()) {
+            ctx.warn(tr!("files on another machine have no checksum, which validators ask for; describe a copy on this one"));
+        }
     }
 }
 

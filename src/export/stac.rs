@@ -1,10 +1,11 @@
 //! STAC 1.1: the Collection, and an Item for each sample of level 0 that has a time.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::place::{self, Place};
 use super::{Described, Document, Facts, json_document};
-use crate::container::Format;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::is_padding;
@@ -18,16 +19,29 @@ const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/sc
 pub fn documents(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
     let items = items(described, ctx)?;
     let mut documents = vec![json_document("collection.json", &collection(described, &items))];
-    documents.extend(items.iter().map(|item| {
-        let id = item["id"].as_str().unwrap_or_default();
-        json_document(&format!("items/{}.json", file_name(id)), item)
-    }));
+    documents.extend(items.iter().zip(file_names(&items)).map(|(item, name)| json_document(&format!("items/{name}.json"), item)));
     Ok(documents)
 }
 
 /// Ids may have any letter; names of files may not.
 fn file_name(id: &str) -> String {
     id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
+/// One for each Item, also where file systems do not tell capitals apart.
+fn file_names(items: &[Json]) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::with_capacity(items.len());
+    let name = |item: &Json| {
+        let plain = file_name(item["id"].as_str().unwrap_or_default());
+        let mut name = plain.clone();
+        let mut number = 2;
+        while !taken.insert(name.to_lowercase()) {
+            name = format!("{plain}_{number}");
+            number += 1;
+        }
+        name
+    };
+    items.iter().map(name).collect()
 }
 
 pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
@@ -89,12 +103,9 @@ pub fn collection(described: &Described<'_>, items: &[Json]) -> Json {
         out.insert("summaries".into(), json!({ "taco:tasks": tasks }));
     }
     out.insert("assets".into(), data_assets(described));
-    let mut links: Vec<Json> = items
-        .iter()
-        .map(|item| {
-            let id = item["id"].as_str().unwrap_or_default();
-            json!({ "rel": "item", "href": format!("./items/{}.json", file_name(id)), "type": "application/geo+json" })
-        })
+    let mut links: Vec<Json> = file_names(items)
+        .into_iter()
+        .map(|name| json!({ "rel": "item", "href": format!("./items/{name}.json"), "type": "application/geo+json" }))
         .collect();
     if one.is_none() {
         let known = licences.iter().filter(|licence| spdx::license_id(licence).is_some());
@@ -130,13 +141,10 @@ fn provider(contact: &super::Contact) -> Json {
 
 /// The file that holds everything; a folder by its collection.
 fn data_asset(described: &Described<'_>, dataset: &Facts, to: &str) -> Json {
-    let name = described.file_name(dataset);
-    let folder =
-        !matches!(dataset.format, Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile) && dataset.path.is_dir();
-    let (href, kind) = if folder {
-        (format!("{to}{name}/COLLECTION.json"), "application/json")
-    } else {
-        (format!("{to}{name}"), dataset.media_type())
+    let place = described.address(dataset, to);
+    let (href, kind) = match dataset.single {
+        false => (format!("{}/COLLECTION.json", place.trim_end_matches('/')), "application/json"),
+        true => (place, dataset.media_type()),
     };
     json!({ "href": href, "title": described.title(), "type": kind, "roles": ["data"] })
 }
@@ -169,6 +177,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
     let ids = &described.assembly.tree.levels[0].ids;
     let schema = level.batch.schema();
     let mut items = Vec::with_capacity(rows.len());
+    let mut timeless = 0;
     for (row, place) in rows.iter().enumerate() {
         if row % 1024 == 0 {
             ctx.check()?;
@@ -178,7 +187,10 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
             continue;
         }
         let mut properties = Map::new();
-        let Some(()) = put_times(place, described, &mut properties) else { continue };
+        let Some(()) = put_times(place, described, &mut properties) else {
+            timeless += 1;
+            continue;
+        };
         let mut extensions: Vec<&str> = Vec::new();
         for (field, column) in schema.fields().iter().zip(level.batch.columns()).skip(2) {
             let value = cell_json(column, row);
@@ -229,6 +241,14 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
         item.insert("assets".into(), json!({ "data": data_asset(described, dataset, "../") }));
         item.insert("collection".into(), json!(described.id()));
         items.push(Json::Object(item));
+    }
+    if timeless > 0 {
+        ctx.warn(tr_n!(
+            timeless,
+            "{n} sample has no time, nor has the dataset: no Item was made of it",
+            "{n} samples have no time, nor has the dataset: no Items were made of them",
+            n = timeless
+        ));
     }
     Ok(items)
 }

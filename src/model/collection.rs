@@ -50,7 +50,36 @@ pub struct Collection {
     pub fields: Map<String, Json>,
 }
 
+/// The provider and the licence that migration puts where the old dataset names none.
+pub const UNKNOWN_PROVIDER: &str = "unknown";
+/// See [`UNKNOWN_PROVIDER`].
+pub const UNKNOWN_LICENCE: &str = "LicenseRef-unknown";
+
+/// The description that migration puts where the old dataset has none.
+pub fn description_of_moved(name: &str) -> String {
+    format!("Moved from {name}, which has no description.")
+}
+
 impl Collection {
+    /// The fields that still hold what migration put there because the old dataset does not say.
+    pub fn placeholders(&self) -> Vec<&'static str> {
+        let moved = description_of_moved("\0");
+        let around = moved.split_once('\0').unwrap_or_default();
+        let description = self.text("description");
+        let list = |key: &str| self.get(key).and_then(Json::as_array).into_iter().flatten();
+        let mut found = Vec::new();
+        if description.starts_with(around.0) && description.ends_with(around.1) {
+            found.push("description");
+        }
+        if list("providers").any(|provider| provider.get("name").and_then(Json::as_str) == Some(UNKNOWN_PROVIDER)) {
+            found.push("providers");
+        }
+        if list("licenses").any(|licence| licence.as_str() == Some(UNKNOWN_LICENCE)) {
+            found.push("licenses");
+        }
+        found
+    }
+
     /// The starting point of a new draft: every required key, mostly empty, so that the form and the checks show what is missing.
     pub fn template() -> Self {
         let Json::Object(fields) = json!({

@@ -165,6 +165,8 @@ enum Fault {
 pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Result<Vec<Option<Vec<u32>>>> {
     let tables = tables.clone();
     let filters = respelled(&tables, filters);
+    let columns: Vec<(String, Vec<String>)> =
+        tables.names().into_iter().map(|name| (name.clone(), column_names(&tables, &name))).collect();
     let kept = on_thread(ctx, move |ctx| {
         let views = frames::Views::new(&tables, &filters, ctx).map_err(Fault::Ours)?;
         let level = |level: usize| -> std::result::Result<Option<Vec<u32>>, Fault> {
@@ -180,9 +182,7 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
     kept.map_err(|fault| match (fault, ctx.check()) {
         (_, Err(cancelled)) => cancelled,
         (Fault::Ours(error), _) => error,
-        (Fault::Polars(error) | Fault::Step { error, .. }, _) => {
-            Error::usage("the filters could not be applied").because(error.to_string())
-        }
+        (Fault::Polars(error) | Fault::Step { error, .. }, _) => explained(&error, &[], 0, &columns),
     })
 }
 

@@ -8,10 +8,13 @@ use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, ContainerReader, OpenOptions, Physical, write_document};
+use crate::container::{
+    self, ContainerReader, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document, write_documents,
+};
 use crate::error::{Error, IoContext, Result};
 use crate::export::{Catalogue, Document, Facts, describe};
 use crate::jobs::JobContext;
+use crate::model::{is_remote, place_below};
 
 /// What to describe, and how. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,7 +68,7 @@ pub fn describe_dataset(
     describe(&assembly, &facts, form, ctx)
 }
 
-/// Writes the documents; gives the path of the main one.
+/// Writes the documents, all or none; gives the path of the main one.
 pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
     let documents = describe_dataset(&request.input, &request.open, request.form, request.url.clone(), request.level, ctx)?;
     let Some((main, rest)) = documents.split_first() else { return Err(Error::internal("a description without documents")) };
@@ -73,19 +76,26 @@ pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBu
         write_document(&request.output, &main.bytes, request.overwrite)?;
         return Ok(request.output.clone());
     }
-    for document in &documents {
-        ctx.check()?;
-        write_document(&request.output.join(&document.name), &document.bytes, request.overwrite)?;
-    }
+    let named: Vec<(&str, &[u8])> = documents.iter().map(|document| (document.name.as_str(), document.bytes.as_slice())).collect();
+    // Items of samples that are gone must not stay beside those of a new description.
+    let folders: &[&str] = if request.form == Catalogue::Stac { &["items"] } else { &[] };
+    write_documents(&request.output, &named, folders, request.overwrite, ctx)?;
     Ok(request.output.join(&main.name))
 }
 
-fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+/// Facts of what was opened, without the tables and parts that lie apart.
+fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
     let info = reader.info();
-    let mut facts = Facts {
+    let single = match (info.format, reader.physical()) {
+        (Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile, _) => true,
+        (_, Physical::Taco3(dataset)) => !dataset.is_folder(),
+        _ => info.path.is_file(),
+    };
+    Facts {
         path: info.path.clone(),
         format: info.format,
-        size_bytes: info.size_bytes.unwrap_or_default(),
+        single,
+        size_bytes: info.size_bytes,
         sha256: None,
         tables: Vec::new(),
         modified: None,
@@ -93,41 +103,72 @@ fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> 
         level: None,
         roots: reader.levels().rows(0),
         parts: Vec::new(),
+    }
+}
+
+fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+    let facts = facts_of_info(reader);
+    let parts = match reader.physical() {
+        Physical::Joined(joined) if joined.listed().is_none() => (0..joined.datasets().len())
+            .map(|part| facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx))
+            .collect::<Result<Vec<_>>>()?,
+        Physical::Tortilla(tortilla) => {
+            let file = |(file, root): (&LocalFile, &Tortilla)| {
+                let path = file.path().to_owned();
+                facts_of_file(Facts { path, roots: root.table.rows(), ..facts.clone() }, file, with_sums, ctx)
+            };
+            tortilla.files().iter().zip(tortilla.roots()).map(file).collect::<Result<Vec<_>>>()?
+        }
+        _ if facts.single => return facts_of_file(facts.clone(), &LocalFile::open(&facts.path)?, with_sums, ctx),
+        _ => return facts_of_folder(reader, facts, with_sums, ctx),
     };
-    if let Physical::Joined(joined) = reader.physical()
-        && joined.listed().is_none()
-    {
-        for part in 0..joined.datasets().len() {
-            facts.parts.push(facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx)?);
-        }
-        facts.size_bytes = facts.parts.iter().map(|part| part.size_bytes).sum();
-        facts.modified = facts.parts.iter().filter_map(|part| part.modified).max();
-        return Ok(facts);
+    if let [part] = parts.as_slice() {
+        return Ok(Facts { roots: facts.roots, ..part.clone() });
     }
-    let modified = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok().map(DateTime::<Utc>::from);
-    if info.path.is_file() {
-        facts.modified = modified(&info.path);
-        if with_sums {
-            facts.sha256 = Some(sha256_of(&info.path, ctx)?);
-        }
-        return Ok(facts);
+    let size_bytes = parts.iter().map(|part| part.size_bytes).sum();
+    // When one of them was changed is unknown where it is of any.
+    let changes: Option<Vec<_>> = parts.iter().map(|part| part.modified).collect();
+    Ok(Facts { size_bytes, modified: changes.and_then(|changes| changes.into_iter().max()), parts, ..facts })
+}
+
+/// A dataset, or a part of one, that is one file. All of a file on another machine is not read for its checksum.
+fn facts_of_file(facts: Facts, file: &LocalFile, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+    let sha256 = if with_sums && !file.is_remote() { Some(sha256_of(file, ctx)?) } else { None };
+    Ok(Facts { single: true, size_bytes: Some(file.size_bytes()), modified: modified(file), sha256, ..facts })
+}
+
+fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+    let remote = is_remote(&facts.path);
+    if !remote {
+        facts.size_bytes = Some(size_below(&facts.path, 0, ctx)?);
     }
-    facts.size_bytes = size_below(&info.path, 0, ctx)?;
+    let levels = if remote { reader.levels().count() } else { 8 };
     let names = ["COLLECTION.json".to_owned()]
         .into_iter()
-        .chain((0..8).flat_map(|level| [format!("METADATA/level{level}.parquet"), format!("level{level}.parquet")]));
+        .chain((0..levels).flat_map(|level| [format!("METADATA/level{level}.parquet"), format!("level{level}.parquet")]));
     for name in names.chain(["METADATA/sample.parquet".to_owned(), "METADATA/children.parquet".to_owned()]) {
-        let path = info.path.join(&name);
-        if !path.is_file() {
+        ctx.check()?;
+        let path = place_below(&facts.path, &name);
+        if !(remote || path.is_file()) {
             continue;
         }
-        facts.modified = facts.modified.max(modified(&path));
+        let file = match LocalFile::open(&path) {
+            Ok(file) => file,
+            // Names are tried: which of them a folder elsewhere has, nobody lists.
+            Err(_) if remote => continue,
+            Err(error) => return Err(error),
+        };
+        facts.modified = facts.modified.max(modified(&file));
         if with_sums {
-            let size = std::fs::metadata(&path).io_at("read", &path)?.len();
-            facts.tables.push((name, size, sha256_of(&path, ctx)?));
+            facts.tables.push((name, file.size_bytes(), sha256_of(&file, ctx)?));
         }
     }
     Ok(facts)
+}
+
+/// When a file was last changed, where that is known.
+fn modified(file: &LocalFile) -> Option<DateTime<Utc>> {
+    Some(file.identity().modified_ms).filter(|ms| *ms > 0).and_then(DateTime::from_timestamp_millis)
 }
 
 fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
@@ -146,19 +187,18 @@ fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
     Ok(size)
 }
 
-fn sha256_of(path: &Path, ctx: &JobContext) -> Result<String> {
-    use std::io::Read;
+fn sha256_of(file: &LocalFile, ctx: &JobContext) -> Result<String> {
     ctx.stage(tr!("Computing the checksum"), None);
-    let mut file = std::fs::File::open(path).io_at("open", path)?;
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
-    loop {
+    let (mut at, size) = (0, file.size_bytes());
+    while at < size {
         ctx.check()?;
-        let read = file.read(&mut buffer).io_at("read", path)?;
-        if read == 0 {
-            return Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
-        }
-        sum.update(&buffer[..read]);
-        ctx.bytes(read as u64);
+        let part = &mut buffer[..(size - at).min(1 << 20) as usize];
+        file.read_into(at, part).io_at("read", file.path())?;
+        sum.update(&*part);
+        at += part.len() as u64;
+        ctx.bytes(part.len() as u64);
     }
+    Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }

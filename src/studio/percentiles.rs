@@ -185,10 +185,14 @@ fn add(sum: &mut Vec<Counts>, more: Vec<Counts>) -> Result<()> {
         *sum = more;
         return Ok(());
     }
-    let alike = sum.len() == more.len() && sum.iter().zip(&more).all(|(a, b)| (a.low, a.high) == (b.low, b.high));
-    if !alike {
-        let error = Error::format("this histogram has other bands, or another scale, than those of the samples before it");
-        return Err(error.hint("make the histograms again, of the whole dataset"));
+    if sum.len() != more.len() {
+        let error = Error::usage(format!("this histogram has {} bands, those before it have {}", more.len(), sum.len()));
+        return Err(error.hint("--each tells of every sample by itself; --ids or --where choose samples with the same bands"));
+    }
+    if sum.iter().zip(&more).any(|(a, b)| (a.low, a.high) != (b.low, b.high)) {
+        let error = Error::format("this histogram has another scale than those of the samples before it");
+        let error = error.hint("--each tells of every sample by itself, and --ids chooses samples");
+        return Err(error.hint("make the histograms again, of the whole dataset, for one scale"));
     }
     for (sum, more) in sum.iter_mut().zip(more) {
         sum.bins.iter_mut().zip(more.bins).for_each(|(sum, more)| *sum = sum.saturating_add(more));
@@ -318,7 +322,11 @@ mod tests {
         add(&mut sum, vec![one.clone()]).expect("the first");
         add(&mut sum, vec![one.clone()]).expect("the same scale");
         assert_eq!(sum[0].total(), 200);
-        assert!(add(&mut sum, vec![Counts { high: 2.0, ..one.clone() }]).is_err());
-        assert!(add(&mut sum, vec![one.clone(), one]).is_err());
+        let hints = |error: Error| error.hints().join(" ");
+        let scale = add(&mut sum, vec![Counts { high: 2.0, ..one.clone() }]).expect_err("another scale");
+        assert!(hints(scale).contains("histograms again"));
+        // Other bands stay other bands, however often the histograms are made.
+        let bands = hints(add(&mut sum, vec![one.clone(), one]).expect_err("other bands"));
+        assert!(bands.contains("--each") && bands.contains("--ids") && !bands.contains("again"), "{bands}");
     }
 }

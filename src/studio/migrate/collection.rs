@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::extent::joined;
-use crate::model::{Collection, TASKS, check_dataset_id};
+use crate::model::{Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved};
 use crate::query::parse_time;
 
 /// What became of one field of the collection.
@@ -464,9 +464,9 @@ fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping
     let note = tr!("2.0 requires it and the old file does not say; write what is true");
     for (key, value) in [
         ("dataset_version", json!("1.0.0")),
-        ("description", json!(format!("Moved from {name}, which has no description."))),
-        ("licenses", json!(["LicenseRef-unknown"])),
-        ("providers", json!([{ "name": "unknown" }])),
+        ("description", json!(description_of_moved(&name))),
+        ("licenses", json!([UNKNOWN_LICENCE])),
+        ("providers", json!([{ "name": UNKNOWN_PROVIDER }])),
         ("tasks", json!(["other"])),
         ("taco_version", json!("2.0.0")),
     ] {
@@ -568,5 +568,6 @@ mod tests {
         crate::validate::check_collection(&new, &mut report);
         assert!(report.is_valid(), "{report:?}");
         assert!(list.iter().all(|line| line.action == Action::Filled), "{list:?}");
+        assert_eq!(new.placeholders(), ["description", "providers", "licenses"]);
     }
 }
