@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::merge::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
 use super::output::{PartialFile, PartialFolder};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
-use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, field_schema_of};
+use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind};
@@ -67,6 +67,21 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
     ParquetOptions { level, ..asked.clone() }
 }
 
+/// A ZIP; of anything else that is a dataset, what it is.
+fn open_part(path: &Path) -> Result<ZipReader> {
+    ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
+        Ok(format) if format != Format::Zip => {
+            let error = Error::usage(format!("an index is over ZIPs, and this is {}", format.described())).at_path(path);
+            error.hint(match format {
+                Format::Tortilla | Format::Taco | Format::Taco3 => "`migrate` makes a ZIP of 2.0 of it",
+                Format::Folder => "`convert` makes a ZIP of it",
+                _ => "name the ZIPs themselves",
+            })
+        }
+        _ => error,
+    })
+}
+
 /// What the first look at all parts gave.
 struct Gathered {
     paths: Vec<PathBuf>,
@@ -87,14 +102,14 @@ impl Gathered {
             }
         }
         ctx.stage(tr!("Comparing the datasets"), Some(inputs.len() as u64));
-        let opened = ZipReader::open(first_path)?;
+        let opened = open_part(first_path)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
         let looked: Vec<(PartFacts, u64)> = inputs
             .par_iter()
             .map(|path| {
                 ctx.check()?;
-                let zip = ZipReader::open(path)?;
+                let zip = open_part(path)?;
                 let name = name_of(path)?;
                 check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
                 let collection = zip.collection();

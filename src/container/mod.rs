@@ -53,7 +53,7 @@ pub use tortilla::{
 };
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -130,9 +130,22 @@ pub enum Physical<'a> {
     Taco3(&'a Taco3Reader),
 }
 
+/// A 2.0 dataset by a name of the first generation would be opened by nobody who goes by names.
+fn refuse_old_name(target: &Path) -> Result<()> {
+    let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    if !["tortilla", "taco"].contains(&ending.as_str()) {
+        return Ok(());
+    }
+    let error = Error::usage(format!("names that end in .{ending} are those of the first generation, and this writes 2.0"));
+    let error = error.at_path(target).hint("choose a name that ends in .tacozip, or one without an ending for a folder");
+    Err(error
+        .hint("`compile` writes a .tortilla or .taco out of a dataset, `create --generation tortilla` or `taco` out of a folder"))
+}
+
 /// Lays out and writes a dataset, by the options' format, or its parts. What is written appears complete or not at all.
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
+    refuse_old_name(&options.target)?;
     if let Some(parts) = &options.parts {
         return parts::write(assembly, options, parts, ctx);
     }
@@ -140,5 +153,21 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         Format::Zip => zip::write(assembly, options, ctx),
         Format::Folder => folder::write(assembly, options, ctx),
         other => Err(Error::unsupported(format!("this version can't write {}", other.described())).hint("write a ZIP or a FOLDER")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_first_generation_are_not_those_of_2_0() {
+        for name in ["y.tortilla", "a/Y.TACO", "x.0001.part.taco"] {
+            let error = refuse_old_name(Path::new(name)).expect_err("is refused").report();
+            assert!(error.contains("compile") && error.contains("--generation"), "{error}");
+        }
+        for name in ["y.tacozip", "taco", "tortilla", "y.taco.zip", ".tacocat", "y"] {
+            assert!(refuse_old_name(Path::new(name)).is_ok(), "{name}");
+        }
     }
 }

@@ -181,6 +181,30 @@ fn what_was_migrated_comes_back() {
     }
 }
 
+/// What is asked for by a name or a verb of another generation is refused, and says what does it.
+#[test]
+fn names_and_verbs_of_another_generation_lead_on() {
+    let workspace = Workspace::new();
+    let (old, new) = (golden("46_v1_taco_nested", "nested.taco"), golden("01_flat_zip", "flat.tacozip"));
+    let refused = |arguments: &[&std::ffi::OsStr], wanted: &[&str]| {
+        let ran = workspace.studio(arguments).expect_code(2);
+        wanted.iter().for_each(|word| assert!(ran.stderr.contains(word), "no {word} in {ran}"));
+    };
+    for (name, verb, input) in [("y.tortilla", "export", &new), ("y.taco", "migrate", &old), ("z.taco", "convert", &new)] {
+        let output = workspace.path(name);
+        let mut arguments = vec![verb.as_ref(), input.as_os_str()];
+        if verb != "convert" {
+            arguments.push("-o".as_ref());
+        }
+        arguments.push(output.as_os_str());
+        refused(&arguments, &["compile", "--generation"]);
+        assert!(!output.exists(), "{name}");
+    }
+    let output = workspace.path("index");
+    refused(&["tacocat".as_ref(), old.as_os_str(), "-o".as_ref(), output.as_os_str()], &["a TACO 0.2 file", "migrate"]);
+    refused(&["edit".as_ref(), new.as_os_str(), "--drop".as_ref(), "x".as_ref()], &["extend", "draft"]);
+}
+
 #[test]
 fn an_edit_changes_columns_and_collection_and_nothing_else() {
     let workspace = Workspace::new();

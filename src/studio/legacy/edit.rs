@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::values::{check_formats, in_type_of, is_text};
+use super::super::migrate::is_other_generation;
 use crate::container::{self, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -69,7 +70,10 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
     let reader = container::open(&request.input, ctx)?;
     let Physical::Tortilla(tortilla) = reader.physical() else {
         let error = Error::usage("only TORTILLA and TACO files are edited in place").at_path(&request.input);
-        return Err(error.hint("make a draft of the dataset, or `migrate` it"));
+        return Err(error.hint(match is_other_generation(reader.as_ref()) {
+            true => "`migrate` makes a dataset of 2.0 of it",
+            false => "change it as a draft in the window, or write another with `extend`, whose extension columns adds a table's",
+        }));
     };
     let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
     let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
