@@ -11,8 +11,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::values::{check_formats, in_type_of, is_text};
 use super::super::migrate::is_other_generation;
+use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{self, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
