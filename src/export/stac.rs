@@ -194,7 +194,9 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
         let mut extensions: Vec<&str> = Vec::new();
         for (field, column) in schema.fields().iter().zip(level.batch.columns()).skip(2) {
             let value = cell_json(column, row);
-            if value.is_null() {
+            // STAC has no word for numbers that are none.
+            let is_number = column.data_type().is_floating();
+            if value.is_null() || (is_number && value.is_string()) {
                 continue;
             }
             let name = match field.name().as_str() {

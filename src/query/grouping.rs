@@ -179,6 +179,10 @@ pub(super) fn is_by_row(expression: &Expr) -> bool {
     })
 }
 
+fn is_nan(part: &Expr) -> bool {
+    matches!(part, Expr::Function { function: FunctionExpr::Boolean(BooleanFunction::IsNan), .. })
+}
+
 /// The name of what row groups computed in this place.
 fn part_name(at: usize) -> PlSmallStr {
     format!("__part{at}").into()
@@ -208,6 +212,15 @@ impl Parts {
                 right: Arc::new(self.merged(right, schema)?),
             },
             Expr::Literal(_) => expression.clone(),
+            Expr::Ternary { predicate, truthy, falsy } => Expr::Ternary {
+                predicate: Arc::new(self.merged(predicate, schema)?),
+                truthy: Arc::new(self.merged(truthy, schema)?),
+                falsy: Arc::new(self.merged(falsy, schema)?),
+            },
+            Expr::Function { input, function: FunctionExpr::Boolean(BooleanFunction::Any { ignore_nulls: true }) } => {
+                input.iter().all(|input| input.into_iter().all(|part| is_by_row(part) || is_nan(part))).then_some(())?;
+                self.add(expression.clone(), None, schema).any(true)
+            }
             Expr::Len => self.add(len().cast(DataType::UInt64), Some(Measure::Rows), schema).sum(),
             Expr::Agg(AggExpr::Count { input, include_nulls }) => {
                 let input = by_row(input)?;

@@ -7,11 +7,16 @@
 //! statement and compose lazily; all tables then show what they left.
 
 mod arrays;
+mod clauses;
+mod exact;
 mod filter;
 mod frames;
 mod functions;
 mod geometry;
 mod grouping;
+mod joins;
+mod lifting;
+mod meaning;
 mod naming;
 mod outline;
 mod output;

@@ -56,6 +56,15 @@ fn list(tokens: &[Token], start: usize, added: &mut Vec<(usize, String)>) {
                 }
                 taken.push(free.clone());
                 added.push((item + last, free));
+            } else if let Some((last, name)) = column(&tokens[item..at]) {
+                let number = (1..).find(|number| !taken.contains(&format!("{name}_{number}"))).unwrap_or(1);
+                if taken.contains(&name) {
+                    let free = format!("{name}_{number}");
+                    taken.push(free.clone());
+                    added.push((item + last, free));
+                } else {
+                    taken.push(name);
+                }
             }
             item = at + 1;
         }
@@ -109,6 +118,20 @@ fn unnamed(item: &[Token]) -> Option<(usize, String)> {
     Some((last, typed.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "")))
 }
 
+/// The place of the last token of a column of a table, `a.id`, and its name.
+fn column(item: &[Token]) -> Option<(usize, String)> {
+    let solid: Vec<(usize, Kind, &str)> = item
+        .iter()
+        .enumerate()
+        .filter(|(_, (kind, _))| *kind != Kind::Space)
+        .map(|(at, (kind, text))| (at, *kind, *text))
+        .collect();
+    let is_name = |(_, kind, text): &(usize, Kind, &str)| *kind == Kind::Word || text.starts_with('"');
+    let path = solid.iter().enumerate().all(|(at, piece)| if at % 2 == 0 { is_name(piece) } else { piece.2 == "." });
+    let (last, _, name) = *solid.last()?;
+    (path && solid.len() % 2 == 1).then(|| (last, name.trim_matches('"').replace("\"\"", "\"")))
+}
+
 /// True when the last word AS is one of a CAST, or of a subquery.
 fn ends_in_bracket(solid: &[(usize, Kind, &str)]) -> bool {
     let mut depth = 0usize;
@@ -136,7 +159,8 @@ mod tests {
     fn computed_columns_are_called_by_their_text() {
         for (sql, wanted) in [
             ("SELECT upper(id), lower(id) FROM data", r#"SELECT upper(id) AS "upper(id)", lower(id) AS "lower(id)" FROM data"#),
-            ("SELECT id, t.id, \"a:b\", * FROM t", "SELECT id, t.id, \"a:b\", * FROM t"),
+            ("SELECT id, t.n, \"a:b\", * FROM t", "SELECT id, t.n, \"a:b\", * FROM t"),
+            ("SELECT a.id, b.id, c.\"id\" FROM t", r#"SELECT a.id, b.id AS "id_1", c."id" AS "id_2" FROM t"#),
             ("SELECT upper(id) u, lower(id) AS l FROM t", "SELECT upper(id) u, lower(id) AS l FROM t"),
             (
                 "SELECT CAST(x AS INTEGER), x::TEXT FROM t",

@@ -48,7 +48,7 @@ impl QueryResult {
         self.table.locate(row, column).map_or(Json::Null, |(array, row)| cell_json(array, row))
     }
 
-    /// Comma-separated values with a header (RFC 4180); lists as JSON, nulls empty.
+    /// Comma-separated values with a header (RFC 4180); lists and structs as JSON, nulls empty, empty texts as `""`.
     pub fn csv(&self) -> String {
         let names: Vec<String> = self.table.schema().fields().iter().map(|field| csv_cell(field.name())).collect();
         let mut out = names.join(",") + "\n";
@@ -56,6 +56,7 @@ impl QueryResult {
             let cells: Vec<String> = (0..names.len())
                 .map(|column| match self.json(row, column) {
                     Json::Null => String::new(),
+                    Json::String(text) if text.is_empty() => "\"\"".into(),
                     Json::String(text) => csv_cell(&text),
                     other => csv_cell(&other.to_string()),
                 })

@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::place::Place;
 use super::spelling::Sampling;
 use super::tables::{TableName, Tables};
-use super::{QueryResult, frames, functions, grouping, naming, output, spelling, summary, top};
+use super::{QueryResult, exact, frames, functions, grouping, lifting, meaning, naming, output, spelling, summary, top};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
@@ -102,6 +102,9 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         if let Some((summary, hint)) = spelling::refused(statement).filter(|_| !listing) {
             return Err(Error::usage(summary).hint(hint).at(Place::start(step, statements.len())));
         }
+        if let Some((summary, hint)) = meaning::refused(statement).filter(|_| !listing) {
+            return Err(Error::usage(summary).hint(hint).at(Place::start(step, statements.len())));
+        }
         if listing || (step + 1 < statements.len() && spelling::summarized(statement).is_some()) {
             let error = Error::usage("SHOW, DESCRIBE and SUMMARIZE stand in the last statement only");
             return Err(error.at(Place::start(step, statements.len())));
@@ -110,16 +113,22 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let names = tables.names();
     let columns: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), column_names(tables, name))).collect();
     let asked = statements.clone();
-    let (inner, filters, known) = (tables.clone(), respelled(tables, &query.filters), columns.clone());
+    let (inner, filters, known) = (tables.clone(), respelled(tables, &query.filters)?, columns.clone());
     let collected = on_thread(ctx, move |ctx| {
         let mut step = 0;
         let mut data = None;
         let mut rows = plan_and_collect(&inner, &filters, &asked, &known, limit, (&mut step, &mut data), ctx);
         let clash = |error: &PolarsError| error.to_string().contains("duplicate output name");
-        if matches!(&rows, Err(Fault::Polars(error)) if clash(error)) {
-            let named: Vec<String> = asked.iter().map(|sql| naming::named(sql)).collect();
-            let again = plan_and_collect(&inner, &filters, &named, &known, limit, (&mut step, &mut data), ctx);
-            rows = again.or(rows);
+        if let Err(Fault::Polars(error)) = &rows {
+            let plain = if clash(error) { asked.iter().map(|sql| naming::named(sql)).collect() } else { asked.clone() };
+            let lift = |sql: &String| lifting::lifted(sql).unwrap_or_else(|| sql.clone());
+            let lifted: Vec<String> = plain.iter().map(lift).collect();
+            for other in [plain, lifted] {
+                if rows.is_err() && other != asked {
+                    let again = plan_and_collect(&inner, &filters, &other, &known, limit, (&mut step, &mut data), ctx);
+                    rows = again.or(rows);
+                }
+            }
         }
         rows.map_err(|fault| match fault {
             Fault::Polars(error) => Fault::Step { error, step, data },
@@ -164,7 +173,7 @@ enum Fault {
 /// filter reached. Filters hide padding.
 pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Result<Vec<Option<Vec<u32>>>> {
     let tables = tables.clone();
-    let filters = respelled(&tables, filters);
+    let filters = respelled(&tables, filters)?;
     let columns: Vec<(String, Vec<String>)> =
         tables.names().into_iter().map(|name| (name.clone(), column_names(&tables, &name))).collect();
     let kept = on_thread(ctx, move |ctx| {
@@ -187,14 +196,19 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
 }
 
 /// Conditions in the engine's spelling.
-fn respelled(tables: &Tables, filters: &[Filter]) -> Vec<Filter> {
+fn respelled(tables: &Tables, filters: &[Filter]) -> Result<Vec<Filter>> {
+    for condition in filters.iter().filter_map(|filter| filter.condition.as_ref()) {
+        if let Some((summary, hint)) = meaning::refused(condition) {
+            return Err(Error::usage(summary).hint(hint));
+        }
+    }
     let columns: Vec<String> = tables.names().iter().flat_map(|name| column_names(tables, name)).collect();
     let is_column = |name: &str| columns.iter().any(|column| column == name);
     let one = |filter: &Filter| {
         let condition = filter.condition.as_ref().map(|condition| spelling::rewrite(condition, &is_column));
         Filter { condition, ..filter.clone() }
     };
-    filters.iter().map(one).collect()
+    Ok(filters.iter().map(one).collect())
 }
 
 /// The engine's panics are caught and told as errors, so that nothing else is printed: neither those of our thread nor those of
@@ -283,10 +297,16 @@ fn plan_and_collect(
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
         if let Some(sampling) = sampling {
-            frame = sampled(frame.collect().map_err(Fault::Polars)?, sampling).map_err(Fault::Polars)?.lazy();
+            frame = sampled(exact::meant(frame).and_then(LazyFrame::collect).map_err(Fault::Polars)?, sampling)
+                .map_err(Fault::Polars)?
+                .lazy();
         }
         if last {
-            let rows = top::bounded(frame).and_then(grouping::grouped).and_then(LazyFrame::collect).map_err(Fault::Polars)?;
+            let rows = exact::meant(frame)
+                .and_then(top::bounded)
+                .and_then(grouping::grouped)
+                .and_then(LazyFrame::collect)
+                .map_err(Fault::Polars)?;
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
         }
         let schema = frame.collect_schema().map_err(Fault::Polars)?;
@@ -319,6 +339,10 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
     let text = text.split("\n\nResolved plan").next().unwrap_or(&text).split("\nHint").next().unwrap_or_default().trim();
     // The parser prints whole syntax trees.
     let text: String = text.chars().take(LONGEST_REASON).collect();
+    if text.contains("does not fit in") || (text.contains("decimal[") && text.contains("conversion from")) {
+        let summary = Error::usage("a number of the query has more than 64 bits").because(text);
+        return located(summary.hint("compute with fractions: sum(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * 4"), None);
+    }
     let table_names = || columns.iter().map(|(name, _)| name.as_str());
     let tables_hint = format!("tables: {}", table_names().collect::<Vec<_>>().join(", "));
     if let Some(name) = unknown_table(&text) {

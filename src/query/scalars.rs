@@ -29,6 +29,8 @@ enum Gives {
     Whole,
     Text,
     Truth,
+    /// The sum of a list's numbers: a whole number of whole ones.
+    Sum,
 }
 
 const fn scalar(name: &'static str, takes: (usize, usize), gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
@@ -39,7 +41,7 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
     Function { name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
-const FUNCTIONS: [Function; 25] = [
+const FUNCTIONS: [Function; 27] = [
     Function { names: 1, ..scalar("date_trunc", (2, 2), Gives::Like(1), date_trunc) },
     Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
     Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
@@ -49,6 +51,8 @@ const FUNCTIONS: [Function; 25] = [
     scalar("dayname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%A").to_string())),
     scalar("monthname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%B").to_string())),
     scalar("contains", (2, 2), Gives::Truth, contains),
+    scalar("text_position", (2, 2), Gives::Whole, text_position),
+    scalar("list_sum", (1, 1), Gives::Sum, list_sum),
     scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
     scalar("repeat", (2, 2), Gives::Text, repeat),
@@ -97,6 +101,10 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
             Gives::Whole => DataType::Int64,
             Gives::Text => DataType::String,
             Gives::Truth => DataType::Boolean,
+            Gives::Sum => match fields.first().and_then(|field| field.dtype().inner_dtype()) {
+                Some(inner) if inner.is_integer() => DataType::Int64,
+                _ => DataType::Float64,
+            },
         };
         Ok(Field::new(name, dtype))
     };
@@ -254,6 +262,42 @@ fn contains(columns: &[Column]) -> PolarsResult<Column> {
     let at = |row: usize| part.get(if part.len() == 1 { 0 } else { row });
     let found = whole.iter().enumerate().map(|(row, text)| Some(text?.contains(at(row)?)));
     Ok(found.collect::<BooleanChunked>().into_column())
+}
+
+/// The place of a part in a text, from 1, in characters; 0 where there is none.
+fn text_position(columns: &[Column]) -> PolarsResult<Column> {
+    let (whole, part) = (columns[0].str()?, columns[1].str()?);
+    let rows = if whole.len() == 1 { part.len() } else { whole.len() };
+    let at = |column: &StringChunked, row: usize| column.get(if column.len() == 1 { 0 } else { row }).map(str::to_owned);
+    let place = |row: usize| {
+        let (whole, part) = (at(whole, row)?, at(part, row)?);
+        Some(whole.find(&part).map_or(0, |byte| whole[..byte].chars().count() as i64 + 1))
+    };
+    Ok((0..rows).map(place).collect::<Int64Chunked>().into_column())
+}
+
+/// The sum of the known members of each list; null where there are none.
+fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = columns[0].list()?;
+    let too_large = || polars_err!(ComputeError: "a sum does not fit in 64 bits");
+    if lists.inner_dtype().is_integer() {
+        let sum = |list: Option<Series>| -> PolarsResult<Option<i64>> {
+            let Some(list) = list else { return Ok(None) };
+            let list = list.strict_cast(&DataType::Int64)?;
+            let sum = list.i64()?.iter().flatten().try_fold(0i64, i64::checked_add).ok_or_else(too_large)?;
+            Ok((list.null_count() < list.len()).then_some(sum))
+        };
+        return Ok((0..lists.len())
+            .map(|row| sum(lists.get_as_series(row)))
+            .collect::<PolarsResult<Int64Chunked>>()?
+            .into_column());
+    }
+    let sum = |list: Option<Series>| -> PolarsResult<Option<f64>> {
+        let Some(list) = list else { return Ok(None) };
+        let list = list.cast(&DataType::Float64)?;
+        Ok((list.null_count() < list.len()).then(|| list.f64().map(|list| list.iter().flatten().sum())).transpose()?)
+    };
+    Ok((0..lists.len()).map(|row| sum(lists.get_as_series(row))).collect::<PolarsResult<Float64Chunked>>()?.into_column())
 }
 
 fn pattern(columns: &[Column]) -> PolarsResult<Regex> {

@@ -1,6 +1,8 @@
 //! Spellings: what people write for other engines becomes what polars understands, and what it can't do gets an answer with
 //! the spelling that works. Pure text.
 
+use super::meaning;
+
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -57,7 +59,6 @@ fn quoted(text: &str, quote: char) -> usize {
 const FUNCTIONS: &[(&str, &str)] = &[
     ("list_contains", "array_contains("),
     ("list_has", "array_contains("),
-    ("list_sum", "array_sum("),
     ("list_avg", "array_mean("),
     ("list_min", "array_lower("),
     ("list_max", "array_upper("),
@@ -94,7 +95,8 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("minute", "date_part('minute', "),
     ("second", "date_part('second', "),
     ("datetrunc", "date_trunc("),
-    ("instr", "strpos("),
+    ("strpos", "text_position("),
+    ("instr", "text_position("),
     ("approx_quantile", "quantile_cont("),
     ("var_samp", "variance("),
     ("stddev_samp", "stddev("),
@@ -113,8 +115,23 @@ pub(super) struct Rewritten {
     pub pieces: Vec<(usize, usize)>,
 }
 
+impl Rewritten {
+    /// The byte in the statement that a byte of the text came from.
+    pub fn origin(&self, byte: usize) -> usize {
+        let before = self.pieces.iter().rev().find(|(out, _)| *out <= byte);
+        before.map_or(0, |(out, origin)| origin + byte - out)
+    }
+}
+
 /// [`rewrite`] with the places.
 pub(super) fn rewritten(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Rewritten {
+    let meant = meaning::respelled(sql);
+    let spelled = spelled(&meant.text, is_column);
+    let pieces = spelled.pieces.iter().map(|(out, byte)| (*out, meant.origin(*byte))).collect();
+    Rewritten { text: spelled.text, pieces }
+}
+
+fn spelled(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Rewritten {
     let tokens = tokens(sql);
     let starts: Vec<usize> = tokens
         .iter()
@@ -397,8 +414,10 @@ fn pivot() -> (String, &'static str) {
     )
 }
 
+const SETS: &str = "several groupings are put together: SELECT a, b, count(*) AS n FROM data GROUP BY a, b UNION ALL SELECT a, NULL, count(*) FROM data GROUP BY a";
+
 /// What to write instead of words, and of functions (with their bracket).
-const ADVICE: [(&str, &str); 24] = [
+const ADVICE: [(&str, &str); 25] = [
     ("glob", "GLOB is not supported: write LIKE 's%', with % for *, or id ~ '^s'"),
     ("printf(", "printf() is not supported: write id || '-' || type, or concat(id, '-', type)"),
     ("format(", "format() is not supported: write id || '-' || type, or concat(id, '-', type)"),
@@ -412,8 +431,9 @@ const ADVICE: [(&str, &str); 24] = [
     ("list_value(", "a list is written [1, 2, 3]"),
     ("struct_pack(", "a struct is not written out: name its fields as columns of their own"),
     ("ntile(", "ntile() is not supported: floor((row_number() OVER (ORDER BY x) - 1) * 4 / n) with n from a count"),
-    ("rollup", "write GROUP BY GROUPING SETS ((a, b), (a), ())"),
-    ("cube", "write GROUP BY GROUPING SETS ((a, b), (a), (b), ())"),
+    ("rollup", SETS),
+    ("cube", SETS),
+    ("grouping", SETS),
     ("random(", "random rows are USING SAMPLE 10 at the end of the statement"),
     ("typeof(", "DESCRIBE data lists the types of the columns"),
     ("md5(", "there are no hashes of text; GROUP BY the column itself"),

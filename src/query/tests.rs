@@ -1,5 +1,6 @@
 //! Queries on small levels made in process.
 
+mod meant;
 mod spelled;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Cells as people read them, and as JSON.
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, StructArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono::DateTime;
@@ -117,7 +117,8 @@ fn wkt_point(text: &str) -> Option<(f64, f64)> {
     numbers.next().is_none().then_some((x, y))
 }
 
-/// The cell as JSON: numbers and lists as they are, times as ISO 8601, bytes as hexadecimal.
+/// The cell as JSON: numbers, lists and structs as they are, times as ISO 8601, bytes as hexadecimal; NaN and the infinities, which
+/// JSON lacks, as the texts `NaN`, `inf` and `-inf`.
 pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
@@ -125,10 +126,25 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     value_json(&value_at(array, row), array.data_type())
 }
 
+/// The fields of one struct; of any other value its text.
+fn fields_json(one: &ArrayRef) -> Json {
+    match one.as_any().downcast_ref::<StructArray>() {
+        Some(one) => {
+            let cells = one.column_names().into_iter().zip(one.columns());
+            cells.map(|(name, cell)| (name.to_owned(), cell_json(cell, 0))).collect()
+        }
+        None => json!(cell_text(one, 0)),
+    }
+}
+
 /// A value of type `dtype` as [`cell_json`] gives it.
 pub fn value_json(value: &Value, dtype: &DataType) -> Json {
     match value {
         Value::Null => Json::Null,
+        // JSON has no such numbers.
+        Value::Float(value) if value.is_nan() => json!("NaN"),
+        Value::Float(value) if value.is_infinite() => json!(if *value > 0.0 { "inf" } else { "-inf" }),
+        Value::Other(one) => fields_json(one),
         Value::Bool(value) => json!(value),
         Value::Int(value) if !matches!(dtype, DataType::Timestamp(..) | DataType::Date32) => json!(value),
         Value::UInt(value) => json!(value),

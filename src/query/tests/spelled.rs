@@ -35,7 +35,7 @@ fn what_has_another_spelling_says_so() {
         ("SELECT make_date(2020, 1, 1) FROM data", "DATE '2020-01-31'"),
         ("SELECT list_transform(\"stac:geotransform\", x -> x * 2) FROM data", "CROSS JOIN UNNEST"),
         ("SELECT \"stac:geotransform\"[1:2] FROM data", "single elements"),
-        ("SELECT type, count(*) FROM data GROUP BY ROLLUP (type)", "GROUPING SETS"),
+        ("SELECT type, count(*) FROM data GROUP BY ROLLUP (type)", "UNION ALL"),
         ("SELECT id FROM data WHERE cloud_cover > (SELECT avg(cloud_cover) FROM data)", "CROSS JOIN m"),
         ("SELECT id FROM data LIMIT 50%", "USING SAMPLE 50%"),
         ("SELECT id FROM data ORDER BY random()", "USING SAMPLE 10"),
