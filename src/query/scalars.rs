@@ -295,7 +295,7 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     let sum = |list: Option<Series>| -> PolarsResult<Option<f64>> {
         let Some(list) = list else { return Ok(None) };
         let list = list.cast(&DataType::Float64)?;
-        Ok((list.null_count() < list.len()).then(|| list.f64().map(|list| list.iter().flatten().sum())).transpose()?)
+        (list.null_count() < list.len()).then(|| list.f64().map(|list| list.iter().flatten().sum())).transpose()
     };
     Ok((0..lists.len()).map(|row| sum(lists.get_as_series(row))).collect::<PolarsResult<Float64Chunked>>()?.into_column())
 }
