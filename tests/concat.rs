@@ -33,7 +33,7 @@ fn compare(workspace: &Workspace, mode: &str, levels: usize, paths: &[&Path]) {
         let out = rows.join(format!("level{level}.parquet"));
         let sql = format!("SELECT * FROM level{level}");
         let out = out.to_str().expect("a name");
-        run(workspace, "query", paths, &["--mode", mode, "--sql", &sql, "-o", out]).expect_code(0);
+        run(workspace, "query", paths, &["--mode", mode, "--sql", &sql, "-o", out, "--overwrite"]).expect_code(0);
     }
     let mut arguments: Vec<OsString> = vec![mode.into(), rows.into()];
     arguments.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
@@ -105,7 +105,7 @@ fn joined_datasets_are_written_as_one() {
         for (member, wanted) in set["files"].as_object().expect("files") {
             let bytes = workspace.path("bytes");
             let id = member.strip_prefix("DATA/").expect("a file under DATA");
-            run(&workspace, "read", &[&out], &[id, "--out", bytes.to_str().expect("a name")]).expect_code(0);
+            run(&workspace, "read", &[&out], &[id, "--overwrite", "--out", bytes.to_str().expect("a name")]).expect_code(0);
             assert_eq!(sha256_of(&bytes), wanted["sha256"], "{name}: {id}");
             seen += 1;
         }

@@ -171,7 +171,9 @@ fn nginx_serves_every_container() {
         let id = first_file(&workspace, &nginx.url(path));
         let (here, there) = (workspace.path("here"), workspace.path("there"));
         let read = |dataset: &std::ffi::OsStr, out: &Path| {
-            workspace.studio(["read".as_ref(), dataset, id.as_ref(), "--out".as_ref(), out.as_os_str()]).expect_code(0);
+            workspace
+                .studio(["read".as_ref(), dataset, id.as_ref(), "--overwrite".as_ref(), "--out".as_ref(), out.as_os_str()])
+                .expect_code(0);
         };
         read(local.as_os_str(), &here);
         read(nginx.url(path).as_ref(), &there);

@@ -38,7 +38,16 @@ fn a_streamable_dataset_reads_by_its_chain_and_by_the_official_reader() {
         workspace.studio(["validate".as_ref(), dataset.as_os_str()]).expect_no_panic();
         for (id, source) in scenes(&workspace) {
             let out = workspace.path("bytes");
-            workspace.studio(["read".as_ref(), dataset.as_os_str(), id.as_ref(), "--out".as_ref(), out.as_os_str()]).expect_code(0);
+            workspace
+                .studio([
+                    "read".as_ref(),
+                    dataset.as_os_str(),
+                    id.as_ref(),
+                    "--overwrite".as_ref(),
+                    "--out".as_ref(),
+                    out.as_os_str(),
+                ])
+                .expect_code(0);
             assert_eq!(sha256_of(&out), sha256_of(&source), "{id}");
         }
         let rows = query(&workspace, &dataset, "SELECT id, \"tortilla:root\" AS root FROM level1");
@@ -76,7 +85,16 @@ fn chunks_decode_to_the_pixels_of_the_whole() {
             break;
         }
         let out = workspace.path(&format!("chunk{number}.npy"));
-        workspace.studio(["read".as_ref(), dataset.as_os_str(), chunk.as_ref(), "--out".as_ref(), out.as_os_str()]).expect_code(0);
+        workspace
+            .studio([
+                "read".as_ref(),
+                dataset.as_os_str(),
+                chunk.as_ref(),
+                "--overwrite".as_ref(),
+                "--out".as_ref(),
+                out.as_os_str(),
+            ])
+            .expect_code(0);
         let start = told.stdout.split("from (").nth(1).and_then(|rest| rest.split(')').next()).expect("a start").to_owned();
         pieces.push((out, start));
     }
@@ -129,7 +147,14 @@ fn a_thousand_nested_samples_open_with_few_requests_and_a_chunk_is_one() {
     assert!(counts[0] <= nesting + 3 && counts[1] == counts[0] + 1 && counts[2] == counts[1] + 1, "{counts:?}");
     // The values are those of the file.
     let out = workspace.path("there.npy");
-    let remote = ["read".as_ref(), url.as_ref(), "tile_0500/before.tif::0".as_ref(), "--out".as_ref(), out.as_os_str()];
+    let remote = [
+        "read".as_ref(),
+        url.as_ref(),
+        "tile_0500/before.tif::0".as_ref(),
+        "--overwrite".as_ref(),
+        "--out".as_ref(),
+        out.as_os_str(),
+    ];
     workspace.studio(remote).expect_code(0);
     let local = folder.join("scenes.tortilla");
     let here = workspace.path("here.npy");
@@ -169,7 +194,14 @@ fn nested_tortillas_are_in_the_chain_of_a_compiled_file() {
             let out = workspace.path("bytes");
             for dataset in [&streamed, &again, &plain] {
                 workspace
-                    .studio(["read".as_ref(), dataset.as_os_str(), path.as_ref(), "--out".as_ref(), out.as_os_str()])
+                    .studio([
+                        "read".as_ref(),
+                        dataset.as_os_str(),
+                        path.as_ref(),
+                        "--overwrite".as_ref(),
+                        "--out".as_ref(),
+                        out.as_os_str(),
+                    ])
                     .expect_code(0);
                 assert_eq!(sha256_of(&out), wanted["sha256"], "{path}");
             }
