@@ -44,7 +44,7 @@ pub fn places(batch: &RecordBatch, ctx: &JobContext) -> crate::error::Result<Vec
     if let Some(column) = binary("istac:geometry") {
         let column = column.as_binary::<i32>();
         for (place, wkb) in places.iter_mut().zip(column) {
-            place.geometry = wkb.and_then(crate::query::parse_wkb);
+            place.geometry = wkb.and_then(crate::table::parse_wkb);
         }
     }
     footprints(batch, &mut places, ctx)?;

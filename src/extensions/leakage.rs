@@ -10,12 +10,12 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, TimeUnit};
 use geo::{Area, BooleanOps, BoundingRect, MapCoords, MultiPolygon, Polygon, Translate};
 
-use super::sample::parse_wkb;
 use super::tortilla::{PLACE_COLUMNS, place_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::raster::to_lonlat_from;
+use crate::table::parse_wkb;
 
 /// What to look for.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -141,7 +141,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         // NaN is the greatest of all numbers.
         Expr::Agg(AggExpr::Max { ref input, propagate_nans: false }) if dtype(input).is_float() => {
             let nan = lit(f64::NAN).cast(dtype(input));
-            when(input.as_ref().clone().is_nan().any(true)).then(nan).otherwise(part)
+            // As a greatest number, which groups are tallied by as well.
+            let any = input.as_ref().clone().is_nan().cast(DataType::UInt8).max();
+            when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
         Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
             (from, Some(to)) if from.is_float() && to.is_integer() => {

@@ -7,12 +7,9 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
-use super::geometry::{from_text, parse, to_text, write};
+use super::geometry::{from_text, to_text, write};
 use super::scalars;
-use crate::table::wkb_point;
-
-/// Geometries inside geometries; deeper ones are damage.
-const NESTING: u8 = 8;
+use crate::table::{parse_wkb, wkb_bounds, wkb_point};
 
 /// What a function takes and gives; geometries are WKB.
 #[derive(Clone, Copy)]
@@ -41,18 +38,18 @@ enum Kind {
 const FUNCTIONS: [(&str, Kind); 20] = [
     ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
     ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
-    ("st_xmin", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[0]))),
-    ("st_ymin", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[1]))),
-    ("st_xmax", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[2]))),
-    ("st_ymax", Kind::Measure(|wkb| bounds(wkb).map(|bounds| bounds[3]))),
-    ("st_area", Kind::Measure(|wkb| parse(wkb).map(|geometry| geometry.unsigned_area()))),
+    ("st_xmin", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0]))),
+    ("st_ymin", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[1]))),
+    ("st_xmax", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[2]))),
+    ("st_ymax", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[3]))),
+    ("st_area", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| geometry.unsigned_area()))),
     ("st_intersects", Kind::Relation(|a, b| a.intersects(b))),
     ("st_contains", Kind::Relation(|a, b| a.contains(b))),
     ("st_distance", Kind::Between(|a, b| geo::Euclidean.distance(a, b))),
     ("st_dwithin", Kind::Near),
     ("st_within", Kind::Relation(|a, b| b.contains(a))),
-    ("st_centroid", Kind::Made(|wkb| parse(wkb)?.centroid().map(|point| write(&point.into())))),
-    ("st_geomfromwkb", Kind::Made(|wkb| parse(wkb).map(|_| wkb.to_vec()))),
+    ("st_centroid", Kind::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into())))),
+    ("st_geomfromwkb", Kind::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec()))),
     (
         "st_makeenvelope",
         Kind::OfNumbers(4, |n| Rect::new(Coord { x: n[0], y: n[1] }, Coord { x: n[2], y: n[3] }).to_polygon().into()),
@@ -190,7 +187,7 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             column.with_name(called).into_column()
         }
         Kind::Text => {
-            let text = |wkb: &[u8]| parse(wkb).map(|geometry| to_text(&geometry));
+            let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| to_text(&geometry));
             let column: StringChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(text)).collect();
             column.with_name(called).into_column()
         }
@@ -282,93 +279,9 @@ impl Last {
         } else if self.bytes != wkb || self.bytes.is_empty() {
             self.bytes.clear();
             self.bytes.extend_from_slice(wkb);
-            self.geometry = parse(wkb);
+            self.geometry = parse_wkb(wkb);
         }
         self.geometry.as_ref()
-    }
-}
-
-/// Smallest x, smallest y, largest x, largest y; `None` for an empty or damaged geometry.
-fn bounds(wkb: &[u8]) -> Option<[f64; 4]> {
-    let mut walk = Walk { rest: wkb, bounds: [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY] };
-    walk.geometry(NESTING)?;
-    (walk.bounds[0] <= walk.bounds[2] && walk.bounds[1] <= walk.bounds[3]).then_some(walk.bounds)
-}
-
-struct Walk<'a> {
-    rest: &'a [u8],
-    bounds: [f64; 4],
-}
-
-impl Walk<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
-        self.rest = rest;
-        Some(*bytes)
-    }
-
-    fn count(&mut self, little: bool) -> Option<u32> {
-        let bytes = self.take()?;
-        Some(if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
-    }
-
-    fn geometry(&mut self, nesting: u8) -> Option<()> {
-        let little = match self.take()? {
-            [1] => true,
-            [0] => false,
-            _ => return None,
-        };
-        let code = self.count(little)?;
-        if code & 0x2000_0000 != 0 {
-            // PostGIS puts the number of the coordinate system here.
-            self.count(little)?;
-        }
-        // Heights and measures: flags in PostGIS' form, thousands in the standard's.
-        let plain = code & 0x0FFF_FFFF;
-        let flags = usize::from(code & 0x8000_0000 != 0) + usize::from(code & 0x4000_0000 != 0);
-        let thousands = match plain / 1000 {
-            0 => 0,
-            1 | 2 => 1,
-            3 => 2,
-            _ => return None,
-        };
-        let further = flags + thousands;
-        match plain % 1000 {
-            1 => self.point(little, further),
-            2 => self.points(little, further),
-            3 => {
-                for _ in 0..self.count(little)? {
-                    self.points(little, further)?;
-                }
-                Some(())
-            }
-            4..=7 => {
-                let nesting = nesting.checked_sub(1)?;
-                for _ in 0..self.count(little)? {
-                    self.geometry(nesting)?;
-                }
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    fn points(&mut self, little: bool, further: usize) -> Option<()> {
-        for _ in 0..self.count(little)? {
-            self.point(little, further)?;
-        }
-        Some(())
-    }
-
-    fn point(&mut self, little: bool, further: usize) -> Option<()> {
-        let number = |bytes: [u8; 8]| if little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) };
-        let (x, y) = (number(self.take()?), number(self.take()?));
-        for _ in 0..further {
-            self.take::<8>()?;
-        }
-        // NaN, the mark of an empty point, leaves the bounds as they are.
-        self.bounds = [self.bounds[0].min(x), self.bounds[1].min(y), self.bounds[2].max(x), self.bounds[3].max(y)];
-        Some(())
     }
 }
 
@@ -389,27 +302,27 @@ mod tests {
 
     #[test]
     fn bounds_hold_every_coordinate() {
-        assert_eq!(bounds(&polygon()), Some([1.0, 2.0, 5.0, 9.0]));
+        assert_eq!(wkb_bounds(&polygon()), Some([1.0, 2.0, 5.0, 9.0]));
         let mut collection = vec![0];
         collection.extend(7u32.to_be_bytes());
         collection.extend(1u32.to_be_bytes());
         collection.extend(polygon());
-        assert_eq!(bounds(&collection), Some([1.0, 2.0, 5.0, 9.0]));
+        assert_eq!(wkb_bounds(&collection), Some([1.0, 2.0, 5.0, 9.0]));
     }
 
     #[test]
     fn damaged_geometries_have_none() {
         let good = polygon();
         for cut in 0..good.len() {
-            assert_eq!(bounds(&good[..cut]), None, "{cut}");
+            assert_eq!(wkb_bounds(&good[..cut]), None, "{cut}");
         }
         let mut many = good.clone();
         many[5..9].fill(0xFF);
-        assert_eq!(bounds(&many), None);
+        assert_eq!(wkb_bounds(&many), None);
         let mut deep = Vec::new();
         for _ in 0..1000 {
             deep.extend([1, 7, 0, 0, 0, 1, 0, 0, 0]);
         }
-        assert_eq!(bounds(&deep), None);
+        assert_eq!(wkb_bounds(&deep), None);
     }
 }

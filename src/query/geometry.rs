@@ -3,103 +3,13 @@
 
 use std::fmt::Write as _;
 
-use crate::table::wkb_point;
+use crate::table::{parse_wkb, wkb_point};
 use geo::{
     Coord, Geometry, GeometryCollection, Intersects, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon, Rect,
 };
 
 /// Geometries inside geometries; deeper ones are damage.
 const NESTING: u8 = 8;
-
-/// A WKB or EWKB geometry as `geo` has it, heights and measures left out. `None` for damaged bytes, and for an empty point.
-pub fn parse(wkb: &[u8]) -> Option<Geometry> {
-    let mut reader = Reader { rest: wkb };
-    let geometry = reader.geometry(NESTING)?;
-    reader.rest.is_empty().then_some(geometry)
-}
-
-struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
-        self.rest = rest;
-        Some(*bytes)
-    }
-
-    fn number(&mut self, little: bool) -> Option<u32> {
-        let bytes = self.take()?;
-        Some(if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
-    }
-
-    /// A count of things that take `least` bytes each: more than there is room for is damage.
-    fn count(&mut self, little: bool, least: usize) -> Option<usize> {
-        let count = self.number(little)? as usize;
-        (count.checked_mul(least)? <= self.rest.len()).then_some(count)
-    }
-
-    fn geometry(&mut self, nesting: u8) -> Option<Geometry> {
-        let nesting = nesting.checked_sub(1)?;
-        let little = match self.take()? {
-            [1] => true,
-            [0] => false,
-            _ => return None,
-        };
-        let code = self.number(little)?;
-        if code & 0x2000_0000 != 0 {
-            // PostGIS puts the number of the coordinate system here.
-            self.number(little)?;
-        }
-        // Heights and measures: flags in PostGIS' form, thousands in the standard's.
-        let plain = code & 0x0FFF_FFFF;
-        let flags = usize::from(code & 0x8000_0000 != 0) + usize::from(code & 0x4000_0000 != 0);
-        let further = flags
-            + match plain / 1000 {
-                0 => 0,
-                1 | 2 => 1,
-                3 => 2,
-                _ => return None,
-            };
-        Some(match plain % 1000 {
-            1 => Point(self.coord(little, further)?).into(),
-            2 => self.line(little, further)?.into(),
-            3 => self.polygon(little, further)?.into(),
-            4 => MultiPoint(self.members(little, nesting, |g| Point::try_from(g).ok())?).into(),
-            5 => MultiLineString(self.members(little, nesting, |g| LineString::try_from(g).ok())?).into(),
-            6 => MultiPolygon(self.members(little, nesting, |g| Polygon::try_from(g).ok())?).into(),
-            7 => Geometry::GeometryCollection(GeometryCollection(self.members(little, nesting, Some)?)),
-            _ => return None,
-        })
-    }
-
-    fn members<T>(&mut self, little: bool, nesting: u8, as_member: impl Fn(Geometry) -> Option<T>) -> Option<Vec<T>> {
-        // The smallest member: byte order, type, count.
-        let count = self.count(little, 9)?;
-        (0..count).map(|_| self.geometry(nesting).and_then(&as_member)).collect()
-    }
-
-    fn polygon(&mut self, little: bool, further: usize) -> Option<Polygon> {
-        let count = self.count(little, 4)?;
-        let mut rings = (0..count).map(|_| self.line(little, further)).collect::<Option<Vec<_>>>()?.into_iter();
-        Some(Polygon::new(rings.next().unwrap_or_else(|| LineString(Vec::new())), rings.collect()))
-    }
-
-    fn line(&mut self, little: bool, further: usize) -> Option<LineString> {
-        let count = self.count(little, 16 + 8 * further)?;
-        (0..count).map(|_| self.coord(little, further)).collect::<Option<Vec<_>>>().map(LineString)
-    }
-
-    fn coord(&mut self, little: bool, further: usize) -> Option<Coord> {
-        let number = |bytes: [u8; 8]| if little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) };
-        let (x, y) = (number(self.take()?), number(self.take()?));
-        for _ in 0..further {
-            self.take::<8>()?;
-        }
-        (x.is_finite() && y.is_finite()).then_some(Coord { x, y })
-    }
-}
 
 /// Boxes with their edges; two where one crosses the antimeridian.
 #[derive(Clone, Debug)]
@@ -127,7 +37,7 @@ impl Boxes {
     pub fn touch(&self, wkb: &[u8]) -> bool {
         match wkb_point(wkb) {
             Some((x, y)) => self.0.iter().any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y),
-            None => parse(wkb).is_some_and(|geometry| self.0.iter().any(|rect| geometry.intersects(rect))),
+            None => parse_wkb(wkb).is_some_and(|geometry| self.0.iter().any(|rect| geometry.intersects(rect))),
         }
     }
 }
@@ -355,7 +265,7 @@ mod tests {
         for text in TEXTS {
             let geometry = from_text(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(to_text(&geometry), text);
-            assert_eq!(parse(&write(&geometry)).as_ref(), Some(&geometry), "{text}");
+            assert_eq!(parse_wkb(&write(&geometry)).as_ref(), Some(&geometry), "{text}");
         }
         assert_eq!(from_text("multipoint((1 2),(3 4))"), from_text(TEXTS[3]));
         for bad in ["", "POINT", "POINT (1)", "POINT (1 2", "POINT (nan 1)", "CIRCLE (1 2)", "POINT (1 2) x"] {
@@ -368,7 +278,7 @@ mod tests {
         for text in TEXTS {
             let good = write(&from_text(text).expect("is WKT"));
             for cut in 0..good.len() {
-                assert_eq!(parse(&good[..cut]), None, "{text} cut at {cut}");
+                assert_eq!(parse_wkb(&good[..cut]), None, "{text} cut at {cut}");
             }
             for at in 0..good.len() {
                 for value in [0, 1, 7, 0x7F, 0xFF] {
@@ -379,7 +289,7 @@ mod tests {
             }
         }
         let deep: Vec<u8> = (0..1000).flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0]).collect();
-        assert_eq!(parse(&deep), None);
+        assert_eq!(parse_wkb(&deep), None);
     }
 
     #[test]

@@ -171,16 +171,13 @@ pub(super) fn is_by_row(expression: &Expr) -> bool {
             FunctionExpr::TemporalExpr(_) | FunctionExpr::Negate | FunctionExpr::Abs => true,
             FunctionExpr::StringExpr(function) => !matches!(function, StringFunction::ConcatVertical { .. }),
             FunctionExpr::Boolean(function) => {
-                matches!(function, BooleanFunction::IsNull | BooleanFunction::IsNotNull | BooleanFunction::Not)
+                use BooleanFunction::{IsNan, IsNotNull, IsNull, Not};
+                matches!(function, IsNull | IsNotNull | IsNan | Not)
             }
             _ => false,
         },
         _ => false,
     })
-}
-
-fn is_nan(part: &Expr) -> bool {
-    matches!(part, Expr::Function { function: FunctionExpr::Boolean(BooleanFunction::IsNan), .. })
 }
 
 /// The name of what row groups computed in this place.
@@ -217,10 +214,6 @@ impl Parts {
                 truthy: Arc::new(self.merged(truthy, schema)?),
                 falsy: Arc::new(self.merged(falsy, schema)?),
             },
-            Expr::Function { input, function: FunctionExpr::Boolean(BooleanFunction::Any { ignore_nulls: true }) } => {
-                input.iter().all(|input| input.into_iter().all(|part| is_by_row(part) || is_nan(part))).then_some(())?;
-                self.add(expression.clone(), None, schema).any(true)
-            }
             Expr::Len => self.add(len().cast(DataType::UInt64), Some(Measure::Rows), schema).sum(),
             Expr::Agg(AggExpr::Count { input, include_nulls }) => {
                 let input = by_row(input)?;

@@ -33,7 +33,7 @@ mod tests;
 mod top;
 
 pub use filter::{Filter, parse_time};
-pub use geometry::{parse as parse_wkb, write as write_wkb};
+pub use geometry::write as write_wkb;
 pub use outline::outline;
 pub use output::QueryResult;
 pub use run::{Query, kept_rows, run, run_sql};

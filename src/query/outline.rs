@@ -2,7 +2,7 @@
 
 use geo::{Area, Geometry, LineString};
 
-use super::geometry::parse;
+use crate::table::parse_wkb;
 
 /// The outer ring of the largest polygon, without the closing point; a point is a ring of one, a line its points. `None` for what is
 /// damaged or empty.
@@ -14,7 +14,7 @@ pub fn outline(wkb: &[u8]) -> Option<Vec<[f64; 2]>> {
         }
         points
     }
-    let ring = match parse(wkb)? {
+    let ring = match parse_wkb(wkb)? {
         Geometry::Point(point) => vec![[point.x(), point.y()]],
         Geometry::Polygon(polygon) => points(polygon.exterior()),
         Geometry::MultiPolygon(many) => {

@@ -8,6 +8,7 @@ mod parquet_io;
 mod parquet_options;
 mod ranges;
 mod sidecar;
+mod wkb;
 
 pub use cells::{cell_json, cell_text, value_json, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
@@ -16,6 +17,7 @@ pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, writte
 pub use parquet_options::{Compression, ParquetOptions};
 pub use ranges::ColumnRange;
 pub use sidecar::{read_sidecar, read_sidecar_as};
+pub use wkb::{parse_wkb, wkb_bounds};
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! (WKB) or, for a raster, from its four corners; the centroid is that of the footprint in its own system, as in the tools.
 
 use arrow::datatypes::DataType;
-use geo::{Centroid, CoordsIter};
+use geo::Centroid;
 use serde_json::Value as Json;
 
 use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 use crate::raster;
+use crate::table::parse_wkb;
 
 pub const ENTRY: Entry = Entry {
     name: "istac",
@@ -105,99 +106,11 @@ fn polygon(ring: &[[f64; 2]]) -> Vec<u8> {
     bytes
 }
 
-/// A WKB geometry of any kind; `None` for damaged bytes.
-pub fn parse_wkb(bytes: &[u8]) -> Option<geo::Geometry> {
-    Wkb { bytes, at: 0 }.geometry(0)
-}
-
 fn centroid(bytes: &[u8]) -> Result<[f64; 2]> {
     let wrong = |why: &str| Error::format(format!("the footprint can't be read as WKB: {why}"));
-    let shape = parse_wkb(bytes).ok_or_else(|| wrong("it is cut, or of an unknown kind"))?;
-    if shape.coords_iter().any(|place| !(place.x.is_finite() && place.y.is_finite())) {
-        return Err(wrong("it has coordinates that are no numbers"));
-    }
+    let shape = parse_wkb(bytes).ok_or_else(|| wrong("it is cut, of an unknown kind, or has coordinates that are no numbers"))?;
     let middle = shape.centroid().ok_or_else(|| wrong("it is empty"))?;
     Ok([middle.x(), middle.y()])
-}
-
-/// Collections in collections are followed so far.
-const DEPTH: usize = 8;
-
-/// Reads WKB of either byte order, plain, ISO or extended; Z and M are passed over.
-struct Wkb<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Wkb<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let taken = self.bytes.get(self.at..self.at.checked_add(N)?)?.try_into().ok()?;
-        self.at += N;
-        Some(taken)
-    }
-
-    fn number(&mut self, little: bool) -> Option<u32> {
-        self.take().map(|bytes| if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
-    }
-
-    /// A count of things of at least `least` bytes each: more than are left can't be.
-    fn count(&mut self, little: bool, least: usize) -> Option<usize> {
-        let count = self.number(little)? as usize;
-        (count.checked_mul(least)? <= self.bytes.len() - self.at).then_some(count)
-    }
-
-    fn coord(&mut self, little: bool, dimensions: usize) -> Option<geo::Coord> {
-        let mut pair = [0.0; 2];
-        for index in 0..dimensions {
-            let value = self.take().map(|bytes| if little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) })?;
-            if let Some(place) = pair.get_mut(index) {
-                *place = value;
-            }
-        }
-        Some(geo::Coord { x: pair[0], y: pair[1] })
-    }
-
-    fn line(&mut self, little: bool, dimensions: usize) -> Option<geo::LineString> {
-        let count = self.count(little, dimensions * 8)?;
-        (0..count).map(|_| self.coord(little, dimensions)).collect::<Option<Vec<_>>>().map(geo::LineString::new)
-    }
-
-    fn geometry(&mut self, depth: usize) -> Option<geo::Geometry> {
-        let little = match self.take()? {
-            [0] => false,
-            [1] => true,
-            _ => return None,
-        };
-        let code = self.number(little)?;
-        let extended = [code & 0x8000_0000 != 0, code & 0x4000_0000 != 0];
-        if code & 0x2000_0000 != 0 {
-            self.number(little)?;
-        }
-        let code = code & 0x0FFF_FFFF;
-        let iso = match code / 1000 {
-            0 => 0,
-            1 | 2 => 1,
-            3 => 2,
-            _ => return None,
-        };
-        let dimensions = 2 + iso.max(extended.into_iter().filter(|flag| *flag).count());
-        Some(match code % 1000 {
-            1 => geo::Point(self.coord(little, dimensions)?).into(),
-            2 => self.line(little, dimensions)?.into(),
-            3 => {
-                let count = self.count(little, 4)?;
-                let mut rings = (0..count).map(|_| self.line(little, dimensions)).collect::<Option<Vec<_>>>()?.into_iter();
-                let outer = rings.next().unwrap_or_else(|| geo::LineString::new(Vec::new()));
-                geo::Polygon::new(outer, rings.collect()).into()
-            }
-            4..=7 if depth < DEPTH => {
-                let count = self.count(little, 5)?;
-                let parts = (0..count).map(|_| self.geometry(depth + 1)).collect::<Option<Vec<_>>>()?;
-                geo::Geometry::GeometryCollection(geo::GeometryCollection::from(parts))
-            }
-            _ => return None,
-        })
-    }
 }
 
 impl SampleExtension for Istac {

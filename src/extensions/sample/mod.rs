@@ -16,7 +16,6 @@ use std::sync::Arc;
 use super::Entry;
 use crate::model::{FieldSpec, Value};
 
-pub use istac::parse_wkb;
 pub use times::parse_time;
 
 /// Every sample extension, in the order in which people meet them.

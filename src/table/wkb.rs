@@ -1,0 +1,189 @@
+//! Well-known binary: geometries as columns hold them, plain, of the standard with Z and M, or PostGIS' extended form, in either
+//! byte order. The one reader of it, so that what one view of a cell takes for damage, every other does. Everything that the bytes
+//! claim is held against those that are there before a vector grows. Must never panic on any bytes.
+
+use geo::{Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+
+/// Geometries inside geometries; deeper ones are damage.
+const NESTING: u8 = 8;
+
+/// A geometry as `geo` has it, heights and measures left out. `None` for damaged bytes, for bytes behind it, and where a coordinate
+/// is not finite, as in an empty point.
+pub fn parse_wkb(wkb: &[u8]) -> Option<Geometry> {
+    let mut reader = Reader { rest: wkb };
+    let geometry = reader.geometry(NESTING)?;
+    reader.rest.is_empty().then_some(geometry)
+}
+
+/// Smallest x, smallest y, largest x, largest y, without making the geometry; `None` for an empty or damaged one.
+pub fn wkb_bounds(wkb: &[u8]) -> Option<[f64; 4]> {
+    let mut reader = Reader { rest: wkb };
+    let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    // NaN, the mark of an empty point, leaves the bounds as they are.
+    reader.walk(NESTING, &mut |x, y| bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)])?;
+    (reader.rest.is_empty() && bounds[0] <= bounds[2] && bounds[1] <= bounds[3]).then_some(bounds)
+}
+
+/// What stands before the numbers of a geometry.
+#[derive(Clone, Copy)]
+struct Head {
+    little: bool,
+    /// 1 is a point, 7 a collection.
+    kind: u32,
+    /// Numbers of a place beyond x and y.
+    further: usize,
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        Some(*bytes)
+    }
+
+    fn number(&mut self, little: bool) -> Option<u32> {
+        let bytes = self.take()?;
+        Some(if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    }
+
+    /// A count of things that take `least` bytes each: more than there is room for is damage.
+    fn count(&mut self, little: bool, least: usize) -> Option<usize> {
+        let count = self.number(little)? as usize;
+        (count.checked_mul(least)? <= self.rest.len()).then_some(count)
+    }
+
+    fn head(&mut self) -> Option<Head> {
+        let little = match self.take()? {
+            [1] => true,
+            [0] => false,
+            _ => return None,
+        };
+        let code = self.number(little)?;
+        if code & 0x2000_0000 != 0 {
+            // PostGIS puts the number of the coordinate system here.
+            self.number(little)?;
+        }
+        // Heights and measures: flags in PostGIS' form, thousands in the standard's. Some writers set both for the same.
+        let plain = code & 0x0FFF_FFFF;
+        let (z, m) = match plain / 1000 {
+            0 => (false, false),
+            1 => (true, false),
+            2 => (false, true),
+            3 => (true, true),
+            _ => return None,
+        };
+        let further = usize::from(z || code & 0x8000_0000 != 0) + usize::from(m || code & 0x4000_0000 != 0);
+        Some(Head { little, kind: plain % 1000, further })
+    }
+
+    fn place(&mut self, head: Head) -> Option<(f64, f64)> {
+        let number = |bytes: [u8; 8]| if head.little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) };
+        let (x, y) = (number(self.take()?), number(self.take()?));
+        for _ in 0..head.further {
+            self.take::<8>()?;
+        }
+        Some((x, y))
+    }
+
+    /// Tells every place of a geometry.
+    fn walk(&mut self, nesting: u8, each: &mut dyn FnMut(f64, f64)) -> Option<()> {
+        let nesting = nesting.checked_sub(1)?;
+        let head = self.head()?;
+        let size = 16 + 8 * head.further;
+        let rings = match head.kind {
+            1 => {
+                let (x, y) = self.place(head)?;
+                each(x, y);
+                return Some(());
+            }
+            2 => 1,
+            3 => self.count(head.little, 4)?,
+            4..=7 => {
+                for _ in 0..self.count(head.little, 9)? {
+                    self.walk(nesting, each)?;
+                }
+                return Some(());
+            }
+            _ => return None,
+        };
+        for _ in 0..rings {
+            for _ in 0..self.count(head.little, size)? {
+                let (x, y) = self.place(head)?;
+                each(x, y);
+            }
+        }
+        Some(())
+    }
+
+    fn geometry(&mut self, nesting: u8) -> Option<Geometry> {
+        let nesting = nesting.checked_sub(1)?;
+        let head = self.head()?;
+        Some(match head.kind {
+            1 => Point(self.coord(head)?).into(),
+            2 => self.line(head)?.into(),
+            3 => {
+                let count = self.count(head.little, 4)?;
+                let mut rings = (0..count).map(|_| self.line(head)).collect::<Option<Vec<_>>>()?.into_iter();
+                Polygon::new(rings.next().unwrap_or_else(|| LineString(Vec::new())), rings.collect()).into()
+            }
+            4 => MultiPoint(self.members(head, nesting, |member| Point::try_from(member).ok())?).into(),
+            5 => MultiLineString(self.members(head, nesting, |member| LineString::try_from(member).ok())?).into(),
+            6 => MultiPolygon(self.members(head, nesting, |member| Polygon::try_from(member).ok())?).into(),
+            7 => Geometry::GeometryCollection(GeometryCollection(self.members(head, nesting, Some)?)),
+            _ => return None,
+        })
+    }
+
+    fn members<T>(&mut self, head: Head, nesting: u8, as_member: impl Fn(Geometry) -> Option<T>) -> Option<Vec<T>> {
+        // The smallest member: byte order, type, count.
+        let count = self.count(head.little, 9)?;
+        (0..count).map(|_| self.geometry(nesting).and_then(&as_member)).collect()
+    }
+
+    fn line(&mut self, head: Head) -> Option<LineString> {
+        let count = self.count(head.little, 16 + 8 * head.further)?;
+        (0..count).map(|_| self.coord(head)).collect::<Option<Vec<_>>>().map(LineString)
+    }
+
+    fn coord(&mut self, head: Head) -> Option<Coord> {
+        let (x, y) = self.place(head)?;
+        (x.is_finite() && y.is_finite()).then_some(Coord { x, y })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn square(kind: u32, further: usize) -> Vec<u8> {
+        let mut bytes = vec![1];
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(5u32.to_le_bytes());
+        for (x, y) in [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0), (0.0, 0.0)] {
+            let numbers: Vec<f64> = [x, y].into_iter().chain(std::iter::repeat_n(7.0, further)).collect();
+            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// Bounds and geometry take the same bytes, whichever way Z and M are said.
+    #[test]
+    fn bounds_and_geometries_agree_on_every_spelling() {
+        let spelled = [(3, 0), (1003, 1), (2003, 1), (3003, 2), (0x8000_0003, 1), (0xC000_0003, 2), (0x8000_0000 | 1003, 1)];
+        for (kind, further) in spelled {
+            let wkb = square(kind, further);
+            assert_eq!(wkb_bounds(&wkb), Some([0.0, 0.0, 2.0, 2.0]), "{kind:#x}");
+            assert!(matches!(parse_wkb(&wkb), Some(Geometry::Polygon(square)) if square.exterior().0.len() == 5), "{kind:#x}");
+            for cut in 0..wkb.len() {
+                assert!(wkb_bounds(&wkb[..cut]).is_none() && parse_wkb(&wkb[..cut]).is_none(), "{kind:#x} cut at {cut}");
+            }
+            let longer = [wkb.as_slice(), &[0]].concat();
+            assert!(wkb_bounds(&longer).is_none() && parse_wkb(&longer).is_none(), "{kind:#x}");
+        }
+    }
+}
