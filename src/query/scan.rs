@@ -65,6 +65,9 @@ impl Rows {
     }
 }
 
+/// Smallest and largest value of a column in each row group; `None` where the file does not say.
+type Bounds = Option<(ArrayRef, ArrayRef)>;
+
 /// One level, or one row group of it, ready to be asked. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct LevelScan {
@@ -83,7 +86,7 @@ pub(super) struct LevelScan {
     /// Groups that may hold padding; asked once of the statistics, however many groups are then read one by one.
     padding: Arc<OnceLock<Vec<bool>>>,
     /// Smallest and largest value of each column in each row group, where the file says so; asked once as well.
-    bounds: Arc<[OnceLock<Option<(ArrayRef, ArrayRef)>>]>,
+    bounds: Arc<[OnceLock<Bounds>]>,
     ctx: JobContext,
 }
 
