@@ -60,10 +60,11 @@ fn refuse(target: &Path, overwrite: bool) -> Result<()> {
 /// What stands at the top of the folders that the studio writes. A folder with anything else in it is somebody's own.
 const OURS: [&str; 4] = ["COLLECTION.json", "DATA", "METADATA", ".tacocat"];
 
-/// An error when `target` is a folder that holds something else than a dataset: replacing it would take that along.
-fn refuse_foreign(target: &Path) -> Result<()> {
+/// The first thing in the folder `target` that is no part of a dataset, for which it can't be replaced. None when it is a dataset,
+/// empty, or no folder.
+pub fn foreign_in(target: &Path) -> Result<Option<String>> {
     if !target.is_dir() {
-        return Ok(());
+        return Ok(None);
     }
     let ours = |name: &str| OURS.contains(&name) || (name.starts_with("level") && name.ends_with(".parquet"));
     let mut names = Vec::new();
@@ -73,7 +74,12 @@ fn refuse_foreign(target: &Path) -> Result<()> {
     }
     names.sort();
     let whole = names.is_empty() || names.iter().any(|name| name == "COLLECTION.json" || name == "METADATA");
-    match names.iter().find(|name| !whole || !ours(name)) {
+    Ok(names.into_iter().find(|name| !whole || !ours(name)))
+}
+
+/// An error when `target` is a folder that holds something else than a dataset: replacing it would take that along.
+fn refuse_foreign(target: &Path) -> Result<()> {
+    match foreign_in(target)? {
         None => Ok(()),
         Some(foreign) => Err(Error::usage(format!("the folder holds {}, which is no part of a dataset", foreign.escape_debug()))
             .at_path(target)

@@ -7,7 +7,7 @@ use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, Widg
 
 use super::write::{Choices, Container};
 use super::write_options::heading;
-use crate::container::{Assembly, BuildOptions, Format, PlannedPart, free_bytes};
+use crate::container::{Assembly, BuildOptions, Format, PlannedPart, foreign_in, free_bytes};
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -59,6 +59,12 @@ enum Refused {
     ReadOnly(PathBuf),
     /// The path does not say where.
     Relative,
+    /// A ZIP under the name of a folder.
+    Folder,
+    /// A FOLDER under the name of a file.
+    File,
+    /// A folder that holds this, which is no part of a dataset.
+    Foreign(String),
 }
 
 impl Refused {
@@ -67,6 +73,12 @@ impl Refused {
             Refused::InFile(path) => tr!("{path} is a file, not a folder.", path = path.display()),
             Refused::ReadOnly(path) => tr!("{path} can't be written to.", path = path.display()),
             Refused::Relative => tr!("Give the whole path.").to_owned(),
+            Refused::Folder => tr!("This is a folder; a ZIP needs the name of a file.").to_owned(),
+            Refused::File => tr!("This is a file; a FOLDER needs the name of a folder.").to_owned(),
+            Refused::Foreign(name) => tr!(
+                "The folder holds {name}, which is no part of a dataset. Choose another name, or empty the folder yourself.",
+                name
+            ),
         }
     }
 }
@@ -119,7 +131,8 @@ impl Checks {
         let wanted = (choices.target.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::intake::path_of(&wanted.0);
-        self.disk.want(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path)));
+        let container = wanted.1;
+        self.disk.want(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path, container)));
         self.parts_wanted = None;
         if let Some(options) = options
             && let Some(parts) = options.parts.clone()
@@ -418,7 +431,7 @@ fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(Stri
     sizes
 }
 
-fn disk_of(path: &std::path::Path) -> Disk {
+fn disk_of(path: &std::path::Path, container: Container) -> Disk {
     let there = match std::fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_some(),
         Err(_) => path.symlink_metadata().is_ok(),
@@ -429,7 +442,13 @@ fn disk_of(path: &std::path::Path) -> Disk {
             Some(Refused::ReadOnly(above.to_owned()))
         }
         None if path.is_relative() => Some(Refused::Relative),
-        _ => None,
+        // What the writer refuses, replacing or not.
+        _ => match container {
+            Container::Zip if path.is_dir() => Some(Refused::Folder),
+            Container::Folder if path.is_file() => Some(Refused::File),
+            Container::Folder => foreign_in(path).ok().flatten().map(Refused::Foreign),
+            _ => None,
+        },
     };
     Disk { there, refused, free: free_bytes(path) }
 }
@@ -466,11 +485,20 @@ mod tests {
     #[test]
     fn a_destination_says_what_is_wrong_with_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert!(!disk_of(&folder.path().join("new.tacozip")).there);
-        assert!(!disk_of(folder.path()).there, "an empty folder is no obstacle");
+        let disk = |path: &std::path::Path| disk_of(path, Container::Folder);
+        assert!(!disk(&folder.path().join("new.tacozip")).there);
+        assert!(!disk(folder.path()).there && disk(folder.path()).refused.is_none(), "an empty folder is no obstacle");
+        assert!(matches!(disk_of(folder.path(), Container::Zip).refused, Some(Refused::Folder)));
         let file = folder.path().join("file");
         std::fs::write(&file, "x").expect("writes");
-        assert!(disk_of(&file).there && disk_of(folder.path()).there);
-        assert!(disk_of(&file.join("below.tacozip")).refused.is_some());
+        assert!(disk(&file).there && disk(folder.path()).there);
+        assert!(matches!(disk(&file).refused, Some(Refused::File)));
+        assert!(disk(&file.join("below.tacozip")).refused.is_some());
+        // A folder of somebody's own is not replaced; the check names what is in it.
+        let text = disk(folder.path()).refused.expect("is refused").text();
+        assert!(text.contains("file"), "{text}");
+        assert!(matches!(disk(folder.path()).refused, Some(Refused::Foreign(name)) if name == "file"));
+        std::fs::rename(&file, folder.path().join("COLLECTION.json")).expect("renames");
+        assert!(disk(folder.path()).there && disk(folder.path()).refused.is_none(), "a dataset may make way");
     }
 }
