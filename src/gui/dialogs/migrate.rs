@@ -155,6 +155,13 @@ impl Migrate {
         Some(Command::Migrate { request: Box::new(wanted) })
     }
 
+    /// The fields of the collection whose values are made up, and that nobody gave. Those of extensions are counted.
+    fn made_up(&self) -> Vec<String> {
+        let lines = self.plan.iter().flat_map(|plan| &plan.collection).filter(|line| line.action == Change::Filled);
+        let keys = lines.filter_map(|line| line.to.clone());
+        keys.filter(|key| !key.contains(':') && !self.values.contains_key(key)).collect()
+    }
+
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, _cx: &mut Cx<'_>) -> Next {
         let t = theme::tokens(ui);
@@ -234,7 +241,14 @@ impl Migrate {
             Segment::new(Part::Collection, tr!("Collection")).count(plan.collection.len() as u64),
             Segment::new(Part::Report, tr!("Report")).count(problems as u64),
         ];
-        widgets::segmented(ui, "migrate-part", &mut self.part, &parts);
+        let filled = self.made_up().len();
+        ui.horizontal(|ui| {
+            widgets::segmented(ui, "migrate-part", &mut self.part, &parts);
+            if filled > 0 {
+                let text = tr_n!(filled, "{n} value filled in", "{n} values filled in", n = filled);
+                widgets::badge(ui, Tone::Warning, Some(icons::WARNING), &text);
+            }
+        });
     }
 
     fn part_ui(&mut self, ui: &mut Ui, plan: &Migrated) {
@@ -363,6 +377,9 @@ impl Migrate {
             _ if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             _ => None,
         };
+        let t = theme::tokens(ui);
+        let names = self.made_up();
+        let made_up = (written.is_none() && !names.is_empty()).then(|| names.join(", "));
         let mut next = Next::Stay;
         foot_ui(ui, |ui| {
             if let Some(path) = written {
@@ -393,6 +410,14 @@ impl Migrate {
                 && let Some(plan) = &self.plan
             {
                 next = Next::Also(Ask::Copy(serde_json::to_string_pretty(&plan.report()).unwrap_or_default()));
+            }
+            if let Some(names) = made_up {
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.label(RichText::new(icons::WARNING).font(font::icon(15.0)).color(t.warn));
+                    let text = tr!("Filled in, see Collection: {names}", names);
+                    let text = RichText::new(text).text_style(text_style("small12")).color(t.warn);
+                    ui.add(egui::Label::new(text).truncate());
+                });
             }
         });
         if close && !self.is_running() { Next::Close } else { next }
