@@ -1,7 +1,8 @@
 //! A list of words as removable chips, with suggestions while typing.
 
 use egui::{
-    Id, Key, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2, vec2,
+    Id, Key, Modifiers, Popup, PopupCloseBehavior, Rect, RichText, Sense, Shape, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, pos2,
+    vec2,
 };
 
 use super::badge::chip_closable;
@@ -16,7 +17,8 @@ pub fn tag_input_id(ui: &Ui, name: &str) -> Id {
 }
 
 /// Edits `tags`; `name` is the accessible name of the input, `suggestions` what is offered. True when the list changed.
-/// With `strict`, only suggestions can be added; otherwise Enter or a comma takes what is typed.
+/// With `strict`, only suggestions can be added; otherwise Enter, a comma or going elsewhere takes what is typed. Down and Up go
+/// through the suggestions; Escape throws away what is typed.
 pub fn tag_input<S: AsRef<str>>(
     ui: &mut Ui,
     name: &str,
@@ -50,6 +52,15 @@ pub fn tag_input<S: AsRef<str>>(
     let edit_id = tag_input_id(ui, name);
     // Read before the editor runs, because it takes the focus away on Enter.
     let (enter, comma) = child.input(|input| (input.key_pressed(Key::Enter), typed.contains(',')));
+    let (marks, lists) = (id.with("mark"), id.with("list"));
+    let mut mark: Option<usize> = ui.data(|data| data.get_temp(marks)).unwrap_or_default();
+    let listed = ui.data(|data| data.get_temp(lists)).unwrap_or(false) && ui.memory(|memory| memory.has_focus(edit_id));
+    let (down, up) = match listed {
+        true => child.input_mut(|input| {
+            (input.consume_key(Modifiers::NONE, Key::ArrowDown), input.consume_key(Modifiers::NONE, Key::ArrowUp))
+        }),
+        false => (false, false),
+    };
     let edit = TextEdit::singleline(&mut typed)
         .id(edit_id)
         .frame(egui::Frame::NONE)
@@ -64,8 +75,9 @@ pub fn tag_input<S: AsRef<str>>(
     let used = child.min_rect();
     let rect = Rect::from_min_max(top, pos2(top.x + width, used.bottom().max(top.y + 23.0) + 3.0));
     let outer = ui.allocate_rect(rect, Sense::hover());
+    let stays = !response.has_focus() && !typed.trim().is_empty();
     let (border, thickness) = match () {
-        () if bad => (t.err, 2.0),
+        () if bad || (strict && stays) => (t.err, 2.0),
         () if response.has_focus() => (t.accfill, 2.0),
         () => (t.ctl, 1.0),
     };
@@ -78,6 +90,17 @@ pub fn tag_input<S: AsRef<str>>(
         .filter(|text| !tags.iter().any(|tag| tag == text) && text.to_lowercase().contains(&wanted))
         .take(SHOWN)
         .collect();
+    if typed != before {
+        mark = None;
+    }
+    mark = match mark {
+        _ if offered.is_empty() => None,
+        None if down => Some(0),
+        None if up => Some(offered.len() - 1),
+        Some(at) if down => Some((at + 1) % offered.len()),
+        Some(at) if up => Some((at + offered.len() - 1) % offered.len()),
+        at => at.filter(|at| *at < offered.len()),
+    };
     let mut added = None;
     let popup = id.with("popup");
     // Once something was taken the list stays away until the next letter, or it would hide what comes below.
@@ -94,8 +117,8 @@ pub fn tag_input<S: AsRef<str>>(
         .show(|ui| {
             ui.set_min_width(width - 10.0);
             ui.spacing_mut().item_spacing.y = 0.0;
-            for text in &offered {
-                if option_ui(ui, text, false, font::mono(12.0)).clicked() {
+            for (index, text) in offered.iter().enumerate() {
+                if option_ui(ui, text, mark == Some(index), font::mono(12.0)).clicked() {
                     added = Some((*text).to_owned());
                 }
             }
@@ -104,13 +127,23 @@ pub fn tag_input<S: AsRef<str>>(
     let hovered = shown.is_some_and(|shown| shown.response.contains_pointer());
     ui.data_mut(|data| data.insert_temp::<bool>(popup, hovered && !offered.is_empty()));
 
+    let marked = mark.and_then(|at| offered.get(at));
+    let exact = marked.or(offered.iter().find(|text| text.to_lowercase() == wanted));
+    let raw = || (!strict && !wanted.is_empty()).then(|| typed.trim().trim_end_matches(',').to_owned());
     if response.lost_focus() && enter || comma {
-        let exact = offered.iter().find(|text| text.to_lowercase() == wanted).or(offered.first().filter(|_| strict));
-        added = exact
-            .map(|text| (*text).to_owned())
-            .or_else(|| (!strict && !wanted.is_empty()).then(|| typed.trim().trim_end_matches(',').to_owned()));
+        added = exact.or(offered.first().filter(|_| strict)).map(|text| (*text).to_owned()).or_else(raw);
         response.request_focus();
+    } else if response.lost_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
+        typed.clear();
+    } else if stays && !hovered && added.is_none() {
+        // Who goes elsewhere means what was typed. Of suggestions alone, only a whole one or the only one is meant.
+        let only = offered.first().filter(|_| strict && offered.len() == 1);
+        added = exact.or(only).map(|text| (*text).to_owned()).or_else(raw);
     }
+    ui.data_mut(|data| {
+        data.insert_temp(lists, open);
+        data.insert_temp(marks, mark.filter(|_| added.is_none() && response.has_focus()));
+    });
     if typed.is_empty() && before.is_empty() && response.has_focus() && ui.input(|input| input.key_pressed(Key::Backspace)) {
         removed = tags.len().checked_sub(1);
     }
