@@ -2,6 +2,8 @@
 
 use egui::{Key, KeyboardShortcut};
 
+use super::dock::Pane;
+
 /// Everything that can be asked for from a menu, a shortcut or the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -97,6 +99,8 @@ pub enum Action {
     ToggleRight,
     /// Show or hide the bottom dock.
     ToggleBottom,
+    /// Show the tree of samples.
+    ShowHierarchy,
     /// Show the level table.
     ShowTable,
     /// Show the map.
@@ -117,8 +121,14 @@ pub enum Action {
     ClearFilter,
     /// Show the structure lens.
     ShowStructure,
+    /// Show how the names of unplaced files lead to their places.
+    ShowPattern,
     /// Show the extension runner.
     ShowExtensions,
+    /// Show the fields of the selected sample.
+    ShowSample,
+    /// Show the form of the collection.
+    ShowCollection,
     /// Show what the checks found.
     ShowProblems,
     /// Show the jobs.
@@ -238,6 +248,7 @@ impl Action {
         Action::ToggleLeft,
         Action::ToggleRight,
         Action::ToggleBottom,
+        Action::ShowHierarchy,
         Action::ShowTable,
         Action::ShowMap,
         Action::ShowPreview,
@@ -248,7 +259,10 @@ impl Action {
         Action::ShowBytes,
         Action::ClearFilter,
         Action::ShowStructure,
+        Action::ShowPattern,
         Action::ShowExtensions,
+        Action::ShowSample,
+        Action::ShowCollection,
         Action::ShowProblems,
         Action::ShowJobs,
         Action::ShowLog,
@@ -289,6 +303,31 @@ impl Action {
         words.join(" ")
     }
 
+    /// The panel that it brings to the front.
+    pub fn pane(self) -> Option<Pane> {
+        Some(match self {
+            Action::ShowHierarchy => Pane::Hierarchy,
+            Action::ShowTable => Pane::Table,
+            Action::ShowMap => Pane::Map,
+            Action::ShowPreview => Pane::Preview,
+            Action::ShowGallery => Pane::Gallery,
+            Action::ShowQuery => Pane::Query,
+            Action::ShowColumns => Pane::Columns,
+            Action::ShowStatistics => Pane::Statistics,
+            Action::ShowBytes => Pane::Bytes,
+            Action::ShowStructure => Pane::Structure,
+            Action::ShowPattern | Action::MatchPattern => Pane::Pattern,
+            Action::ShowExtensions => Pane::Extensions,
+            Action::ShowSample => Pane::Sample,
+            Action::ShowCollection => Pane::Collection,
+            Action::ShowProblems => Pane::Problems,
+            Action::ShowJobs => Pane::Jobs,
+            Action::ShowLog => Pane::Log,
+            Action::ShowSource => Pane::Source,
+            _ => return None,
+        })
+    }
+
     /// True for keys that a text field needs for itself while it has the focus.
     pub fn yields_to_text(self) -> bool {
         use Action::{MoveDown, MoveUp, Nest, Redo, Remove, Undo, Unnest};
@@ -326,6 +365,13 @@ mod tests {
         assert_eq!(unique.len(), Action::ALL.len());
         // The last variant's number tells how many there are.
         assert_eq!(Action::About as usize + 1, Action::ALL.len());
+    }
+
+    #[test]
+    fn every_panel_can_be_asked_for() {
+        for pane in Pane::ALL {
+            assert!(Action::ALL.iter().any(|action| action.pane() == Some(pane)), "{pane:?}");
+        }
     }
 
     #[test]

@@ -232,6 +232,7 @@ impl Action {
             Action::ToggleBottom => {
                 (View, icons::TERMINAL_WINDOW, keys(CTRL, Key::J), tr!("Bottom panels"), tr!("Show or hide problems, jobs, log"))
             }
+            Action::ShowHierarchy => (View, icons::TREE_STRUCTURE, None, tr!("Hierarchy"), tr!("Show the tree of samples")),
             Action::ShowTable => (View, icons::TABLE, keys(CTRL, Key::Num1), tr!("Table"), tr!("Show the level table")),
             Action::ShowMap => (View, icons::MAP_TRIFOLD, keys(CTRL, Key::Num2), tr!("Map"), tr!("Show where the samples lie")),
             Action::ShowPreview => (View, icons::IMAGE, keys(CTRL, Key::Num3), tr!("Preview"), tr!("Show the selected raster")),
@@ -247,6 +248,13 @@ impl Action {
             Action::ClearFilter => (View, icons::FUNNEL, None, tr!("Clear filter"), tr!("Show all rows again")),
             Action::ShowStructure => {
                 (View, icons::TREE_STRUCTURE, keys(CTRL, Key::Num6), tr!("Structure"), tr!("Show every root beside the pattern"))
+            }
+            Action::ShowPattern => {
+                (View, icons::MAGIC_WAND, None, tr!("Pattern"), tr!("Show how the names of unplaced files lead to their places"))
+            }
+            Action::ShowSample => (View, icons::FILE, None, tr!("Sample"), tr!("Show the fields of the selected sample")),
+            Action::ShowCollection => {
+                (View, icons::BRACKETS_CURLY, None, tr!("Collection"), tr!("Show the form of the collection"))
             }
             Action::ShowExtensions => {
                 (View, icons::PUZZLE_PIECE, keys(CTRL, Key::Num7), tr!("Extensions"), tr!("Compute columns from the samples"))

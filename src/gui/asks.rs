@@ -9,7 +9,7 @@ use super::App;
 use super::action::Action;
 use super::commands::blocked;
 use super::cx::Ask;
-use super::dialogs::Dialog;
+use super::dialogs::{Dialog, Dialogs};
 use super::dock::{Dock, Pane, Side};
 use super::intake;
 use super::panels::End;
@@ -115,8 +115,7 @@ impl App {
         let preview = matches!(command, Command::Preview { .. });
         let leakage = matches!(command, Command::Leakage { .. });
         let chunk = matches!(command, Command::ReadChunk { .. });
-        let writing =
-            matches!(command, Command::Write { .. } | Command::Verify { .. } | Command::Migrate { .. } | Command::Export { .. });
+        let writing = Dialogs::waits_for(&command);
         let pattern = matches!(command, Command::FindPattern { .. });
         let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {
@@ -167,6 +166,10 @@ impl App {
 
     /// Reacts to what happened in the studio.
     pub(super) fn on_event(&mut self, event: Event) {
+        // "Undo" beside an edit that is no longer the last one would take back another.
+        if matches!(event, Event::Edited { .. } | Event::DocumentChanged) {
+            self.toast = self.toast.take().filter(|toast| toast.action.is_none());
+        }
         match event {
             Event::None
             | Event::LevelReady(_)
@@ -225,7 +228,10 @@ impl App {
             Event::Previewed(answer) => self.session.preview.take(answer),
             Event::Written(built) => {
                 self.view.target = built.path.parent().map(Into::into);
-                self.dialogs.written(built);
+                let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
+                if let Some(built) = self.dialogs.written(built, drafted) {
+                    self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&built.path))));
+                }
                 self.save();
             }
             Event::Verified(found) => self.dialogs.verified(found),
@@ -240,7 +246,10 @@ impl App {
             Event::ChunkRead(array) => self.session.preview.chunks.take(*array),
             Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
             Event::TogsChecked(_) => self.session.checked = true,
-            Event::Saved(path) => self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&path)))),
+            Event::Saved(path) => {
+                self.dialogs.saved(&path);
+                self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&path))));
+            }
             Event::Failed { job, label, error } => {
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
@@ -493,7 +502,6 @@ impl App {
             Action::Watch => self.pick(ctx, Wish::Watch),
             Action::JoinTable => self.pick(ctx, Wish::JoinTable),
             Action::Place => self.place(),
-            Action::MatchPattern => self.view.dock.show(Pane::Pattern),
             Action::Nest => self.nest(),
             Action::Unnest => self.unnest(),
             Action::Group => self.group(),
@@ -529,21 +537,7 @@ impl App {
             Action::ToggleLeft => self.view.dock.toggle(Side::Left),
             Action::ToggleRight => self.view.dock.toggle(Side::Right),
             Action::ToggleBottom => self.view.dock.toggle(Side::Bottom),
-            Action::ShowTable => self.view.dock.show(Pane::Table),
-            Action::ShowStatistics => self.view.dock.show(Pane::Statistics),
-            Action::ShowBytes => self.view.dock.show(Pane::Bytes),
-            Action::ShowGallery => self.view.dock.show(Pane::Gallery),
-            Action::ShowMap => self.view.dock.show(Pane::Map),
-            Action::ShowPreview => self.view.dock.show(Pane::Preview),
-            Action::ShowQuery => self.view.dock.show(Pane::Query),
-            Action::ShowColumns => self.view.dock.show(Pane::Columns),
             Action::ClearFilter => self.asks.push(Ask::Run(Command::Filter { filters: Vec::new() })),
-            Action::ShowStructure => self.view.dock.show(Pane::Structure),
-            Action::ShowExtensions => self.view.dock.show(Pane::Extensions),
-            Action::ShowProblems => self.view.dock.show(Pane::Problems),
-            Action::ShowJobs => self.view.dock.show(Pane::Jobs),
-            Action::ShowLog => self.view.dock.show(Pane::Log),
-            Action::ShowSource => self.view.dock.show(Pane::Source),
             Action::CancelJobs => {
                 let running = self.studio.jobs();
                 self.asks.extend(running.into_iter().map(|job| Ask::Run(Command::Cancel { job: job.id })));
@@ -559,6 +553,7 @@ impl App {
             Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
             Action::About => self.dialogs.open(Dialog::about()),
+            panel => panel.pane().into_iter().for_each(|pane| self.view.dock.show(pane)),
         }
     }
 

@@ -19,10 +19,16 @@ impl App {
             actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
             for action in actions {
                 let Some(keys) = action.info().keys else { continue };
-                if typing && action.yields_to_text() {
+                let own = matches!(action, Action::Undo | Action::Redo)
+                    && self.session.form.is_own(ctx.memory(|memory| memory.focused()));
+                if typing && action.yields_to_text() && !own {
                     continue;
                 }
-                if ctx.input_mut(|input| input.consume_shortcut(&keys)) {
+                if !ctx.input_mut(|input| input.consume_shortcut(&keys)) {
+                    continue;
+                }
+                let now = if own { self.session.form.take_over(action) } else { Some(action) };
+                if let Some(action) = now {
                     self.asks.push(Ask::Do(action));
                 }
             }

@@ -47,10 +47,22 @@ fn every_description_is_written_from_the_export_menu() {
     // A second time nothing is lost without being asked for.
     harness.state_mut().act(Action::Describe);
     settle(&mut harness);
-    fill(&mut harness, "Destination of the description", &folder.path().join("card.html").display().to_string());
+    let card = folder.path().join("card.html");
+    std::fs::write(&card, "old").expect("writes");
+    fill(&mut harness, "Destination of the description", &card.display().to_string());
+    assert!(harness.get_by_label("Write description").accesskit_node().is_disabled(), "something lies there");
+    // What goes wrong is told in the dialog, which keeps what was typed.
+    let below = card.join("below.html");
+    fill(&mut harness, "Destination of the description", &below.display().to_string());
     click(&mut harness, "Write description");
-    let log: Vec<String> = harness.state().studio().log_lines().iter().map(|line| line.text.clone()).collect();
-    assert!(log.iter().any(|line| line.contains("card.html")), "{log:?}");
+    let field = harness.get_by_role_and_label(Role::TextInput, "Destination of the description");
+    assert_eq!(field.value(), Some(below.display().to_string()));
+    picture(&mut harness, "describe-failed");
+    fill(&mut harness, "Destination of the description", &card.display().to_string());
+    click(&mut harness, "Replace what is there");
+    click(&mut harness, "Write description");
+    assert!(std::fs::read_to_string(&card).expect("is written").contains("<svg"));
+    assert!(harness.query_by_label("Write description").is_none(), "the dialog is done");
 }
 
 #[test]
@@ -62,6 +74,8 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     harness.state_mut().act(Action::Migrate);
     settle(&mut harness);
     picture(&mut harness, "migrate-dark");
+    assert!(harness.query_all_by_label_contains("filled in").next().is_some(), "made-up values are told at once");
+    assert!(harness.query_all_by_label_contains("Filled in, see Collection: ").next().is_some());
     // A column gets another name, another one is left out: the plan follows.
     let named = |harness: &super::support::Window| -> Vec<String> {
         let fields = harness.query_all_by_role(Role::TextInput).filter_map(|node| node.accesskit_node().label());
@@ -196,6 +210,37 @@ fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
     fill(&mut harness, "Destination of the subset", &target.display().to_string());
     click(&mut harness, "Export now");
     assert!(target.is_file());
+    picture(&mut harness, "subset-written-light");
+    let path = target.display().to_string();
+    assert!(harness.query_all_by_label_contains("all.tacozip").next().is_some(), "{path}");
+    assert!(harness.query_all_by_label_contains("can't be opened").next().is_none(), "there is no draft to compare it with");
     click(&mut harness, "Open dataset");
     assert_eq!(document(&harness).rows(0), roots);
+}
+
+/// What is written without a dialog of its own leaves the one that is open alone.
+#[test]
+fn a_dataset_written_meanwhile_leaves_another_dialog_open() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut harness = app(Theme::Light);
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    harness.state_mut().act(Action::About);
+    settle(&mut harness);
+    let command = Command::Convert {
+        input: golden("01_flat_zip/flat.tacozip"),
+        open: Box::default(),
+        options: taco_studio::container::BuildOptions {
+            target: folder.path().join("out"),
+            format: taco_studio::container::Format::Folder,
+            parquet: Default::default(),
+            overwrite: false,
+            parts: None,
+        },
+    };
+    harness.state_mut().command(command);
+    settle(&mut harness);
+    assert!(folder.path().join("out/COLLECTION.json").is_file());
+    assert!(harness.query_by_label("Close dialog").is_some() && harness.query_by_label("Open dataset").is_none());
+    harness.key_press(egui::Key::Escape);
+    settle(&mut harness);
 }

@@ -5,6 +5,7 @@ mod explore;
 mod frames;
 mod incoming;
 mod keyboard;
+mod keys;
 mod leave;
 mod names;
 mod preview;

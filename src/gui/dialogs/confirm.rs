@@ -38,7 +38,9 @@ impl Confirm {
                 better = ui.add(Button::primary(verb.as_str()).large()).clicked();
             }
             let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
-            (ui.add(Button::ghost(tr!("Keep")).large()).clicked(), act)
+            let keep = Button::ghost(tr!("Keep")).large();
+            let keep = if self.instead.is_none() { keep.first() } else { keep };
+            (ui.add(keep).clicked(), act)
         });
         if better && let Some((_, ask)) = self.instead.take() {
             return Next::Do(ask);

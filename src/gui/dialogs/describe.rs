@@ -6,12 +6,15 @@ use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, foot_ui, head_ui};
 use crate::container::OpenOptions;
+use crate::error::Error;
 use crate::export::Catalogue;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::intake;
+use crate::gui::slot::Slot;
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Button, TextField};
+use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
+use crate::jobs::JobId;
 use crate::studio::{Command, DescribeRequest};
 
 /// The dialog.
@@ -25,6 +28,12 @@ pub struct Describe {
     url: String,
     level: Option<usize>,
     replace: bool,
+    /// Whether something lies at the destination.
+    there: Slot<(PathBuf, bool), bool>,
+    /// It was asked for, and the job that does it once it has begun.
+    asked: bool,
+    job: Option<JobId>,
+    failed: Option<String>,
 }
 
 /// What a form is for.
@@ -59,7 +68,76 @@ impl Describe {
         let id = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(name_of(form, id)).display().to_string();
         let folder = folder.to_owned();
-        Self { input, open, folder, id: id.to_owned(), form, target, url: String::new(), level: None, replace: false }
+        Self {
+            input,
+            open,
+            folder,
+            id: id.to_owned(),
+            form,
+            target,
+            url: String::new(),
+            level: None,
+            replace: false,
+            there: Slot::default(),
+            asked: false,
+            job: None,
+            failed: None,
+        }
+    }
+
+    /// True while it writes or looks at the destination.
+    pub fn is_busy(&self) -> bool {
+        self.is_running() || self.there.is_busy()
+    }
+
+    /// True while it writes.
+    pub fn is_running(&self) -> bool {
+        self.asked
+    }
+
+    /// Its job has begun.
+    pub fn started(&mut self, job: JobId) {
+        self.job = Some(job);
+    }
+
+    /// True when what was saved is what this dialog waits for.
+    pub fn is_done(&self, saved: &Path) -> bool {
+        self.asked && saved.starts_with(intake::path_of(&self.target))
+    }
+
+    /// The job ended without a description. True when it was this dialog's.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        // A job that could not begin has no number of its own.
+        let own = self.asked && self.job.unwrap_or(JobId(u64::MAX)) == job;
+        if own {
+            (self.asked, self.job, self.failed) = (false, None, Some(error.report()));
+        }
+        own
+    }
+
+    /// The job was stopped.
+    pub fn cancelled(&mut self, job: JobId) {
+        if self.job == Some(job) {
+            (self.asked, self.job) = (false, None);
+            self.failed = Some(tr!("Stopped; nothing was written.").into());
+        }
+    }
+
+    /// True when something lies where a document would come.
+    fn look(&mut self, cx: &Cx<'_>) -> bool {
+        self.there.poll();
+        let key = (intake::path_of(&self.target), self.form == Catalogue::Stac);
+        if !self.is_running() {
+            let (place, folder) = key.clone();
+            self.there.want(cx.jobs, key.clone(), tr!("Look at the destination"), move |_| {
+                Ok(match folder {
+                    true => place.join("collection.json").exists() || place.join("items").exists(),
+                    // Without an ending it is a folder, in which the document gets its own name.
+                    false => place.exists() && place.extension().is_some(),
+                })
+            });
+        }
+        matches!(self.there.of(&key), Some(Ok(true))) && !self.replace
     }
 
     fn choose(&mut self, form: Catalogue) {
@@ -79,7 +157,11 @@ impl Describe {
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::FILE_TEXT, tr!("Describe for catalogues"), &title);
+        let taken = self.look(cx);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            if self.is_running() {
+                ui.disable();
+            }
             ui.spacing_mut().item_spacing.y = 4.0;
             for form in Catalogue::ALL {
                 if widgets::radio(ui, self.form == form, crate::text::of(form.title())).clicked() {
@@ -104,17 +186,43 @@ impl Describe {
                 .mono()
                 .hint(tr!("where people will get it; may be empty"))
                 .show(ui);
-            TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description")).show(ui);
+            let note = match taken {
+                true => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
+                false => Note::None,
+            };
+            let field = TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description"));
+            field.note(note).show(ui);
             widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
+            if let Some(why) = &self.failed {
+                note_ui(ui, &Note::Error(why.clone()));
+            }
         });
-        let blocked = self.target.trim().is_empty().then_some(tr!("Name the file to write"));
-        let (stay, act) = foot_ui(ui, |ui| {
+        let blocked = match () {
+            () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
+            () if taken => Some(tr!("Something lies at the destination")),
+            () => None,
+        };
+        self.foot_ui(ui, blocked, close)
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, blocked: Option<&str>, close: bool) -> Next {
+        let running = self.is_running();
+        let (leave, act) = foot_ui(ui, |ui| {
+            if running {
+                let stop = ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop the description"))).clicked();
+                widgets::spinner(ui, 18.0);
+                return (false, stop);
+            }
             let act = ui.add(Button::primary(tr!("Write description")).large().blocked(blocked)).clicked();
             (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
         });
-        match (act, stay || close) {
-            (true, _) => Next::Do(Ask::Run(Command::Describe { request: Box::new(self.request()) })),
-            (_, true) => Next::Close,
+        match (act, self.job) {
+            (true, Some(job)) if running => Next::Also(Ask::Run(Command::Cancel { job })),
+            (true, None) if !running => {
+                (self.asked, self.failed) = (true, None);
+                Next::Also(Ask::Run(Command::Describe { request: Box::new(self.request()) }))
+            }
+            _ if (leave || close) && !running => Next::Close,
             _ => Next::Stay,
         }
     }

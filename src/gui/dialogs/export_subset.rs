@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, foot_ui, head_ui};
-use crate::container::{BuildOptions, Format, OpenOptions};
+use crate::container::{BuildOptions, Built, Format, OpenOptions};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::filters::{chip_text, tally_text};
@@ -13,7 +13,7 @@ use crate::gui::icons;
 use crate::gui::intake;
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField};
+use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::jobs::JobId;
 use crate::studio::{Command, ExportRequest, RowChoice};
 use crate::table::ParquetOptions;
@@ -35,6 +35,8 @@ pub struct ExportSubset {
     asked: bool,
     job: Option<JobId>,
     failed: Option<String>,
+    /// What was written.
+    done: Option<Built>,
 }
 
 impl ExportSubset {
@@ -57,6 +59,7 @@ impl ExportSubset {
             asked: false,
             job: None,
             failed: None,
+            done: None,
         }
     }
 
@@ -87,6 +90,11 @@ impl ExportSubset {
         own
     }
 
+    /// It is written. There is nothing to compare it with: it is a part of the dataset, not the whole.
+    pub fn done(&mut self, built: Built) {
+        (self.asked, self.job, self.done) = (false, None, Some(built));
+    }
+
     /// The job was stopped.
     pub fn cancelled(&mut self, job: JobId) {
         if self.job == Some(job) {
@@ -102,6 +110,9 @@ impl ExportSubset {
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Export subset"), &title);
+        if let Some(built) = &self.done {
+            return done_ui(ui, built, close);
+        }
         let mut taken = false;
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
@@ -207,5 +218,29 @@ impl ExportSubset {
             prefix_ids: false,
             allow_missing_parts: false,
         }
+    }
+}
+
+/// What was written, and the way to it.
+fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 10.0;
+        ui.horizontal(|ui| {
+            widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
+            ui.add(egui::Label::new(RichText::new(intake::shown(&built.path)).font(font::mono(12.0)).color(t.tx)).truncate());
+        });
+        let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
+        let text = format!("{samples}, {}", paint::bytes(built.bytes));
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+    });
+    let (open, leave) = foot_ui(ui, |ui| {
+        let open = ui.add(Button::primary(tr!("Open dataset")).large()).clicked();
+        (open, ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the export"))).clicked())
+    });
+    match (open, leave || close) {
+        (true, _) => Next::Do(Ask::Run(Command::Open { path: built.path.clone() })),
+        (_, true) => Next::Close,
+        _ => Next::Stay,
     }
 }

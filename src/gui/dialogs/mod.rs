@@ -17,7 +17,7 @@ mod write_checks;
 mod write_options;
 mod write_result;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui, vec2};
@@ -187,6 +187,9 @@ impl Dialog {
 #[derive(Default)]
 pub struct Dialogs {
     current: Option<Dialog>,
+    /// The dialog was not drawn yet, or has just come to an end of its work: the keyboard goes to what is next.
+    fresh: bool,
+    was_running: bool,
 }
 
 /// What a dialog wants after a frame.
@@ -211,6 +214,7 @@ impl Dialogs {
     /// Opens a dialog in place of the present one.
     pub fn open(&mut self, dialog: Dialog) {
         self.current = Some(dialog);
+        self.fresh = true;
     }
 
     /// True while one of them computes something.
@@ -221,6 +225,7 @@ impl Dialogs {
             Some(Dialog::Settings(dialog)) => dialog.is_busy(),
             Some(Dialog::Migrate(dialog)) => dialog.is_busy(),
             Some(Dialog::Subset(dialog)) => dialog.is_busy(),
+            Some(Dialog::Describe(dialog)) => dialog.is_busy(),
             Some(Dialog::Join(dialog)) => dialog.is_busy(),
             _ => false,
         }
@@ -231,12 +236,19 @@ impl Dialogs {
         self.current.is_some()
     }
 
+    /// True for a command whose job a dialog follows.
+    pub fn waits_for(command: &Command) -> bool {
+        use Command::{Describe, Export, Migrate, Verify, Write};
+        matches!(command, Write { .. } | Verify { .. } | Migrate { .. } | Export { .. } | Describe { .. })
+    }
+
     /// The dialog's job has begun.
     pub fn writing(&mut self, job: JobId) {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.started(job),
             Some(Dialog::Migrate(dialog)) => dialog.started(job),
             Some(Dialog::Subset(dialog)) => dialog.started(job),
+            Some(Dialog::Describe(dialog)) => dialog.started(job),
             _ => {}
         }
     }
@@ -252,15 +264,27 @@ impl Dialogs {
         }
     }
 
-    /// The dataset is written.
-    pub fn written(&mut self, built: Built) {
+    /// A dataset is written; it is given back when another dialog is open, which has to stay. Only what a draft made can be
+    /// compared with it.
+    pub fn written(&mut self, built: Built, drafted: bool) -> Option<Built> {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.done(built),
-            _ => {
+            Some(Dialog::Subset(dialog)) if dialog.is_running() => dialog.done(built),
+            Some(_) => return Some(built),
+            None => {
                 let mut dialog = WriteDialog::new(PathBuf::new(), "");
+                dialog.choices.verify = drafted;
                 dialog.done(built);
-                self.current = Some(Dialog::Write(Box::new(dialog)));
+                self.open(Dialog::Write(Box::new(dialog)));
             }
+        }
+        None
+    }
+
+    /// A file was saved; the dialog that asked for it has nothing more to do.
+    pub fn saved(&mut self, path: &Path) {
+        if matches!(&self.current, Some(Dialog::Describe(dialog)) if dialog.is_done(path)) {
+            self.current = None;
         }
     }
 
@@ -270,6 +294,7 @@ impl Dialogs {
             Some(Dialog::Write(dialog)) => dialog.failed(job, error),
             Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),
             Some(Dialog::Subset(dialog)) => dialog.failed(job, error),
+            Some(Dialog::Describe(dialog)) => dialog.failed(job, error),
             _ => false,
         }
     }
@@ -280,6 +305,7 @@ impl Dialogs {
             Some(Dialog::Write(dialog)) => dialog.cancelled(job),
             Some(Dialog::Migrate(dialog)) => dialog.cancelled(job),
             Some(Dialog::Subset(dialog)) => dialog.cancelled(job),
+            Some(Dialog::Describe(dialog)) => dialog.cancelled(job),
             _ => {}
         }
     }
@@ -301,7 +327,7 @@ impl Dialogs {
     /// The desktop's file dialog does not show: offer to type the path.
     pub fn slow_picker(&mut self, wish: Wish) {
         if self.current.is_none() {
-            self.current = Some(Dialog::Path(OpenPath::new(wish, true)));
+            self.open(Dialog::Path(OpenPath::new(wish, true)));
         }
     }
 
@@ -329,8 +355,14 @@ impl App {
             Dialog::Write(write) => write.is_running(),
             Dialog::Migrate(migrate) => migrate.is_running(),
             Dialog::Subset(subset) => subset.is_running(),
+            Dialog::Describe(describe) => describe.is_running(),
             _ => false,
         };
+        let ended = std::mem::replace(&mut self.dialogs.was_running, busy) && !busy;
+        if std::mem::take(&mut self.dialogs.fresh) | ended {
+            ctx.memory_mut(|memory| memory.focused().into_iter().for_each(|id| memory.surrender_focus(id)));
+            ctx.data_mut(|data| data.insert_temp(wants_focus(), true));
+        }
         let modal = Modal::new(Id::unique("dialog")).frame(frame).backdrop_color(DIM);
         let response = modal.show(ctx, |ui| {
             self.with_cx(|cx, _| match &mut dialog {
@@ -402,7 +434,8 @@ fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
                 ui.label(RichText::new(title).font(font::semibold(15.0)).color(t.tx));
                 ui.label(RichText::new(detail).font(font::mono(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    close = ui.add(Button::icon_only(icons::X, tr!("Close dialog"))).clicked();
+                    // Esc does the same: Tab begins with what the dialog is about.
+                    close = ui.add(Button::icon_only(icons::X, tr!("Close dialog")).by_pointer()).clicked();
                     widgets::key_cap(ui, "Esc");
                 });
             });
@@ -419,12 +452,28 @@ fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
         .fill(t.bg2)
         .corner_radius(egui::CornerRadius { nw: 0, ne: 0, sw: 6, se: 6 })
         .inner_margin(Margin::symmetric(16, 9));
-    frame
+    widgets::take_first(ui);
+    let inner = frame
         .show(ui, |ui| {
             let size = vec2(ui.available_width(), 30.0);
             ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), add).inner
         })
-        .inner
+        .inner;
+    // A button that waits for a check gets the keyboard when it can be pressed, unless it is somewhere by then.
+    if ui.data(|data| data.get_temp(wants_focus())).unwrap_or(false) {
+        let focused = ui.memory(|memory| memory.focused());
+        let first = widgets::take_first(ui).filter(|_| focused.is_none());
+        if let Some(first) = first {
+            ui.memory_mut(|memory| memory.request_focus(first));
+        }
+        ui.data_mut(|data| data.insert_temp(wants_focus(), focused.or(first).is_none()));
+    }
+    inner
+}
+
+/// Where it is kept that nothing in the open dialog had the keyboard yet.
+fn wants_focus() -> Id {
+    Id::unique("dialog-wants-focus")
 }
 
 fn enter_pressed(ui: &Ui) -> bool {

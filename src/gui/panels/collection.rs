@@ -11,7 +11,8 @@ use serde_json::{Value as Json, json};
 use super::collection_tabs::{Tab, TabsState};
 use super::pointers::{new_contact, parts_of, strings_at, text_at, with_value};
 use crate::draft::Edit;
-use crate::gui::cx::Cx;
+use crate::gui::action::Action;
+use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
@@ -40,6 +41,10 @@ pub struct FormState {
     waited: u8,
     /// Set to bring the panel to the front.
     pub show: bool,
+    /// The field with the keyboard whose text is the document's a moment after it was typed.
+    field: Option<Id>,
+    /// To be done once what was typed is the document's.
+    then: Option<Action>,
     /// The parts with forms of their own.
     pub(super) tabs: TabsState,
 }
@@ -53,6 +58,21 @@ impl FormState {
     /// Throws half-typed text away, of fields that begin so.
     pub(super) fn forget(&mut self, prefix: &str) {
         self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
+    }
+
+    /// Takes Undo or Redo for a field of the form: its text is the document's, and a history of its own beside that would work
+    /// against it. Gives the action back when nothing has to become an edit before.
+    pub fn take_over(&mut self, action: Action) -> Option<Action> {
+        if !self.is_typing() {
+            return Some(action);
+        }
+        self.then = Some(action);
+        None
+    }
+
+    /// True when this widget is a text field of the form.
+    pub fn is_own(&self, focused: Option<Id>) -> bool {
+        focused.is_some() && self.field == focused
     }
 
     /// True while typed text has not become an edit.
@@ -78,18 +98,21 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             actions: &[tr!("New dataset")],
         };
         if widgets::empty_state(ui, &state).is_some() {
-            cx.ask(crate::gui::cx::Ask::Do(crate::gui::action::Action::New));
+            cx.ask(Ask::Do(Action::New));
         }
         return;
     };
     let mut form = Form { writable: document.draft().is_some(), collection: document.collection(), cx };
     form.header_ui(ui);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-        Frame::NONE.inner_margin(Margin { left: 12, right: 14, top: 10, bottom: 24 }).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 10.0;
-            if !form.tab_ui(ui) {
-                form.fields_ui(ui);
-            }
+        // What is half-typed in a list belongs to this document.
+        ui.push_id(form.cx.session.serial, |ui| {
+            Frame::NONE.inner_margin(Margin { left: 12, right: 14, top: 10, bottom: 24 }).show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 10.0;
+                if !form.tab_ui(ui) {
+                    form.fields_ui(ui);
+                }
+            });
         });
     });
 }
@@ -220,7 +243,12 @@ impl Form<'_, '_> {
             response.scroll_to_me(Some(egui::Align::Center));
         }
         let since_s = if response.changed() { Some(now_s) } else { since_s };
-        let due = since_s.is_some_and(|since| now_s - since >= PAUSE_S || !response.has_focus());
+        let then = state.then.take_if(|_| response.has_focus());
+        match response.has_focus() {
+            true => state.field = Some(id),
+            false => drop(state.field.take_if(|field| *field == id)),
+        }
+        let due = since_s.is_some_and(|since| now_s - since >= PAUSE_S || !response.has_focus() || then.is_some());
         if since_s.is_some() && !due {
             ui.ctx().request_repaint_after(Duration::from_secs_f64(PAUSE_S));
         }
@@ -230,6 +258,9 @@ impl Form<'_, '_> {
         if due && text != stored {
             let value = if text.is_empty() && !look.required { Json::Null } else { Json::String(text) };
             self.set(pointer, value);
+        }
+        if let Some(action) = then {
+            self.cx.ask(Ask::Do(action));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use egui::{Color32, Response, Role, Sense, Ui, Widget, WidgetInfo, pos2, vec2};
+use egui::{Color32, Id, Response, Role, Sense, Ui, Widget, WidgetInfo, pos2, vec2};
 
 use super::paint;
 use crate::gui::theme::{self, font};
@@ -30,6 +30,18 @@ pub struct Button<'a> {
     selected: bool,
     icon_color: Option<Color32>,
     width: Option<f32>,
+    first: bool,
+    by_pointer: bool,
+}
+
+/// Where a button that a dialog begins with leaves its id.
+fn first_id() -> Id {
+    Id::unique("first-button")
+}
+
+/// The button drawn since the last call that a dialog begins with.
+pub fn take_first(ui: &Ui) -> Option<Id> {
+    ui.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Option<Id>>(first_id())))
 }
 
 impl<'a> Button<'a> {
@@ -45,6 +57,8 @@ impl<'a> Button<'a> {
             selected: false,
             icon_color: None,
             width: None,
+            first: look == Look::Primary,
+            by_pointer: false,
         }
     }
 
@@ -113,6 +127,18 @@ impl<'a> Button<'a> {
         self
     }
 
+    /// A dialog without a primary button begins with this one.
+    pub fn first(mut self) -> Self {
+        self.first = true;
+        self
+    }
+
+    /// Without the keyboard, where a key does the same.
+    pub fn by_pointer(mut self) -> Self {
+        self.by_pointer = true;
+        self
+    }
+
     /// Shows the button as pressed in.
     pub fn selected(mut self, selected: bool) -> Self {
         self.selected = selected;
@@ -171,8 +197,15 @@ impl Widget for Button<'_> {
         }
         let width = if self.text.is_empty() { height } else { content + 2.0 * padding }.max(self.width.unwrap_or(0.0));
         let enabled = self.blocked.is_none();
-        let sense = if enabled { Sense::click() } else { Sense::hover() };
+        let sense = match enabled {
+            true if self.by_pointer => Sense::CLICK,
+            true => Sense::click(),
+            false => Sense::hover(),
+        };
         let (rect, response) = ui.allocate_exact_size(vec2(width.round(), height), sense);
+        if self.first && enabled && ui.is_enabled() {
+            ui.data_mut(|data| data.insert_temp(first_id(), Some(response.id)));
+        }
         let name = self.name.clone().unwrap_or_else(|| self.text.clone());
         let live = enabled && ui.is_enabled();
         response.widget_info(|| match self.selected {

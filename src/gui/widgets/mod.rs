@@ -25,7 +25,7 @@ mod virtual_rows;
 mod sheet;
 
 pub use badge::{Tone, badge, badge_width, chip_closable, count, key_cap, key_cap_width};
-pub use button::{Button, link};
+pub use button::{Button, link, take_first};
 pub use checks::{checkbox, radio};
 pub use combo::combo;
 pub use empty::{EmptyState, empty_state};
