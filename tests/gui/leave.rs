@@ -74,8 +74,6 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     harness.state_mut().act(Action::Migrate);
     settle(&mut harness);
     picture(&mut harness, "migrate-dark");
-    assert!(harness.query_all_by_label_contains("filled in").next().is_some(), "made-up values are told at once");
-    assert!(harness.query_all_by_label_contains("Filled in, see Collection: ").next().is_some());
     // A column gets another name, another one is left out: the plan follows.
     let named = |harness: &super::support::Window| -> Vec<String> {
         let fields = harness.query_all_by_role(Role::TextInput).filter_map(|node| node.accesskit_node().label());
@@ -243,4 +241,18 @@ fn a_dataset_written_meanwhile_leaves_another_dialog_open() {
     assert!(harness.query_by_label("Close dialog").is_some() && harness.query_by_label("Open dataset").is_none());
     harness.key_press(egui::Key::Escape);
     settle(&mut harness);
+}
+
+#[test]
+fn made_up_values_of_a_moved_collection_are_told_at_once() {
+    let mut harness = app(Theme::Dark);
+    take(&mut harness, vec![golden("42_v1_nested/nested.tortilla")]);
+    harness.state_mut().act(Action::Migrate);
+    settle(&mut harness);
+    picture(&mut harness, "migrate-filled-dark");
+    assert!(harness.query_all_by_label_contains("values filled in").next().is_some());
+    let told = harness.query_all_by_label_contains("Filled in, see Collection: ").next().expect("beside the button");
+    let told = told.accesskit_node();
+    let text = told.label().or(told.value()).unwrap_or_default();
+    assert!(text.contains("licenses") && text.contains("providers") && !text.contains("taco_version"), "{text}");
 }

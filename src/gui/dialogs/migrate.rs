@@ -159,7 +159,7 @@ impl Migrate {
     fn made_up(&self) -> Vec<String> {
         let lines = self.plan.iter().flat_map(|plan| &plan.collection).filter(|line| line.action == Change::Filled);
         let keys = lines.filter_map(|line| line.to.clone());
-        keys.filter(|key| !key.contains(':') && !self.values.contains_key(key)).collect()
+        keys.filter(|key| !key.contains(':') && key != "taco_version" && !self.values.contains_key(key)).collect()
     }
 
     /// Draws the dialog.

@@ -140,9 +140,10 @@ pub fn tag_input<S: AsRef<str>>(
         let only = offered.first().filter(|_| strict && offered.len() == 1);
         added = exact.or(only).map(|text| (*text).to_owned()).or_else(raw);
     }
+    let kept = mark.filter(|_| added.is_none() && response.has_focus());
     ui.data_mut(|data| {
         data.insert_temp(lists, open);
-        data.insert_temp(marks, mark.filter(|_| added.is_none() && response.has_focus()));
+        data.insert_temp(marks, kept);
     });
     if typed.is_empty() && before.is_empty() && response.has_focus() && ui.input(|input| input.key_pressed(Key::Backspace)) {
         removed = tags.len().checked_sub(1);
