@@ -136,16 +136,7 @@ fn every_file_of_the_older_generations_reads_to_its_bytes() {
     let out = workspace.path("bytes");
     each("v1", |dataset, expected, fixture| {
         for (path, wanted) in files_of(expected) {
-            workspace
-                .studio([
-                    "read".as_ref(),
-                    dataset.as_os_str(),
-                    path.as_ref(),
-                    "--overwrite".as_ref(),
-                    "--out".as_ref(),
-                    out.as_os_str(),
-                ])
-                .expect_code(0);
+            workspace.read_into(dataset, &path, &out);
             assert_eq!(sha256_of(&out), wanted["sha256"], "{fixture}: {path}");
             let place = workspace.studio(["read".as_ref(), dataset.as_os_str(), path.as_ref()]).expect_code(0);
             let range = format!("/vsisubfile/{}_{},", wanted["offset"], wanted["length"]);
@@ -186,9 +177,7 @@ fn parts_open_alone_and_together() {
         assert!(vsi.ends_with("/parts.0001.part.tortilla"), "{vsi}");
         let id = item["id"].as_str().expect("an id");
         let out = workspace.path("bytes");
-        workspace
-            .studio(["read".as_ref(), whole.as_os_str(), id.as_ref(), "--overwrite".as_ref(), "--out".as_ref(), out.as_os_str()])
-            .expect_code(0);
+        workspace.read_into(&whole, id, &out);
         assert_eq!(sha256_of(&out), item["sha256"]);
         workspace.studio(["validate".as_ref(), whole.as_os_str()]).expect_code(0);
     }
@@ -240,16 +229,7 @@ fn the_next_generation_reads_as_it_is() {
             let (number, file) = member.strip_prefix("DATA/").and_then(|path| path.split_once('/')).expect("a path");
             let id = ids[number.parse::<usize>().expect("a number")].as_str().expect("an id");
             let sample = format!("{id}/{file}");
-            workspace
-                .studio([
-                    "read".as_ref(),
-                    dataset.as_os_str(),
-                    sample.as_ref(),
-                    "--overwrite".as_ref(),
-                    "--out".as_ref(),
-                    out.as_os_str(),
-                ])
-                .expect_code(0);
+            workspace.read_into(dataset, &sample, &out);
             assert_eq!(sha256_of(&out), wanted["sha256"], "{fixture}: {sample}");
             fs::remove_file(&out).expect("the file just written");
         }

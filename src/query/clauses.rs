@@ -23,29 +23,33 @@ const AFTER_FROM: [&str; 14] = [
     "tablesample",
 ];
 
-/// Words that begin a clause, or end a condition.
-const CLAUSES: [&str; 21] = [
-    "select",
-    "from",
-    "where",
-    "group",
-    "having",
-    "qualify",
-    "window",
-    "order",
-    "limit",
-    "offset",
-    "union",
-    "except",
-    "intersect",
-    "fetch",
-    "on",
+/// Words that begin a clause or end a condition, beside those.
+const CLAUSES: [&str; 7] = ["select", "from", "on", "then", "else", "when", "end"];
+
+/// Words of conditions and lists that are no names.
+pub(super) const NO_NAMES: [&str; 22] = [
+    "and",
+    "or",
+    "not",
+    "is",
+    "null",
+    "in",
+    "like",
+    "ilike",
+    "between",
+    "case",
+    "when",
     "then",
     "else",
-    "when",
     "end",
-    "using",
-    "tablesample",
+    "distinct",
+    "true",
+    "false",
+    "as",
+    "cast",
+    "interval",
+    "date",
+    "timestamp",
 ];
 
 /// A token that is neither blank nor a comment.
@@ -147,7 +151,7 @@ impl<'a> Clauses<'a> {
 
     /// True where a clause begins, or a branch of a CASE.
     pub fn is_clause(&self, at: usize) -> bool {
-        self.is_any(at, &CLAUSES)
+        self.is_any(at, &AFTER_FROM) || self.is_any(at, &CLAUSES)
     }
 
     /// The conditions that AND joins among these pieces; outer brackets are taken off.

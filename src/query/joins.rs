@@ -3,39 +3,14 @@
 
 use std::ops::Range;
 
-use super::clauses::{Clauses, Edits};
+use super::clauses::{Clauses, Edits, NO_NAMES};
 use super::spelling::Kind;
 
 /// Words that stand before JOIN.
 const KINDS: [&str; 10] = ["natural", "inner", "cross", "left", "right", "full", "outer", "semi", "anti", "asof"];
 
-/// Words in a condition that are no names.
-const WORDS: [&str; 24] = [
-    "and",
-    "or",
-    "not",
-    "is",
-    "null",
-    "in",
-    "like",
-    "ilike",
-    "between",
-    "case",
-    "when",
-    "then",
-    "else",
-    "end",
-    "distinct",
-    "true",
-    "false",
-    "as",
-    "cast",
-    "interval",
-    "date",
-    "timestamp",
-    "from",
-    "similar",
-];
+/// Words in a condition that are no names, beside [`NO_NAMES`].
+const WORDS: [&str; 2] = ["from", "similar"];
 
 /// What is wrong, and what to write instead.
 pub(super) type Refusal = (String, String);
@@ -223,7 +198,7 @@ fn compares(clauses: &Clauses, one: Range<usize>, left: &[Relation], right: &Rel
             let text = clauses.text(at);
             let is_call = clauses.is(at + 1, "(");
             let is_word = clauses.pieces.get(at).is_some_and(|piece| piece.kind == Kind::Word);
-            let is_keyword = is_word && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
+            let is_keyword = is_word && NO_NAMES.iter().chain(&WORDS).any(|word| text.eq_ignore_ascii_case(word));
             if !clauses.is_name(at)
                 || is_call
                 || is_keyword

@@ -1,7 +1,7 @@
 //! What the engine reads otherwise than DuckDB does becomes what it reads alike; where there is no such spelling, the statement is
 //! refused with one that works. Pure text.
 
-use super::clauses::{Clauses, Edits};
+use super::clauses::{Clauses, Edits, NO_NAMES};
 use super::joins::{self, Refusal};
 use super::spelling::{Kind, Rewritten};
 
@@ -157,8 +157,10 @@ fn ungrouped(clauses: &Clauses, select: usize) -> Result<(), Refusal> {
             at += 2;
             continue;
         }
-        let plain =
-            clauses.is_name(at) && !clauses.is(at + 1, "(") && !clauses.is_any(at, &NO_COLUMNS) && !clauses.is(at + 1, "from");
+        let plain = clauses.is_name(at)
+            && !clauses.is_any(at, &NO_NAMES)
+            && !clauses.is_any(at, &NO_COLUMNS)
+            && !clauses.is_any(at + 1, &["(", "from"]);
         let follows = at.checked_sub(1).is_some_and(|before| {
             before == select
                 || clauses.is_any(
@@ -187,39 +189,8 @@ fn ungrouped(clauses: &Clauses, select: usize) -> Result<(), Refusal> {
     }
 }
 
-/// Words in a list of columns that are no columns.
-const NO_COLUMNS: [&str; 30] = [
-    "distinct",
-    "all",
-    "on",
-    "as",
-    "and",
-    "or",
-    "not",
-    "is",
-    "null",
-    "in",
-    "like",
-    "ilike",
-    "between",
-    "case",
-    "when",
-    "then",
-    "else",
-    "end",
-    "true",
-    "false",
-    "cast",
-    "try_cast",
-    "interval",
-    "date",
-    "timestamp",
-    "filter",
-    "over",
-    "exclude",
-    "current_date",
-    "current_timestamp",
-];
+/// Words in a list of columns that are no columns, beside [`NO_NAMES`].
+const NO_COLUMNS: [&str; 8] = ["all", "on", "try_cast", "filter", "over", "exclude", "current_date", "current_timestamp"];
 
 /// A table of WITH goes before the dataset's table of the same name, but for its own text.
 fn tables(clauses: &Clauses, edits: &mut Edits) -> Result<(), Refusal> {

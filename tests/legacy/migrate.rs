@@ -44,16 +44,7 @@ fn every_dataset_of_another_generation_arrives_whole() {
             let path = new_path(&report, &path);
             let out = sources.join(&path);
             std::fs::create_dir_all(out.parent().expect("a folder")).expect("folders");
-            workspace
-                .studio([
-                    "read".as_ref(),
-                    output.as_os_str(),
-                    path.as_ref(),
-                    "--overwrite".as_ref(),
-                    "--out".as_ref(),
-                    out.as_os_str(),
-                ])
-                .expect_code(0);
+            workspace.read_into(&output, &path, &out);
             assert_eq!(sha256_of(&out), wanted["sha256"], "{fixture}: {path}");
         }
         let checked = workspace.studio(["validate".as_ref(), output.as_os_str(), "--deep".as_ref(), "--json".as_ref()]);
@@ -86,16 +77,7 @@ fn the_next_generation_moves_back() {
         assert_eq!(report["built"]["files"], expected["files"].as_object().expect("files").len(), "{fixture}");
         let out = workspace.path("bytes");
         for (member, id) in [("DATA/0/after.tif", "scene_01/after.tif"), ("DATA/3/label.tif", "scene_04/label.tif")] {
-            workspace
-                .studio([
-                    "read".as_ref(),
-                    output.as_os_str(),
-                    id.as_ref(),
-                    "--overwrite".as_ref(),
-                    "--out".as_ref(),
-                    out.as_os_str(),
-                ])
-                .expect_code(0);
+            workspace.read_into(&output, id, &out);
             assert_eq!(sha256_of(&out), expected["files"][member]["sha256"], "{fixture}: {id}");
         }
         workspace.studio(["validate".as_ref(), output.as_os_str()]).expect_code(0);

@@ -38,16 +38,7 @@ fn a_streamable_dataset_reads_by_its_chain_and_by_the_official_reader() {
         workspace.studio(["validate".as_ref(), dataset.as_os_str()]).expect_no_panic();
         for (id, source) in scenes(&workspace) {
             let out = workspace.path("bytes");
-            workspace
-                .studio([
-                    "read".as_ref(),
-                    dataset.as_os_str(),
-                    id.as_ref(),
-                    "--overwrite".as_ref(),
-                    "--out".as_ref(),
-                    out.as_os_str(),
-                ])
-                .expect_code(0);
+            workspace.read_into(&dataset, &id, &out);
             assert_eq!(sha256_of(&out), sha256_of(&source), "{id}");
         }
         let rows = query(&workspace, &dataset, "SELECT id, \"tortilla:root\" AS root FROM level1");
@@ -85,16 +76,7 @@ fn chunks_decode_to_the_pixels_of_the_whole() {
             break;
         }
         let out = workspace.path(&format!("chunk{number}.npy"));
-        workspace
-            .studio([
-                "read".as_ref(),
-                dataset.as_os_str(),
-                chunk.as_ref(),
-                "--overwrite".as_ref(),
-                "--out".as_ref(),
-                out.as_os_str(),
-            ])
-            .expect_code(0);
+        workspace.read_into(&dataset, &chunk, &out);
         let start = told.stdout.split("from (").nth(1).and_then(|rest| rest.split(')').next()).expect("a start").to_owned();
         pieces.push((out, start));
     }
@@ -193,16 +175,7 @@ fn nested_tortillas_are_in_the_chain_of_a_compiled_file() {
         for (path, wanted) in super::files_of(&expected[name]) {
             let out = workspace.path("bytes");
             for dataset in [&streamed, &again, &plain] {
-                workspace
-                    .studio([
-                        "read".as_ref(),
-                        dataset.as_os_str(),
-                        path.as_ref(),
-                        "--overwrite".as_ref(),
-                        "--out".as_ref(),
-                        out.as_os_str(),
-                    ])
-                    .expect_code(0);
+                workspace.read_into(dataset, &path, &out);
                 assert_eq!(sha256_of(&out), wanted["sha256"], "{path}");
             }
         }

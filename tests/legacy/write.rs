@@ -232,16 +232,7 @@ fn an_edit_changes_columns_and_collection_and_nothing_else() {
     let wanted = expected("46_v1_taco_nested", "nested.taco");
     for (path_in, item) in files_of(&wanted) {
         let out = workspace.path("bytes");
-        workspace
-            .studio([
-                "read".as_ref(),
-                path.as_os_str(),
-                path_in.as_ref(),
-                "--overwrite".as_ref(),
-                "--out".as_ref(),
-                out.as_os_str(),
-            ])
-            .expect_code(0);
+        workspace.read_into(&path, &path_in, &out);
         assert_eq!(sha256_of(&out), item["sha256"], "{path_in}");
     }
     let data = wanted["footer_offset"].as_u64().expect("a number") as usize;
@@ -330,9 +321,7 @@ fn a_killed_edit_or_compile_leaves_a_whole_file() {
     assert!(stopped > 3, "the program was never stopped in its work");
     for (name, item) in files_of(&wanted) {
         let out = workspace.path("bytes");
-        workspace
-            .studio(["read".as_ref(), path.as_os_str(), name.as_ref(), "--overwrite".as_ref(), "--out".as_ref(), out.as_os_str()])
-            .expect_code(0);
+        workspace.read_into(&path, &name, &out);
         assert_eq!(sha256_of(&out), item["sha256"], "{name}");
     }
 }

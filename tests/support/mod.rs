@@ -42,6 +42,15 @@ impl Workspace {
         path
     }
 
+    /// Reads the bytes of a sample into `out`, which may be there already.
+    #[track_caller]
+    pub fn read_into(&self, dataset: impl AsRef<Path>, sample: impl AsRef<str>, out: &Path) {
+        let (dataset, sample) = (dataset.as_ref(), sample.as_ref());
+        let parts =
+            ["read".as_ref(), dataset.as_os_str(), sample.as_ref(), "--overwrite".as_ref(), "--out".as_ref(), out.as_os_str()];
+        self.studio(parts).expect_code(0);
+    }
+
     /// Runs `taco-studio` in this workspace.
     pub fn studio<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
