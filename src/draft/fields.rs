@@ -55,7 +55,7 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         level
     );
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb: FixVerb::Give, label, edit, safe: true, affects, preview })
+    Some(Fix { verb: FixVerb::Give, label, edit, safe: true, guessed: 0, affects, preview })
 }
 
 fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found: &mut Vec<(NodePath, &'a Tortilla)>) {

@@ -61,8 +61,10 @@ pub struct Fix {
     pub label: String,
     /// The edit; one step of the history.
     pub edit: Edit,
-    /// It removes nothing.
+    /// It removes nothing, and gives no sample an id that may be another's.
     pub safe: bool,
+    /// Samples that get an id unlike their own: only a person knows whether they are what the id says.
+    pub guessed: u64,
     /// Samples that it adds, renames, moves or drops.
     pub affects: u64,
     /// The samples concerned, one a line, before and after.
@@ -78,6 +80,8 @@ struct Actions {
     moved: u64,
     wrapped: u64,
     dropped: u64,
+    /// Those of `renamed` whose ids are not nearly the same.
+    guessed: u64,
     /// The only one, also in words.
     single: Option<(FixVerb, String)>,
 }
@@ -88,7 +92,7 @@ impl Actions {
     }
 
     fn is_safe(&self) -> bool {
-        self.dropped == 0
+        self.dropped == 0 && self.guessed == 0
     }
 
     fn only_pads(&self) -> bool {
@@ -122,6 +126,7 @@ impl Actions {
 
 /// What stands where `model` wants something: the files to choose from, and the ids above.
 struct Fitting<'a> {
+    structure: &'a Structure,
     tray: &'a TrayIndex,
     used: BTreeSet<u32>,
     /// Those of `used` that this root took.
@@ -155,6 +160,7 @@ impl Fitting<'_> {
             }
             if *state == PositionState::WrongId {
                 self.actions.renamed += 1;
+                self.actions.guessed += u64::from(!self.is_slip(&sample.id, &model.id));
                 self.actions.note(FixVerb::Rename, tr!("Rename {old} to {new}", old = sample.id, new = model.id));
                 sample.id = model.id.clone();
             }
@@ -165,6 +171,14 @@ impl Fitting<'_> {
             self.actions.note(FixVerb::Drop, tr!("Drop {id}", id = found.samples[index].id));
         }
         fitted
+    }
+
+    /// True when `old` is only another spelling of `new`, and names nothing of its own: not in the pattern, nor in so many
+    /// roots that it can't be a slip.
+    fn is_slip(&self, old: &str, new: &str) -> bool {
+        near_identical(old, new)
+            && !self.structure.pattern().iter().any(|node| *node.id == *old)
+            && self.structure.holders(old).saturating_sub(1) * 2 <= self.structure.holders(new)
     }
 
     /// A sample of the right place made to fit: its type, and what is below it.
@@ -310,7 +324,7 @@ fn each(
     let mut used = BTreeSet::new();
     for root in roots {
         let Some(sample) = dataset.root.samples.get(root) else { continue };
-        let mut fitting = Fitting { tray, used, taken: Vec::new(), actions: Actions::default() };
+        let mut fitting = Fitting { structure, tray, used, taken: Vec::new(), actions: Actions::default() };
         let fitted = fitting.sample(model, sample.clone(), &[]);
         let apply = fitting.actions.total() > 0 && wanted(&fitting.actions);
         used = fitting.used;
@@ -344,7 +358,7 @@ fn put(root: u32, old: &Sample, new: Sample) -> Edit {
 fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let sample = dataset.root.samples.get(root as usize)?;
-    let mut fitting = Fitting { tray, used: BTreeSet::new(), taken: Vec::new(), actions: Actions::default() };
+    let mut fitting = Fitting { structure, tray, used: BTreeSet::new(), taken: Vec::new(), actions: Actions::default() };
     let fitted = fitting.sample(model, sample.clone(), &[]);
     let Fitting { used, actions, .. } = fitting;
     if actions.total() == 0 {
@@ -354,7 +368,7 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
     let (verb, label) = actions.label();
     let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb, label, edit, safe: actions.is_safe(), affects: actions.total(), preview })
+    Some(Fix { verb, label, edit, safe: actions.is_safe(), guessed: actions.guessed, affects: actions.total(), preview })
 }
 
 fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
@@ -369,14 +383,14 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
     let after = odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, model.kind()));
     let preview = (before.collect(), after.collect());
-    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, safe, affects, preview })
+    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, safe, guessed: 0, affects, preview })
 }
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
     let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
     let (label, preview) = (tr!("Drop {id}", id = sample.id), (lines(sample), Vec::new()));
-    Some(Fix { verb: FixVerb::Drop, label, edit, safe: false, affects: 1, preview })
+    Some(Fix { verb: FixVerb::Drop, label, edit, safe: false, guessed: 0, affects: 1, preview })
 }
 
 fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
@@ -395,7 +409,77 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
     let label = tr!("Rename to {id}", id);
     let edit = Edit::Rename { sample: NodePath(vec![root]), id };
-    Some(Fix { verb: FixVerb::Rename, label, edit, safe: true, affects: 1, preview })
+    Some(Fix { verb: FixVerb::Rename, label, edit, safe: true, guessed: 0, affects: 1, preview })
+}
+
+/// Endings of file names that an id may carry or leave out.
+const ENDINGS: [&str; 18] = [
+    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5", "hdf5",
+    "xml",
+];
+
+/// True for two spellings of one name: other case, separators or ending, or one slip in a word of five letters or more. Digits,
+/// short words and first letters tell bands, times and sides apart and must be the same.
+fn near_identical(a: &str, b: &str) -> bool {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
+    let alias = |ending: &str| match ending {
+        "tiff" => "tif".to_owned(),
+        "jpeg" => "jpg".to_owned(),
+        other => other.to_owned(),
+    };
+    let endings = a_ending.zip(b_ending).is_none_or(|(a, b)| alias(a) == alias(b));
+    let (a, b) = (words(a), words(b));
+    // Letters may be joined or parted; two numbers side by side are no longer one.
+    let joined = |words: &[String]| {
+        let number = |word: &String| word.starts_with(char::is_numeric);
+        words.iter().map(|word| if number(word) { format!("_{word}_") } else { word.clone() }).collect::<String>()
+    };
+    let alike = joined(&a) == joined(&b)
+        || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
+    endings && !a.is_empty() && alike
+}
+
+fn split_ending(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => (stem, Some(ending)),
+        _ => (name, None),
+    }
+}
+
+/// Runs of letters and runs of digits.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = None;
+    for c in name.chars() {
+        let kind = c.is_alphanumeric().then_some(c.is_numeric());
+        match words.last_mut() {
+            Some(word) if kind == before && kind.is_some() => word.push(c),
+            _ if kind.is_some() => words.push(c.into()),
+            _ => {}
+        }
+        before = kind;
+    }
+    words
+}
+
+/// True for equal words, and for longer ones where one letter is missing, too much, another, or two have changed places.
+fn is_one_slip(a: &str, b: &str) -> bool {
+    if a == b {
+        return true;
+    }
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (a, b) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if b.len() < 5 || b.len() - a.len() > 1 || a.first() != b.first() || b.iter().any(|c| c.is_numeric()) {
+        return false;
+    }
+    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[head..], &b[head..]);
+    match (a, b) {
+        _ if a.len() < b.len() => *a == b[1..],
+        ([first, second, ..], [other, another, ..]) if (first, second) == (another, other) => a[2..] == b[2..],
+        _ => a[1..] == b[1..],
+    }
 }
 
 /// A root and what is below it, one sample a line.
@@ -550,5 +634,61 @@ mod tests {
         let (edit, _) = apply_alike(&data, &structure, &TrayIndex::default(), 3).expect("has a fix");
         edit.apply(&mut mended).expect("applies");
         assert_eq!(tree_findings(&mended), []);
+    }
+
+    #[test]
+    fn only_another_spelling_is_renamed_without_asking() {
+        let same = [
+            ("befor", "before"),
+            ("lable", "label"),
+            ("Label.TIF", "label.tif"),
+            ("label", "label.tif"),
+            ("label.tiff", "label.tif"),
+            ("s2-mask", "s2_mask"),
+            ("cloudmask", "cloud_mask"),
+            ("cloud_mask_2020", "colud_mask_2020"),
+        ];
+        for (a, b) in same {
+            assert!(near_identical(a, b) && near_identical(b, a), "{a} and {b} are one name");
+        }
+        let others = [
+            ("label.tif", "before.tif"),
+            ("B02", "B03"),
+            ("t0", "t1"),
+            ("image_a", "image_b"),
+            ("vv", "vh"),
+            ("inner", "outer"),
+            ("label.tif", "label.json"),
+            ("2020_01", "2020_1"),
+            ("t1_11", "t11_1"),
+            ("ascending", "descending"),
+            ("mask", "task"),
+            ("", "a"),
+        ];
+        for (a, b) in others {
+            assert!(!near_identical(a, b) && !near_identical(b, a), "{a} and {b} may be two things");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_name_does_not_become_the_one_that_is_missing() {
+        let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
+        let whole = ["after.tif", "before.tif"];
+        let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "label.tif"]), scene("c", &whole)]);
+        let structure = Structure::of(&data);
+        let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default());
+        assert_eq!((fixes[0].label.as_str(), fixes[0].safe, fixes[0].guessed), ("Rename label.tif to before.tif", false, 1));
+        assert_eq!(fix_safe(&data, &structure, &TrayIndex::default()), None);
+
+        let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "befor.tif"]), scene("c", &whole)]);
+        let (_, roots) = fix_safe(&data, &Structure::of(&data), &TrayIndex::default()).expect("is a slip");
+        assert_eq!(roots, 1);
+
+        // Where many roots have the other spelling nobody knows which is meant.
+        let slip = ["after.tif", "befor.tif"];
+        let mut roots = vec![scene("a", &whole), scene("b", &whole), scene("c", &whole)];
+        roots.extend(["d", "e", "f"].map(|id| scene(id, &slip)));
+        let data = dataset(roots);
+        assert_eq!(fix_safe(&data, &Structure::of(&data), &TrayIndex::default()), None);
     }
 }

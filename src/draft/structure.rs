@@ -2,9 +2,9 @@
 //! stands there. States are kept once for each distinct shape, so that a million samples take a few megabytes, and an edit to
 //! one root costs one root. Pure: it reads a dataset and keeps no file, no thread.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, is_padding};
 
@@ -101,6 +101,8 @@ pub struct Structure {
     pattern: Vec<PatternNode>,
     /// By the number of the shape; none for shapes that no root has had since the pattern was chosen.
     rows: Vec<Option<Row>>,
+    /// Number of roots that hold each id, once somebody asks.
+    holders: OnceLock<HashMap<Arc<str>, u64>>,
 }
 
 impl Structure {
@@ -141,6 +143,7 @@ impl Structure {
     }
 
     fn settle(&mut self, afresh: bool) {
+        self.holders = OnceLock::new();
         let picked = match &self.choice {
             PatternChoice::MostCommon => None,
             PatternChoice::Root(id) => {
@@ -310,6 +313,27 @@ impl Structure {
     pub fn alike(&self, a: usize, b: usize) -> bool {
         let roots = self.shapes.roots();
         matches!((roots.get(a), roots.get(b)), (Some(a), Some(b)) if a.shape == b.shape)
+    }
+
+    /// How many roots hold a sample with this id, at any depth.
+    pub(super) fn holders(&self, id: &str) -> u64 {
+        let all = self.holders.get_or_init(|| {
+            let mut all: HashMap<Arc<str>, u64> = HashMap::new();
+            for (shape, roots) in self.by_shape() {
+                let mut ids = BTreeSet::new();
+                self.ids_below(shape, &mut ids);
+                ids.into_iter().for_each(|id| *all.entry(id.clone()).or_default() += roots);
+            }
+            all
+        });
+        all.get(id).copied().unwrap_or(0)
+    }
+
+    fn ids_below<'a>(&'a self, shape: ShapeId, ids: &mut BTreeSet<&'a Arc<str>>) {
+        for (id, below) in self.shapes.shapes().children(shape) {
+            ids.insert(id);
+            self.ids_below(below, ids);
+        }
     }
 
     /// The next root after `root` (or from the first) that breaks PIT-1.

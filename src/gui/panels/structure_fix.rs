@@ -361,6 +361,7 @@ pub fn sample_counted(count: u64) -> String {
 /// What a fix does beyond its label.
 fn explanation(fix: &Fix) -> String {
     match fix.verb {
+        _ if fix.guessed > 0 => tr!("The names differ. Rename only what is the same thing.").into(),
         FixVerb::Pad => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
         FixVerb::Place => tr!("From the unplaced files. Undo takes it out again.").into(),
         FixVerb::Drop => {
