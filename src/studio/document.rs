@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::project::{Change, Keep, Origin, Project};
 use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format, OpenOptions};
-use crate::draft::{Draft, Structure, TrayIndex};
+use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
@@ -176,6 +176,14 @@ impl DraftDocument {
         let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
         lens.update(self.draft.dataset());
         LensGuard(lens)
+    }
+
+    /// The id of the root that was chosen to give the pattern, if one was.
+    pub(super) fn pattern_root(&self) -> Option<Arc<str>> {
+        match self.structure.lock().unwrap_or_else(PoisonError::into_inner).structure.choice() {
+            PatternChoice::MostCommon => None,
+            PatternChoice::Root(id) => Some(id.clone()),
+        }
     }
 
     /// The tray, with its files by the words in their names.

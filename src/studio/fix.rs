@@ -40,6 +40,8 @@ impl Studio {
 
     pub(super) fn choose_pattern(&mut self, choice: PatternChoice) -> Result<Outcome> {
         self.draft_document()?.structure().choose(choice);
+        // What is wrong is told beside the same pattern.
+        self.check_live();
         Ok(Outcome::Done(Event::None))
     }
 

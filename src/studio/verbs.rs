@@ -150,11 +150,12 @@ impl Studio {
         }
         match &self.document {
             Some(Document::Draft(document)) => {
-                let dataset = document.draft.dataset().clone();
+                let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
                 let live = self.live.clone();
                 self.live_check.start(&self.jobs, tr!("Check the draft"), move |ctx| {
                     // A check that was stopped half-way leaves nothing wrong behind: what it knows is brought up to date first.
-                    live.lock().unwrap_or_else(std::sync::PoisonError::into_inner).check(&dataset, ctx)
+                    let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    live.check_beside(&dataset, pattern.as_deref(), ctx)
                 });
             }
             Some(Document::Opened(open)) => {
@@ -179,9 +180,9 @@ impl Studio {
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
-                let dataset = document.draft.dataset().clone();
+                let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
                 Ok(self.start(label, move |ctx| {
-                    let mut report = validate::dataset_as(&dataset, profile, ctx)?;
+                    let mut report = validate::dataset_beside(&dataset, pattern.as_deref(), profile, ctx)?;
                     report.findings.extend(validate::sources(&dataset, ctx)?.findings);
                     Ok(show_report(report))
                 }))

@@ -35,6 +35,8 @@ pub struct LiveCheck {
 #[derive(PartialEq)]
 struct Against {
     model: ShapeId,
+    /// The root that was chosen to give it.
+    chosen: Option<usize>,
     /// For each level below the first, the root whose first tortilla has the level's schema, and that schema's number.
     schemas: Vec<(usize, u32)>,
     root_schema: crate::model::Schema,
@@ -46,14 +48,22 @@ impl LiveCheck {
     /// Findings of a draft; equal to those of [`super::dataset`], except that more than a thousand roots with findings are
     /// counted as roots.
     pub fn check(&mut self, dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
+        self.check_beside(dataset, None, ctx)
+    }
+
+    /// [`LiveCheck::check`] beside the root with the id `pattern` while there is one; equal to [`super::dataset_beside`].
+    pub fn check_beside(&mut self, dataset: &Dataset, pattern: Option<&str>, ctx: &JobContext) -> Result<Report> {
         self.update(dataset);
         ctx.check()?;
         let mut report = Report::default();
         let roots = &dataset.root.samples;
         self.check_roots(dataset, &mut report);
-        if let Some((model, first)) = self.shapes.most_common() {
+        let chosen = pattern.and_then(|id| roots.iter().position(|sample| *sample.id == *id));
+        let picked = chosen.map(|index| (self.shapes.roots()[index].shape, index));
+        if let Some((model, first)) = picked.or_else(|| self.shapes.most_common()) {
             let against = Against {
                 model,
+                chosen,
                 schemas: self.reference_schemas(),
                 root_schema: dataset.root.schema.clone(),
                 language: crate::text::spoken(),
@@ -363,6 +373,11 @@ mod tests {
                 let whole = super::super::dataset(&dataset, &ctx).expect("checks");
                 let found = live.check(&dataset, &ctx).expect("checks");
                 assert_eq!(sorted(found), sorted(whole), "seed {seed}, step {step}");
+                let chosen = dataset.root.samples[seed as usize % dataset.root.samples.len()].id.clone();
+                let profile = Profile::default();
+                let whole = super::super::dataset_beside(&dataset, Some(&chosen), profile, &ctx).expect("checks");
+                let found = live.check_beside(&dataset, Some(&chosen), &ctx).expect("checks");
+                assert_eq!(sorted(found), sorted(whole), "beside {chosen}, seed {seed}, step {step}");
                 damage(&mut samples, &mut random);
             }
         }

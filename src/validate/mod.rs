@@ -43,11 +43,17 @@ pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
 
 /// Checks a draft against one profile.
 pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Result<Report> {
+    dataset_beside(dataset, None, profile, ctx)
+}
+
+/// [`dataset_as`] with the root of the id `pattern` as the pattern, while there is one, in place of the most common shape.
+pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
     pit::check_ids(&tree, None, &mut report);
     ctx.check()?;
-    pit::check_tree(&tree, &mut report);
+    let chosen = pattern.and_then(|id| dataset.root.samples.iter().position(|sample| *sample.id == *id));
+    pit::check_tree_beside(&tree, chosen.map(|row| row as u32), &mut report);
     ctx.check()?;
     schema::check_draft(dataset, &tree, &mut report);
     ctx.check()?;

@@ -51,6 +51,11 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
 
 /// PIT-1 at every depth, types of level 0, empty FOLDERs, depth.
 pub fn check_tree(tree: &Skeleton, report: &mut Report) {
+    check_tree_beside(tree, None, report);
+}
+
+/// [`check_tree`] with the root in row `chosen` as the pattern.
+pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &mut Report) {
     let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else { return };
     if tree.levels.len() > MAX_LEVELS {
         let levels = tree.levels.len();
@@ -81,7 +86,8 @@ pub fn check_tree(tree: &Skeleton, report: &mut Report) {
     // The pattern is the most common shape; of equals the one with most samples, then the first, so that the answer is always
     // the same and a root that lacks something is not the model for those that lack nothing.
     let most = |&(count, first): &(usize, u32)| (count, size_below(tree, 0, first), std::cmp::Reverse(first));
-    let Some((_, model)) = counts.values().copied().max_by_key(most) else { return };
+    let common = || counts.values().copied().max_by_key(most).map(|(_, model)| model);
+    let Some(model) = chosen.or_else(common) else { return };
     for (row, &shape) in shapes.iter().enumerate() {
         if shape != shapes[model as usize] && top.folder[row] == top.folder[model as usize] {
             compare(tree, 0, model, row as u32, report);

@@ -91,6 +91,11 @@ fn the_pattern_can_come_from_another_root() {
     let structure = document(&harness).structure().expect("a draft has one");
     assert_eq!(structure.pattern().len(), 2);
     assert_eq!(structure.root_counts().faults() as usize, roots - 1, "now all others have one too many");
+    drop(structure);
+    assert_eq!(broken(&harness), roots - 1, "the findings are told beside the same root");
+    harness.state_mut().act(Action::Validate);
+    settle(&mut harness);
+    assert_eq!(broken(&harness), roots - 1, "also those of the whole check");
 }
 
 #[test]
