@@ -200,6 +200,11 @@ impl App {
                 let files = tr_n!(report.files, "{n} file", "{n} files", n = paint::grouped(report.files));
                 let folders = tr_n!(report.folders, "{n} folder", "{n} folders", n = paint::grouped(report.folders));
                 let mut text = tr!("Added {files} in {folders}", files, folders);
+                if report.unplaced > 0 {
+                    let n = paint::grouped(report.unplaced);
+                    let tray = tr_n!(report.unplaced, "{n} new file in the tray", "{n} new files in the tray", n);
+                    text.push_str(&format!("; {tray}"));
+                }
                 if !report.skipped.is_empty() {
                     let skipped = report.skipped.len() as u64;
                     let left = tr_n!(skipped, "{n} left out, see Log", "{n} left out, see Log", n = paint::grouped(skipped));

@@ -421,6 +421,8 @@ pub struct Imported {
     pub folders: u64,
     /// Bytes of the FILEs.
     pub bytes: u64,
+    /// Files beside the folders that were added: they went into the tray.
+    pub unplaced: u64,
     /// What was left out, and why.
     pub skipped: Vec<String>,
 }

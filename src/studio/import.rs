@@ -8,6 +8,7 @@ use arrow::array::{Array, StringArray};
 use arrow::datatypes::DataType;
 
 use super::command::Imported;
+use crate::draft::Unplaced;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, MAX_LEVELS, META_NAME, Payload, Sample, Schema, Tortilla, Value, check_field_name};
@@ -35,20 +36,56 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
     Ok((samples, report))
 }
 
-/// True for a folder of folders: dropped on an empty draft its contents are meant, one root for each.
+/// True for a folder of folders: dropped on an empty draft its contents are meant, one root for each. A few files between the
+/// folders change nothing: documents, or fewer others than half of three folders or more. With more it may be one root.
 pub fn is_folder_of_folders(path: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(path) else { return false };
-    let mut folders = 0;
+    let (mut folders, mut documents, mut files) = (0, 0, 0);
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with('.') {
-            continue;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        match () {
+            () if !is_data(&name) => {}
+            () if entry.path().is_dir() => folders += 1,
+            () if is_document(&name) => documents += 1,
+            () => files += 1,
         }
-        if !entry.path().is_dir() {
-            return false;
-        }
-        folders += 1;
     }
-    folders > 0
+    match (documents, files) {
+        (0, 0) => folders > 0,
+        (_, 0) => folders > 1,
+        _ => folders > 2 && files * 2 < folders,
+    }
+}
+
+/// True for what describes data and is none: texts, tables, pages.
+fn is_document(name: &str) -> bool {
+    const ENDINGS: [&str; 14] =
+        ["txt", "md", "rst", "pdf", "html", "csv", "tsv", "json", "geojson", "xml", "yml", "yaml", "log", "parquet"];
+    match name.to_lowercase().rsplit_once('.') {
+        Some((_, ending)) => ENDINGS.contains(&ending),
+        None => matches!(name.to_lowercase().as_str(), "readme" | "license" | "licence" | "makefile"),
+    }
+}
+
+/// The folders inside `folder` as the samples of a root tortilla, and the files beside them, which have no place yet.
+pub(super) fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
+    let (samples, mut report) = import_folder(folder, ctx)?;
+    let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples.into_iter().partition(|sample| sample.children().is_some());
+    // Only empty folders: then the files are what is meant.
+    if scenes.is_empty() {
+        return Ok((loose, Vec::new(), report));
+    }
+    let unplaced = loose.iter().map(|sample| {
+        let path = folder.join(&*sample.id);
+        let size = std::fs::metadata(&path).io_at("read", &path)?.len();
+        Ok(Unplaced { path, size })
+    });
+    let unplaced = unplaced.collect::<Result<Vec<_>>>()?;
+    report.files -= unplaced.len() as u64;
+    report.bytes = report.bytes.saturating_sub(unplaced.iter().map(|file| file.size).sum());
+    report.unplaced = unplaced.len() as u64;
+    Ok((scenes, unplaced, report))
 }
 
 /// Everything inside `folder` as the samples of a root tortilla.
@@ -301,5 +338,30 @@ mod tests {
         assert!(told.contains("the column id") && told.contains("the column type"), "{told}");
         // What was made from a dataset says nothing new.
         assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
+    }
+
+    #[test]
+    fn a_loose_file_between_scenes_does_not_make_them_one_root() {
+        let folder = tempfile::tempdir().expect("makes a folder");
+        let write = |path: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
+            std::fs::write(path, b"123").expect("writes");
+        };
+        for scene in ["a", "b", "c"] {
+            write(&format!("{scene}/before.tif"));
+        }
+        assert!(is_folder_of_folders(folder.path()));
+        write("notes.txt");
+        write("overview.tif");
+        assert!(is_folder_of_folders(folder.path()));
+        let (samples, loose, report) = import_scenes(folder.path(), &JobContext::default()).expect("imports");
+        assert_eq!(samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let names: Vec<_> = loose.iter().map(|file| (file.path.file_name().expect("has one").to_owned(), file.size)).collect();
+        assert_eq!(names, [("notes.txt".into(), 3), ("overview.tif".into(), 3)]);
+        assert_eq!((report.files, report.folders, report.bytes, report.unplaced), (3, 3, 9, 2));
+        // As many data files as that may as well be one root with FOLDERs in it.
+        write("label.tif");
+        assert!(!is_folder_of_folders(folder.path()));
     }
 }

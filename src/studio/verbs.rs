@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::{Content, Document, DraftDocument, OpenDataset, RowRef};
-use super::import::{import_folder, import_paths, is_folder_of_folders, join_metadata};
+use super::import::{import_paths, import_scenes, is_folder_of_folders, join_metadata};
 use super::migrate::{assembly_of, is_other_generation};
 use super::project::{Origin, is_project};
 use super::{Command, Event, Finish, Outcome, Studio};
 use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
-use crate::draft::{Draft, Edit};
+use crate::draft::{Draft, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla, is_remote};
@@ -76,9 +76,9 @@ impl Studio {
         }
         let empty = self.need_draft()?.dataset().root.samples.is_empty() && into.0.is_empty();
         Ok(self.start(&tr_n!(paths.len(), "Add {n} path", "Add {n} paths", n = paths.len()), move |ctx| {
-            let (samples, report) = match paths.as_slice() {
-                [folder] if empty && is_folder_of_folders(folder) => import_folder(folder, ctx)?,
-                paths => import_paths(paths, ctx)?,
+            let (samples, unplaced, report) = match paths.as_slice() {
+                [folder] if empty && is_folder_of_folders(folder) => import_scenes(folder, ctx)?,
+                paths => import_paths(paths, ctx).map(|(samples, report)| (samples, Vec::new(), report))?,
             };
             let table = metadata.map(|path| read_sidecar(&path, ctx)).transpose()?;
             let mut incoming = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
@@ -86,13 +86,13 @@ impl Studio {
                 join_metadata(&mut incoming, &table, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.insert_imported(incoming, into)?;
+                studio.insert_imported(incoming, into, unplaced)?;
                 Ok(Event::Imported(report))
             }) as Finish)
         }))
     }
 
-    fn insert_imported(&mut self, incoming: Dataset, into: NodePath) -> Result<()> {
+    fn insert_imported(&mut self, incoming: Dataset, into: NodePath, unplaced: Vec<Unplaced>) -> Result<()> {
         let draft = self.need_draft()?;
         let tortilla = draft.dataset().tortilla(&into).ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
         let mut merged = tortilla.as_ref().clone();
@@ -119,7 +119,8 @@ impl Studio {
             merged.samples.push(Sample { id: sample.id.clone(), payload: sample.payload.clone(), values });
         }
         let edit = Edit::ReplaceTortilla { tortilla: into, with: merged.into() };
-        self.edit(Edit::Batch { label, edits: vec![edit] }).map(|_| ())
+        let edits = std::iter::once(edit).chain(Edit::append_to_tray(self.need_draft()?.tray(), unplaced)).collect();
+        self.edit(Edit::Batch { label, edits }).map(|_| ())
     }
 
     pub(super) fn import_collection(&mut self, path: PathBuf) -> Result<Outcome> {
