@@ -97,11 +97,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     cx.want_level(level);
     let kept = cx.studio.kept().cloned();
     let shown = kept.as_ref().and_then(|kept| kept.rows(level));
-    // Where a row of the level stands among those that show.
-    let place = |row: u32| match shown {
-        Some(rows) => rows.binary_search(&row).ok().map(|place| place as u64),
-        None => Some(u64::from(row)),
-    };
+    let place = |row: u32| place_of(shown, row);
     let selected = cx.session.selected;
     let row = selected.and_then(|at| row_at_level(document, at, level)).and_then(place);
     let marks = cx.session.marks.clone();
@@ -171,6 +167,21 @@ fn empty_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         Some(_) => cx.ask(Ask::Do(Action::AddFiles)),
         None => {}
     }
+}
+
+/// Where a row of the level stands among those that show, from 0.
+fn place_of(shown: Option<&[u32]>, row: u32) -> Option<u64> {
+    match shown {
+        Some(rows) => rows.binary_search(&row).ok().map(|place| place as u64),
+        None => Some(u64::from(row)),
+    }
+}
+
+/// The place that a number typed by a person means, who counts from 1: the last one where there are fewer. `None` for no rows.
+fn place_typed(text: &str, rows: u64) -> Option<u64> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let number = digits.parse::<u64>().ok()?;
+    Some(number.saturating_sub(1).min(rows.checked_sub(1)?))
 }
 
 /// The row of `at` or of the sample above it that stands in `level`.
@@ -281,11 +292,19 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             }
             go_to_ui(ui, cx, document);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let rows = document.rows(cx.session.level) as u64;
-                let n = paint::grouped(rows);
-                let text = match cx.session.selected.and_then(|at| row_at_level(document, at, cx.session.level)) {
-                    Some(row) => {
-                        let row = paint::grouped(u64::from(row));
+                let level = cx.session.level;
+                let all = document.rows(level) as u64;
+                let kept = cx.studio.kept().cloned();
+                let shown = kept.as_ref().and_then(|kept| kept.rows(level));
+                let rows = shown.map_or(all, |rows| rows.len() as u64);
+                let n = match shown {
+                    Some(_) => tr!("{shown} of {all}", shown = paint::grouped(rows), all = paint::grouped(all)),
+                    None => paint::grouped(all),
+                };
+                let row = cx.session.selected.and_then(|at| row_at_level(document, at, level));
+                let text = match row.and_then(|row| place_of(shown, row)) {
+                    Some(place) => {
+                        let row = paint::grouped(place + 1);
                         tr_n!(rows, "row {row}, {n} row", "row {row}, {n} rows", row, n)
                     }
                     None => tr_n!(rows, "{n} row", "{n} rows", n),
@@ -335,14 +354,13 @@ fn go_to_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let response = field.hint(tr!("row number")).show(ui);
     if response.lost_focus() {
         state.going = false;
-        let digits: String = state.go_to.chars().filter(char::is_ascii_digit).collect();
-        if let Ok(row) = digits.parse::<u64>()
-            && entered
-            && document.rows(level) > 0
-        {
-            let row = row.min(document.rows(level) as u64 - 1);
-            state.table.scroll.go_to(row);
-            cx.ask(Ask::Select(Some(RowRef { level, row: row as u32 })));
+        let kept = cx.studio.kept().cloned();
+        let shown = kept.as_ref().and_then(|kept| kept.rows(level));
+        let rows = shown.map_or(document.rows(level), <[u32]>::len) as u64;
+        if let Some(place) = place_typed(&state.go_to, rows).filter(|_| entered) {
+            state.table.scroll.go_to(place);
+            let row = shown.map_or(place as u32, |shown| shown[place as usize]);
+            cx.ask(Ask::Select(Some(RowRef { level, row })));
         }
     } else if !response.has_focus() {
         response.request_focus();
@@ -476,6 +494,18 @@ fn pattern_of(document: &Document, level: usize, row: u32) -> Vec<RowRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_counted_from_1_among_those_that_show() {
+        assert_eq!(place_typed("1", 10), Some(0));
+        assert_eq!(place_typed("1 204", 5000), Some(1203));
+        assert_eq!(place_typed("99", 10), Some(9));
+        assert_eq!(place_typed("0", 10), Some(0));
+        assert_eq!((place_typed("", 10), place_typed("3", 0)), (None, None));
+        assert_eq!(place_of(Some(&[2, 5, 9]), 5), Some(1));
+        assert_eq!(place_of(Some(&[2, 5, 9]), 6), None, "the filter hides it");
+        assert_eq!(place_of(None, 6), Some(6));
+    }
 
     #[test]
     fn the_points_of_a_column_stand_below_each_other() {

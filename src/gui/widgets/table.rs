@@ -114,7 +114,7 @@ pub trait TableSource {
     fn name(&self, row: u64) -> String {
         match self.cell(row, 0) {
             Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.into_owned(),
-            _ => tr!("row {row}", row),
+            _ => tr!("row {row}", row = row + 1),
         }
     }
 }
