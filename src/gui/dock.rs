@@ -263,7 +263,13 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
         let pane = tiles.get_pane(&tile).copied();
         let title = pane.map_or(tr!("Group" in "tabs"), Pane::title);
         let count = pane.and_then(|pane| self.contents.count(pane));
-        tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag())
+        let response = tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag());
+        // A tab that comes to the front, by a key as well, comes into sight; later the bar stays where it is scrolled to.
+        let was = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id.with("in front"), false), state.active));
+        if state.active && !was {
+            ui.scroll_to_rect_animation(response.rect, None, egui::style::ScrollAnimation::none());
+        }
+        response
     }
 
     fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, _tile: TileId, tabs: &egui_tiles::Tabs, _scroll: &mut f32) {

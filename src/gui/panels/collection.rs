@@ -140,9 +140,16 @@ impl Form<'_, '_> {
             let segments: Vec<Segment<'_, Tab>> =
                 parts.into_iter().map(|(tab, word)| Segment::new(tab, crate::text::of(word))).collect();
             let before = self.cx.session.form.tabs.tab;
-            egui::ScrollArea::horizontal().id_salt("parts").show(ui, |ui| {
-                widgets::segmented(ui, "collection-parts", &mut self.cx.session.form.tabs.tab, &segments);
-            });
+            // All parts are in sight: in two lines or more where one is too short.
+            let mut rest = segments.as_slice();
+            ui.spacing_mut().item_spacing.y = 4.0;
+            while !rest.is_empty() {
+                let fits = |count: &usize| widgets::segmented_width(ui, &rest[..*count]) <= ui.available_width();
+                let (line, more) = rest.split_at((1..=rest.len()).rev().find(fits).unwrap_or(1));
+                let salt = ("collection-parts", rest.len());
+                widgets::segmented(ui, salt, &mut self.cx.session.form.tabs.tab, line);
+                rest = more;
+            }
             if self.cx.session.form.tabs.tab != before {
                 self.cx.session.form.typed.clear();
             }

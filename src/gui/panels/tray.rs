@@ -25,6 +25,8 @@ use crate::studio::{Command, Document};
 
 const HEAD: f32 = 30.0;
 const ROW: f32 = 24.0;
+/// What the head needs beside its title: the count and three buttons.
+const BESIDE_TITLE: f32 = 122.0;
 /// With fewer files than this nobody looks for one by typing.
 const FILTER_FROM: usize = 8;
 
@@ -198,7 +200,13 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         ui.label(RichText::new(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
-        ui.label(RichText::new(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx));
+        let title = RichText::new(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx);
+        // Three buttons and the count stay whole; the words take what is left.
+        let words = ui.painter().layout_no_wrap(tr!("Unplaced files").into(), font::semibold(12.0), t.tx).size().x;
+        let width = (ui.available_width() - BESIDE_TITLE).clamp(0.0, words.ceil() + 1.0);
+        if width > 20.0 {
+            ui.add_sized(vec2(width, 18.0), egui::Label::new(title).truncate());
+        }
         widgets::count(ui, files as u64, Tone::Neutral);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
