@@ -145,11 +145,13 @@ fn current(cx: &mut Cx<'_>, document: &Document) -> std::result::Result<Current,
 
 /// Samples that the calls compute.
 fn counted(groups: &[Group], calls: &[ExtensionCall]) -> u64 {
-    let of = |call: &ExtensionCall| -> u64 {
+    // A sample that several extensions describe is one sample.
+    let mut any = vec![false; groups.len()];
+    for call in calls {
         let ticked = super::extension_targets::ticked(groups, &call.target);
-        groups.iter().zip(ticked).filter(|(_, on)| *on).map(|(group, _)| group.samples).sum()
-    };
-    calls.iter().map(of).sum()
+        any.iter_mut().zip(ticked).for_each(|(any, on)| *any |= on);
+    }
+    groups.iter().zip(any).filter(|(_, on)| *on).map(|(group, _)| group.samples).sum()
 }
 
 /// Draws the columns to be added.

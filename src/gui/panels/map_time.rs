@@ -148,7 +148,9 @@ fn typed_ui(ui: &mut Ui, cx: &mut Cx<'_>, column: &str, bars: Option<&TimeBars>,
         if !focused {
             state.typed[side] = now.map_or(String::new(), |now| day_text(if side == 0 { now.0 } else { now.1 }));
         }
-        let field = TextField::new(name, &mut state.typed[side]).id(id).hide_label().mono().width(96.0).hint("2023-05-01");
+        // What the data really begins and ends with.
+        let hint = bars.map_or("2023-05-01".to_owned(), |bars| day_text(if side == 0 { bars.first } else { bars.end() - 1 }));
+        let field = TextField::new(name, &mut state.typed[side]).id(id).hide_label().mono().width(96.0).hint(&hint);
         let response = field.show(ui);
         if response.lost_focus()
             && let Some(day) = parse_day(&state.typed[side])

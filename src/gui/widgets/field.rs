@@ -239,7 +239,8 @@ impl<'a> TextField<'a> {
     fn editor(&mut self, ui: &mut Ui, t: &Tokens, id: Id, rect: Rect) -> Response {
         let mut fixed = self.value.as_str();
         let mut edit = match (self.read_only, self.rows > 1) {
-            (true, _) => TextEdit::singleline(&mut fixed),
+            (true, true) => TextEdit::multiline(&mut fixed),
+            (true, false) => TextEdit::singleline(&mut fixed),
             (false, true) => TextEdit::multiline(self.value),
             (false, false) => TextEdit::singleline(self.value),
         };

@@ -43,7 +43,23 @@ pub fn slider(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f3
     painter.rect_filled(rail, 2, t.bg4);
     painter.rect_filled(rail.with_max_x(x), 2, t.accfill);
     painter.circle(pos2(x, rail.center().y), 6.0, t.bg1, Stroke::new(2.0, t.accfill));
-    paint::text_right(painter, rect, &format!("{now:.2}"), font::mono(12.0), t.tx);
+    paint::text_right(painter, rect, &shown(now, to - from), font::mono(12.0), t.tx);
     paint::focus_ring(ui, &response, 4);
     response
+}
+
+/// A value as text: as fine as the range makes sense of.
+fn shown(value: f32, span: f32) -> String {
+    if span >= 20.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_range_shows_no_fractions() {
+        assert_eq!(shown(158.0, 300.0), "158");
+        assert_eq!(shown(0.5, 1.0), "0.50");
+    }
 }
