@@ -414,8 +414,8 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
 
 /// Endings of file names that an id may carry or leave out.
 const ENDINGS: [&str; 18] = [
-    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5", "hdf5",
-    "xml",
+    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5",
+    "hdf5", "xml",
 ];
 
 /// True for two spellings of one name: other case, separators or ending, or one slip in a word of five letters or more. Digits,
@@ -435,8 +435,7 @@ fn near_identical(a: &str, b: &str) -> bool {
         let number = |word: &String| word.starts_with(char::is_numeric);
         words.iter().map(|word| if number(word) { format!("_{word}_") } else { word.clone() }).collect::<String>()
     };
-    let alike = joined(&a) == joined(&b)
-        || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
+    let alike = joined(&a) == joined(&b) || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
     endings && !a.is_empty() && alike
 }
 

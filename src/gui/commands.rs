@@ -2,6 +2,7 @@
 
 use super::action::Action;
 use super::cx::Cx;
+use super::session::revision;
 use crate::model::SampleKind;
 use crate::studio::is_other_generation;
 
@@ -76,7 +77,10 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
         Action::FixSafe | Action::FixProblem if cx.studio.report().findings.is_empty() => {
             drafted().or(Some(mark!("There are no problems")))
         }
-        Action::FixSafe => drafted(),
+        Action::FixSafe => drafted().or_else(|| {
+            let choice = document?.structure()?.choice().clone();
+            cx.session.structure.needs_choice((cx.session.serial, revision(cx.studio)), &choice)
+        }),
         Action::FixProblem => {
             drafted().or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))
         }

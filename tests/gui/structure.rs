@@ -119,3 +119,26 @@ fn extensions_show_an_example_before_they_run() {
     settle(&mut harness);
     assert_eq!(document(&harness).fields(level).len(), before, "one step");
 }
+
+#[test]
+fn nothing_is_called_safe_that_needs_a_choice() {
+    let mut harness = draft(egui::Theme::Light);
+    damage(&mut harness, vec![Edit::Rename { sample: NodePath(vec![2, 2]), id: "photo.tif".into() }]);
+    harness.state_mut().show_pane(Pane::Structure);
+    settle(&mut harness);
+    assert_eq!(broken(&harness), 1);
+    for button in ["Fix safe", "Fix all safe", "Preview fixes"] {
+        assert!(harness.get_by_label(button).accesskit_node().is_disabled(), "{button}");
+    }
+    // The way out is there to be chosen, and the card of it stays inside the panel.
+    let wrong = label_with(&harness, Role::Cell, "has the id photo.tif");
+    click(&mut harness, &wrong);
+    let apply = label_with(&harness, Role::Button, "Apply: Rename");
+    let card = label_with(&harness, Role::RadioButton, "Fix: Rename");
+    let window = harness.ctx.content_rect();
+    assert!(harness.get_by_label(&card).rect().right() <= window.right(), "the panel is not widened");
+    let below = harness.get_by_label_contains("of roots match").rect().bottom();
+    assert!(below <= harness.get_by_label("Fix all safe").rect().top(), "what is below the strip is not cut");
+    click(&mut harness, &apply);
+    assert_eq!(broken(&harness), 0);
+}

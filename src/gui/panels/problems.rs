@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use super::structure;
 use crate::draft::Fix;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::marks::place;
+use crate::gui::session::revision;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Tone, VirtualRows, paint};
 
 use crate::model::{Finding, Location, Report, Rule, Severity};
-use crate::studio::Command;
+use crate::studio::{Command, Document};
 
 /// What the panel keeps.
 #[derive(Default)]
@@ -299,7 +301,13 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
     if fixable && cx.studio.report().findings.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder)) {
         let tip = tr!("Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
-        if ui.add(Button::primary(tr!("Fix all safe")).tooltip(tip)).clicked() {
+        if let Some(document) = cx.document() {
+            structure::refresh(cx);
+            structure::want_plans(cx, document);
+        }
+        let choice = cx.document().and_then(Document::structure).map(|structure| structure.choice().clone()).unwrap_or_default();
+        let blocked = cx.session.structure.safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
+        if ui.add(Button::primary(tr!("Fix all safe")).tooltip(tip).blocked(blocked)).clicked() {
             cx.run(Command::FixSafe);
         }
     }

@@ -20,6 +20,8 @@ use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, paint};
 use crate::model::{Dataset, NodePath};
 use crate::studio::{Command, Document, RowRef};
 
+/// Width of the choice of the pattern.
+const PATTERN_WIDTH: f32 = 170.0;
 /// Width of the strip of the whole dataset.
 const STRIP: f32 = 148.0;
 
@@ -139,6 +141,22 @@ impl StructureState {
             Some(shown) => shown.get(row as usize).copied().unwrap_or_default(),
             None => row as u32,
         }
+    }
+
+    /// Why nothing can be fixed without a choice, where that is so.
+    pub fn safe_blocked(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
+        match self.safe_plan(key, choice) {
+            _ if self.lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
+            None if self.safe.is_busy() => Some(tr!("Looking for fixes")),
+            None => Some(tr!("Every fix here needs a choice: select a cell")),
+            Some(_) => None,
+        }
+    }
+
+    /// [`StructureState::safe_blocked`] only where it is known that nothing is safe.
+    pub fn needs_choice(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
+        let known = self.safe.of(&(key, choice.clone()))?.as_ref().ok()?;
+        known.is_none().then_some(mark!("Every fix here needs a choice: select a cell"))
     }
 
     /// The fix of everything that can be mended without removing, once it is known.
@@ -275,7 +293,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// Asks for the fix of everything, in the background.
-fn want_plans(cx: &mut Cx<'_>, document: &Document) {
+pub fn want_plans(cx: &mut Cx<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some((draft, choice)) = document.draft().zip(document.structure().map(|structure| structure.choice().clone())) else {
         return;
@@ -299,42 +317,37 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     let key = (cx.session.serial, revision(cx.studio));
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
-        ui.set_height(24.0);
-        ui.horizontal_centered(|ui| {
-            let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
-            let color = (lens.roots.faults() > 0).then_some(t.err);
-            let segments = [
-                Segment::new(false, tr!("All roots")),
-                Segment::new(true, tr!("Problems or padding")).icon(icons::WARNING_OCTAGON, color).count(off),
-            ];
+        let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
+        let color = (lens.roots.faults() > 0).then_some(t.err);
+        let segments = [
+            Segment::new(false, tr!("All roots")),
+            Segment::new(true, tr!("Problems or padding")).icon(icons::WARNING_OCTAGON, color).count(off),
+        ];
+        let words = |ui: &Ui, text: &str| ui.painter().layout_no_wrap(text.to_owned(), theme::font::medium(13.0), t.tx).size().x;
+        let count = cx.session.structure.safe_plan(key, &choice).map_or(0, |plan| plan.roots);
+        let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
+        let texts = words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
+        // The combo, the separator, the icon and what stands around and between.
+        let needed = widgets::segmented_width(ui, &segments) + texts + PATTERN_WIDTH + 120.0;
+        if ui.available_width() >= needed {
+            ui.set_height(24.0);
+            ui.horizontal_centered(|ui| {
+                widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
+                ui.separator();
+                ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
+                pattern_ui(ui, cx, document, &choice);
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| safe_ui(ui, cx, key, &choice, &fix));
+            });
+            return;
+        }
+        // Two lines, or three where the panel is narrower still.
+        ui.horizontal_wrapped(|ui| {
             widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
-            ui.separator();
+            safe_ui(ui, cx, key, &choice, &fix);
+        });
+        ui.horizontal_wrapped(|ui| {
             ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
             pattern_ui(ui, cx, document, &choice);
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let plan = cx.session.structure.safe_plan(key, &choice).cloned();
-                let blocked = match &plan {
-                    _ if lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
-                    None if cx.session.structure.safe.is_busy() => Some(tr!("Looking for fixes")),
-                    None => Some(tr!("Every fix here needs a choice: select a cell")),
-                    Some(_) => None,
-                };
-                let count = plan.as_ref().map_or(0, |plan| plan.roots);
-                let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
-                let text = tr!("Fix {roots} safe", roots = paint::grouped(count));
-                let button = Button::primary(text).name(tr!("Fix safe")).tooltip(tip);
-                if ui.add(button.blocked(blocked)).clicked()
-                    && let Some(plan) = &plan
-                {
-                    cx.run(Command::Edit { edit: plan.edit.clone() });
-                }
-                let button = Button::secondary(tr!("Preview fixes")).icon(icons::EYE).blocked(blocked);
-                if ui.add(button).clicked()
-                    && let Some(plan) = plan
-                {
-                    cx.ask(Ask::Plan(plan));
-                }
-            });
         });
     });
     let rect = ui.min_rect();
@@ -349,6 +362,25 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
             let off = |root: &usize| structure.worst(*root) > PositionState::Present;
             (0..structure.roots()).filter(off).map(|root| root as u32).collect()
         });
+    }
+}
+
+/// The fix of everything that is safe, and what it would do.
+fn safe_ui(ui: &mut Ui, cx: &mut Cx<'_>, key: Key, choice: &PatternChoice, text: &str) {
+    let plan = cx.session.structure.safe_plan(key, choice).cloned();
+    let blocked = cx.session.structure.safe_blocked(key, choice);
+    let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
+    let button = Button::primary(text).name(tr!("Fix safe")).tooltip(tip);
+    if ui.add(button.blocked(blocked)).clicked()
+        && let Some(plan) = &plan
+    {
+        cx.run(Command::Edit { edit: plan.edit.clone() });
+    }
+    let button = Button::secondary(tr!("Preview fixes")).icon(icons::EYE).blocked(blocked);
+    if ui.add(button).clicked()
+        && let Some(plan) = plan
+    {
+        cx.ask(Ask::Plan(plan));
     }
 }
 
@@ -367,7 +399,7 @@ fn pattern_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, choice: &Patter
         options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
     let words: Vec<&str> = options.iter().map(|(word, _)| word.as_str()).collect();
-    if let Some(index) = widgets::combo(ui, tr!("Pattern from"), &chosen, 170.0, false, &words) {
+    if let Some(index) = widgets::combo(ui, tr!("Pattern from"), &chosen, PATTERN_WIDTH, false, &words) {
         cx.run(Command::ChoosePattern { choice: options[index].1.clone() });
     }
 }

@@ -233,10 +233,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 
 fn head_ui(ui: &mut Ui, fault: &Fault) {
     let t = theme::tokens(ui);
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(16.0)).color(t.err));
-        ui.label(RichText::new(&fault.title).font(font::semibold(14.0)).color(t.tx));
         widgets::badge(ui, Tone::Neutral, None, fault.rule);
+        ui.label(RichText::new(&fault.title).font(font::semibold(14.0)).color(t.tx));
     });
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
@@ -304,7 +304,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
             cx.session.structure.fix.chosen = index;
         }
     }
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let apply = match fix.safe {
             true => Button::primary(tr!("Apply")),
             false => Button::danger(tr!("Apply")),

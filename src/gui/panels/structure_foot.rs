@@ -3,7 +3,7 @@
 use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::structure::{Lens, cell_rect};
-use super::structure_matrix::{CELL, Columns, FOOT};
+use super::structure_matrix::{Columns, FOOT};
 use crate::draft::PositionState;
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::paint;
@@ -27,7 +27,7 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
     paint::text_left(&painter, sums.with_min_x(rect.left() + 10.0), tr!("Off pattern"), font::regular(12.0), t.tx2);
     let inner = painter.with_clip_rect(clip.intersect(sums));
     for (index, counts) in lens.counts.iter().enumerate() {
-        let cell = cell_rect(sums, columns.left[index] + shift, CELL);
+        let cell = cell_rect(sums, columns.left[index] + shift, columns.cell);
         if !cell.intersects(clip) {
             continue;
         }
@@ -47,6 +47,9 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
 
 fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
     let painter = ui.painter_at(rect);
+    // The key first: the marks take what it leaves.
+    let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));
+    let end = paint::text_right(&painter, text, tr!("F8 next problem"), font::regular(11.5), t.tx3) - 14.0;
     let mut x = rect.left() + 10.0;
     let words = [
         "FOLDER",
@@ -57,6 +60,9 @@ fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
         tr!("not reachable"),
     ];
     for (index, word) in words.into_iter().enumerate() {
+        if x + 24.0 + painter.layout_no_wrap(word.to_owned(), font::regular(11.5), t.tx2).size().x > end {
+            break;
+        }
         let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));
         let framed = |fill, line| {
             painter.rect(cell, 3, fill, Stroke::new(1.0, line), StrokeKind::Inside);
@@ -70,10 +76,5 @@ fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
             _ => hatch(&painter, t, cell),
         }
         x = paint::text_left(&painter, rect.with_min_x(x + 24.0), word, font::regular(11.5), t.tx2) + 14.0;
-        if x > rect.right() - 150.0 {
-            break;
-        }
     }
-    let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));
-    paint::text_right(&painter, text, tr!("F8 next problem"), font::regular(11.5), t.tx3);
 }

@@ -18,7 +18,12 @@ use crate::studio::{Document, RowRef};
 
 /// Width of the ids at the left.
 const IDS: f32 = 108.0;
-pub(super) const CELL: f32 = 58.0;
+/// Width of a column at the least and at the most: between them it is as wide as the longest id.
+const CELL: f32 = 58.0;
+const WIDEST: f32 = 124.0;
+/// Of a letter of an id, and of what stands beside it on its card.
+const LETTER: f32 = 7.3;
+const BESIDE: f32 = 28.0;
 const GAP: f32 = 6.0;
 /// Between groups of positions.
 const GROUP: f32 = 8.0;
@@ -32,12 +37,16 @@ pub(super) struct Columns {
     pub left: Vec<f32>,
     /// One behind the last position below each.
     end: Vec<usize>,
+    /// Width of each.
+    pub cell: f32,
     width: f32,
 }
 
 impl Columns {
     fn new(lens: &Lens) -> Self {
         let count = lens.pattern.len();
+        let longest = lens.pattern.iter().map(|node| node.id.chars().count()).max().unwrap_or(0);
+        let cell = (longest as f32 * LETTER + BESIDE).clamp(CELL, WIDEST).round();
         let mut end: Vec<usize> = (1..=count).collect();
         for index in (0..count).rev() {
             if let Some(parent) = lens.pattern[index].parent {
@@ -56,20 +65,20 @@ impl Columns {
                 group_before = group;
             }
             left.push(x);
-            x += CELL + GAP;
+            x += cell + GAP;
         }
-        Self { left, end, width: (x - GAP).max(0.0) }
+        Self { left, end, cell, width: (x - GAP).max(0.0) }
     }
 
     /// The position whose column holds `x`.
     fn at(&self, x: f32) -> Option<u32> {
         let index = self.left.partition_point(|&left| left <= x).checked_sub(1)?;
-        (x <= self.left[index] + CELL).then_some(index as u32)
+        (x <= self.left[index] + self.cell).then_some(index as u32)
     }
 
     /// Left and right edge of a position with all that is below it.
     fn span(&self, index: usize) -> (f32, f32) {
-        (self.left[index], self.left[self.end[index] - 1] + CELL)
+        (self.left[index], self.left[self.end[index] - 1] + self.cell)
     }
 }
 
@@ -102,7 +111,7 @@ fn scroll_sideways(ui: &Ui, cx: &mut Cx<'_>, area: Rect, columns: &Columns) {
         && let Some(&left) = columns.left.get(position as usize)
     {
         let room = area.width() - IDS - 16.0;
-        state.x = state.x.min(left).max(left + CELL - room);
+        state.x = state.x.min(left).max(left + columns.cell - room);
     }
     state.reveal_column = false;
     state.x = state.x.clamp(0.0, most).round();
@@ -168,9 +177,14 @@ fn head_ui(
     for (index, node) in lens.pattern.iter().enumerate() {
         let (from, to) = columns.span(index);
         let folder = node.kind == SampleKind::Folder;
-        let (x, width) = match folder && to - from > CELL {
-            true => (middle(from, to), (to - from).min(146.0)),
-            false => (shift + columns.left[index] + CELL / 2.0, CELL),
+        let (x, width) = match folder && to - from > columns.cell {
+            true => {
+                let width = (to - from).min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
+                // It stays above its own columns, also where they are partly out of sight.
+                let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
+                (middle(from, to).min(last.floor()).max(first.ceil()), width)
+            }
+            false => (shift + columns.left[index] + columns.cell / 2.0, columns.cell),
         };
         let card = Rect::from_center_size(pos2(x, card_top(node.level) + 19.0), vec2(width, 38.0));
         let owner = node.parent.map_or(0, |parent| owners[parent as usize]);
@@ -181,11 +195,13 @@ fn head_ui(
         if visible {
             cards.push((index as u32, card));
             // Down to the matrix.
-            let column = shift + columns.left[index] + CELL / 2.0;
-            let from = if folder && to - from > CELL { top_of(node.level + 1) + level_height / 2.0 + 10.0 } else { card.bottom() };
+            let column = shift + columns.left[index] + columns.cell / 2.0;
+            let from =
+                if folder && to - from > columns.cell { top_of(node.level + 1) + level_height / 2.0 + 10.0 } else { card.bottom() };
             painter.vline(column, from..=rect.bottom(), wire);
-            if folder && to - from > CELL {
-                let label = Rect::from_center_size(pos2(column, top_of(node.level + 1) + level_height / 2.0), vec2(CELL, 16.0));
+            if folder && to - from > columns.cell {
+                let label =
+                    Rect::from_center_size(pos2(column, top_of(node.level + 1) + level_height / 2.0), vec2(columns.cell, 16.0));
                 paint::text_center(&painter, label, tr!("the folder"), font::regular(11.0), t.tx3);
                 painter.vline(column, top_of(node.level + 1)..=label.top(), wire);
                 wires[owners[index]].2.push(column);
@@ -434,14 +450,14 @@ impl MatrixRow<'_> {
         }
         paint::text_left(&painter, label, id, font::mono(12.0), if own_fault { t.err } else { t.tx });
         let painter = painter.with_clip_rect(self.clip.intersect(ui.clip_rect()));
-        let first = self.columns.left.partition_point(|left| left + CELL + self.shift < self.clip.left());
+        let first = self.columns.left.partition_point(|left| left + self.columns.cell + self.shift < self.clip.left());
         let mut touched = None;
         for index in first..self.columns.left.len() {
             let left = self.columns.left[index] + self.shift;
             if left > self.clip.right() {
                 break;
             }
-            let cell = cell_rect(rect, left, CELL);
+            let cell = cell_rect(rect, left, self.columns.cell);
             let folder = self.lens.pattern[index].kind == SampleKind::Folder;
             match places.get(index) {
                 Some(place) if place.state > PositionState::Present => {
@@ -570,5 +586,17 @@ mod tests {
         assert_eq!(columns.span(0), (0.0, columns.left[2] + CELL));
         assert_eq!(lens.path(2), ["s2", "t1"]);
         assert_eq!(lens.siblings(2).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_the_longest_id_within_limits() {
+        let width = |id: &str| {
+            let scene = Sample::folder("a", Tortilla::new(vec![Sample::file("t0", "/x", 1), Sample::file(id, "/x", 1)]));
+            let data = Dataset { root: Tortilla::new(vec![scene]).into(), ..Dataset::default() };
+            Columns::new(&Lens { pattern: Structure::of(&data).pattern().to_vec(), ..Lens::default() }).cell
+        };
+        assert_eq!(width("t1"), CELL);
+        assert!(width("before.tif") >= 10.0 * LETTER + 25.0, "the name is not cut");
+        assert_eq!(width("a_name_that_never_seems_to_come_to_an_end.tif"), WIDEST);
     }
 }

@@ -1,7 +1,7 @@
 //! The strip beside the matrix: every root of the dataset at once, as one small picture with a column for each position. A click
 //! goes there.
 
-use egui::{Color32, ColorImage, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure::Lens;
 use crate::draft::{Overview, PositionState, overview};
@@ -15,8 +15,9 @@ use crate::studio::Document;
 
 /// Rows of the picture at the most.
 const ROWS: usize = 512;
-/// Room below the picture for the counts.
-const BELOW: f32 = 112.0;
+/// Height of one count below the picture, and what is between them.
+const COUNT: f32 = 18.0;
+const BETWEEN: f32 = 5.0;
 
 /// Draws the strip.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
@@ -33,7 +34,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     if each > 1 {
         paint::text_right(&painter, head, &tr!("1 row = {roots}", roots = paint::grouped(each)), font::mono(11.0), t.tx3);
     }
-    let room = Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - BELOW));
+    let matching = Matching::of(ui, lens, area.width() - 22.0);
+    let below = matching.height();
+    let room = Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - below));
     if room.height() < 40.0 {
         return;
     }
@@ -60,7 +63,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     }
     paint::focus_ring(ui, &response, 2);
     response.on_hover_text(tr!("Every root of the dataset. Click to go there"));
-    counts_ui(ui, lens, Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - BELOW), area.max - vec2(12.0, 0.0)));
+    counts_ui(ui, lens, matching, Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - below), area.max - vec2(12.0, 0.0)));
 }
 
 /// The worst root among those that a row of the strip stands for.
@@ -124,35 +127,57 @@ fn window_ui(ui: &Ui, cx: &Cx<'_>, picture: Rect, lens: &Lens) {
     ui.painter().rect_stroke(frame.intersect(picture.expand(5.0)), 1, Stroke::new(1.5, t.accfill), StrokeKind::Inside);
 }
 
-fn counts_ui(ui: &mut Ui, lens: &Lens, rect: Rect) {
+/// How many roots match, in words that take as many lines as they need.
+struct Matching {
+    part: f64,
+    text: String,
+    lines: std::sync::Arc<Galley>,
+}
+
+impl Matching {
+    fn of(ui: &Ui, lens: &Lens, width: f32) -> Self {
+        let (total, faults) = (lens.total(), lens.roots.faults());
+        let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
+        // 99.96 % is not all of them.
+        let percent = if faults > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
+        let text = tr!("{percent} % of roots match", percent = format!("{percent:.1}"));
+        let lines = ui.painter().layout(text.clone(), font::regular(11.0), theme::tokens(ui).tx3, width);
+        Self { part, text, lines }
+    }
+
+    /// With the counts above it, and the bar.
+    fn height(&self) -> f32 {
+        (6.0 + 3.0 * (COUNT + BETWEEN) + 6.0 + BETWEEN + self.lines.size().y + 8.0).ceil()
+    }
+}
+
+fn counts_ui(ui: &mut Ui, lens: &Lens, matching: Matching, rect: Rect) {
     let t = theme::tokens(ui);
-    let faults = lens.roots.faults();
-    let padded = lens.roots.of(PositionState::Padded);
-    let total = lens.total();
+    let (total, faults, padded) = (lens.total(), lens.roots.faults(), lens.roots.of(PositionState::Padded));
     let builder = egui::UiBuilder::new().max_rect(rect.shrink2(vec2(0.0, 6.0))).id_salt("counts");
     ui.scope_builder(builder, |ui| {
-        ui.spacing_mut().item_spacing = vec2(4.0, 5.0);
+        ui.spacing_mut().item_spacing = vec2(4.0, BETWEEN);
         let rows = [
             (None, tr!("Match the pattern"), total - faults),
             (Some((icons::WARNING_OCTAGON, t.err)), tr!("With problems"), faults),
             (Some((icons::CIRCLE_DASHED, t.tx2)), tr!("With padding"), padded),
         ];
         for (icon, text, count) in rows {
-            ui.horizontal(|ui| {
-                if let Some((icon, color)) = icon {
-                    ui.label(RichText::new(icon).font(font::icon(12.0)).color(color));
-                }
-                ui.label(RichText::new(text).font(font::regular(11.5)).color(t.tx2));
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    ui.label(RichText::new(paint::grouped(count)).font(font::mono(12.0)).color(t.tx));
-                });
-            });
+            let (row, response) = ui.allocate_exact_size(vec2(rect.width(), COUNT), Sense::hover());
+            let count = paint::grouped(count);
+            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {count}")));
+            let painter = ui.painter();
+            let mut words = row;
+            words.max.x = paint::text_right(painter, row, &count, font::mono(12.0), t.tx) - 4.0;
+            if let Some((icon, color)) = icon {
+                paint::icon(painter, pos2(row.left() + 6.0, row.center().y), icon, 12.0, color);
+                words.min.x += 16.0;
+            }
+            paint::text_left(painter, words, text, font::regular(11.5), t.tx2);
         }
-        let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
-        widgets::progress_bar(ui, tr!("Roots that match"), part as f32, rect.width(), 6.0);
-        // 99.96 % is not all of them.
-        let percent = if faults > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
-        let text = tr!("{percent} % of roots match", percent = format!("{percent:.1}"));
-        ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
+        widgets::progress_bar(ui, tr!("Roots that match"), matching.part as f32, rect.width(), 6.0);
+        let (at, response) = ui.allocate_exact_size(matching.lines.size(), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &matching.text));
+        ui.painter().galley(paint::snap(ui.painter(), at.min), matching.lines, t.tx3);
     });
 }
