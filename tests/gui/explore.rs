@@ -63,7 +63,7 @@ fn go_to_row_takes_a_number() {
     fill(&mut harness, "Row number", "20");
     harness.key_press(Key::Enter);
     settle(&mut harness);
-    let id = document(&harness).id(RowRef { level: 0, row: 20 }).expect("a row").to_owned();
+    let id = document(&harness).id(RowRef { level: 0, row: 19 }).expect("the twentieth row").to_owned();
     let row = harness.get_by_role_and_label(egui::accesskit::Role::Row, &id);
     assert_eq!(row.accesskit_node().is_selected(), Some(true));
 }

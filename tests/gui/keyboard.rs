@@ -57,7 +57,7 @@ fn everything_can_be_done_without_a_pointer() {
     names.sort();
     std::fs::remove_file(names[1].join("after.tif")).expect("lost");
     std::fs::remove_file(names[3].join("before.tif")).expect("lost");
-    std::fs::rename(names[4].join("label.tif"), names[4].join("mask.tif")).expect("misnamed");
+    std::fs::rename(names[4].join("label.tif"), names[4].join("lable.tif")).expect("misnamed");
 
     let mut harness = app(egui::Theme::Dark);
     press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::O);

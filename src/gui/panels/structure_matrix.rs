@@ -579,11 +579,11 @@ mod tests {
         let columns = Columns::new(&lens);
         assert_eq!(columns.end, [3, 2, 3, 4, 5]);
         for (index, &left) in columns.left.iter().enumerate() {
-            assert_eq!(columns.at(left + CELL / 2.0), Some(index as u32));
+            assert_eq!(columns.at(left + columns.cell / 2.0), Some(index as u32));
         }
         assert_eq!(columns.at(columns.left[3] - 2.0), None, "between two groups is nothing");
-        assert_eq!(columns.left[4] - columns.left[3], CELL + GAP, "two files side by side are no groups");
-        assert_eq!(columns.span(0), (0.0, columns.left[2] + CELL));
+        assert_eq!(columns.left[4] - columns.left[3], columns.cell + GAP, "two files side by side are no groups");
+        assert_eq!(columns.span(0), (0.0, columns.left[2] + columns.cell));
         assert_eq!(lens.path(2), ["s2", "t1"]);
         assert_eq!(lens.siblings(2).collect::<Vec<_>>(), [1, 2]);
     }
