@@ -4,13 +4,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::structure::align;
+use super::fitting::{Actions, Fitting};
 use super::tray_index::TrayIndex;
-use super::{Edit, PositionState, Structure};
-use crate::model::{
-    Dataset, Finding, Location, NodePath, Payload, Rule, Sample, Tortilla, check_sample_id, free_padding_number, is_padding,
-    padding_like,
-};
+use super::{Edit, Structure};
+use crate::model::{Dataset, Finding, Location, NodePath, Payload, Rule, Sample, check_sample_id, is_padding};
 
 /// What a fix does, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,178 +66,6 @@ pub struct Fix {
     pub affects: u64,
     /// The samples concerned, one a line, before and after.
     pub preview: (Vec<String>, Vec<String>),
-}
-
-/// What making a FOLDER fit its pattern does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Actions {
-    placed: u64,
-    padded: u64,
-    renamed: u64,
-    moved: u64,
-    wrapped: u64,
-    dropped: u64,
-    /// Those of `renamed` whose ids are not nearly the same.
-    guessed: u64,
-    /// The only one, also in words.
-    single: Option<(FixVerb, String)>,
-}
-
-impl Actions {
-    fn total(&self) -> u64 {
-        self.placed + self.padded + self.renamed + self.moved + self.wrapped + self.dropped
-    }
-
-    fn is_safe(&self) -> bool {
-        self.dropped == 0 && self.guessed == 0
-    }
-
-    fn only_pads(&self) -> bool {
-        self.total() == self.padded
-    }
-
-    fn note(&mut self, verb: FixVerb, what: String) {
-        self.single = if self.total() == 1 { Some((verb, what)) } else { None };
-    }
-
-    fn label(&self) -> (FixVerb, String) {
-        if let Some(single) = &self.single {
-            return single.clone();
-        }
-        let parts = [
-            (FixVerb::Place, self.placed, tr!("place {n}", n = self.placed)),
-            (FixVerb::Pad, self.padded, tr!("pad {n}", n = self.padded)),
-            (FixVerb::Rename, self.renamed, tr!("rename {n}", n = self.renamed)),
-            (FixVerb::Reorder, self.moved, tr!("reorder {n}", n = self.moved)),
-            (FixVerb::Wrap, self.wrapped, tr!("wrap {n}", n = self.wrapped)),
-            (FixVerb::Drop, self.dropped, tr!("drop {n}", n = self.dropped)),
-        ];
-        let (verbs, texts): (Vec<FixVerb>, Vec<String>) =
-            parts.into_iter().filter(|part| part.1 > 0).map(|(verb, _, text)| (verb, text)).unzip();
-        let text = texts.join(", ");
-        let mut rest = text.chars();
-        let label = rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect();
-        (verbs.first().copied().unwrap_or(FixVerb::Give), label)
-    }
-}
-
-/// What stands where `model` wants something: the files to choose from, and the ids above.
-struct Fitting<'a> {
-    structure: &'a Structure,
-    tray: &'a TrayIndex,
-    used: BTreeSet<u32>,
-    /// Those of `used` that this root took.
-    taken: Vec<u32>,
-    actions: Actions,
-}
-
-impl Fitting<'_> {
-    /// `found` made to fit `wanted`, at every depth.
-    fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
-        let ids = |tortilla: &Tortilla| tortilla.samples.iter().map(|sample| sample.id.clone()).collect::<Vec<_>>();
-        let (wanted_ids, found_ids) = (ids(wanted), ids(found));
-        let text = |ids: &[Arc<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
-        let (wanted_text, found_text) = (text(&wanted_ids), text(&found_ids));
-        let aligned = align(
-            &wanted_text.iter().map(String::as_str).collect::<Vec<_>>(),
-            &found_text.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
-        let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
-        for (position, (state, place)) in aligned.places.iter().enumerate() {
-            let model = &wanted.samples[position];
-            let Some(place) = *place else {
-                let sample = self.fill(model, position, found, &fitted, above);
-                fitted.samples.push(sample);
-                continue;
-            };
-            let mut sample = found.samples[place].clone();
-            if *state == PositionState::WrongOrder {
-                self.actions.moved += 1;
-                self.actions.note(FixVerb::Move, tr!("Move {id} to position {position}", id = sample.id, position));
-            }
-            if *state == PositionState::WrongId {
-                self.actions.renamed += 1;
-                self.actions.guessed += u64::from(!self.is_slip(&sample.id, &model.id));
-                self.actions.note(FixVerb::Rename, tr!("Rename {old} to {new}", old = sample.id, new = model.id));
-                sample.id = model.id.clone();
-            }
-            fitted.samples.push(self.sample(model, sample, above));
-        }
-        for &index in &aligned.extra {
-            self.actions.dropped += 1;
-            self.actions.note(FixVerb::Drop, tr!("Drop {id}", id = found.samples[index].id));
-        }
-        fitted
-    }
-
-    /// True when `old` is only another spelling of `new`, and names nothing of its own: not in the pattern, nor in so many
-    /// roots that it can't be a slip.
-    fn is_slip(&self, old: &str, new: &str) -> bool {
-        near_identical(old, new)
-            && !self.structure.pattern().iter().any(|node| *node.id == *old)
-            && self.structure.holders(old).saturating_sub(1) * 2 <= self.structure.holders(new)
-    }
-
-    /// A sample of the right place made to fit: its type, and what is below it.
-    fn sample(&mut self, model: &Sample, mut sample: Sample, above: &[Arc<str>]) -> Sample {
-        match (model.children(), sample.children().cloned()) {
-            (Some(wanted), Some(found)) => {
-                let mut above = above.to_vec();
-                above.push(sample.id.clone());
-                let before = self.actions.total();
-                let fitted = self.tortilla(wanted, &found, &above);
-                // What fits stays the same by reference.
-                if self.actions.total() != before {
-                    sample.payload = Payload::Folder(fitted.into());
-                }
-                sample
-            }
-            (None, None) => sample,
-            (Some(wanted), None) => {
-                self.actions.wrapped += 1;
-                self.actions.note(FixVerb::Wrap, tr!("Wrap {id} into a tortilla", id = sample.id));
-                let id = sample.id.clone();
-                let values = std::mem::replace(&mut sample.values, Arc::from([]));
-                let first = wanted.samples.iter().position(|child| child.children().is_none() && !child.is_padding());
-                if let Some(first) = first {
-                    sample.id = wanted.samples[first].id.clone();
-                }
-                let inside = Tortilla { schema: wanted.schema.clone(), samples: vec![sample] };
-                let fitted = self.tortilla(wanted, &inside, above);
-                Sample { id, payload: Payload::Folder(fitted.into()), values }
-            }
-            (None, Some(found)) => {
-                let files: Vec<&Sample> = found.samples.iter().filter(|child| child.children().is_none()).collect();
-                // One file alone takes the place of its FOLDER; its values are of another level and go.
-                self.actions.dropped += 1;
-                self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
-                sample.payload = match files.as_slice() {
-                    [one] if found.samples.len() == 1 => one.payload.clone(),
-                    _ => Payload::Bytes(Arc::from([])),
-                };
-                sample
-            }
-        }
-    }
-
-    /// The file that belongs to an empty place, or padding.
-    fn fill(&mut self, model: &Sample, position: usize, found: &Tortilla, so_far: &Tortilla, above: &[Arc<str>]) -> Sample {
-        if model.children().is_none()
-            && let Some(index) = self.tray.matching(&model.id, above, &self.used)
-            && let Some(file) = self.tray.files().get(index as usize)
-        {
-            self.used.insert(index);
-            self.taken.push(index);
-            self.actions.placed += 1;
-            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-            self.actions.note(FixVerb::Place, tr!("Place {name} as {id}", name, id = model.id));
-            return Sample::file(&model.id, &file.path, file.size);
-        }
-        self.actions.padded += 1;
-        self.actions.note(FixVerb::Pad, tr!("Pad {id}", id = model.id));
-        let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
-        padding_like(model, number)
-    }
 }
 
 /// The fixes of a finding, best first. Empty where only a person knows the way out.
@@ -316,7 +141,7 @@ fn each(
     structure: &Structure,
     tray: &TrayIndex,
     roots: impl Iterator<Item = usize>,
-    wanted: impl Fn(&Actions) -> bool,
+    mut wanted: impl FnMut(&Actions) -> bool,
     label: impl Fn(u64) -> String,
 ) -> Option<(Edit, u64)> {
     let model = structure.model().and_then(|index| dataset.root.samples.get(index))?;
@@ -324,7 +149,7 @@ fn each(
     let mut used = BTreeSet::new();
     for root in roots {
         let Some(sample) = dataset.root.samples.get(root) else { continue };
-        let mut fitting = Fitting { structure, tray, used, taken: Vec::new(), actions: Actions::default() };
+        let mut fitting = Fitting::new(structure, tray, used);
         let fitted = fitting.sample(model, sample.clone(), &[]);
         let apply = fitting.actions.total() > 0 && wanted(&fitting.actions);
         used = fitting.used;
@@ -358,7 +183,7 @@ fn put(root: u32, old: &Sample, new: Sample) -> Edit {
 fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex) -> Option<Fix> {
     let model = dataset.root.samples.get(structure.model()?)?;
     let sample = dataset.root.samples.get(root as usize)?;
-    let mut fitting = Fitting { structure, tray, used: BTreeSet::new(), taken: Vec::new(), actions: Actions::default() };
+    let mut fitting = Fitting::new(structure, tray, BTreeSet::new());
     let fitted = fitting.sample(model, sample.clone(), &[]);
     let Fitting { used, actions, .. } = fitting;
     if actions.total() == 0 {
@@ -377,13 +202,18 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
     let label =
         |roots: u64| tr_n!(roots, "Give {n} root the type of the others", "Give {n} roots the type of the others", n = roots);
-    let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), |_| true, label)?;
-    let safe = model.children().is_some();
+    let (mut safe, mut guessed) = (true, 0);
+    let note = |actions: &Actions| {
+        safe &= actions.is_safe();
+        guessed += actions.guessed;
+        true
+    };
+    let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), note, label)?;
     let before =
         odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
     let after = odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, model.kind()));
     let preview = (before.collect(), after.collect());
-    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, safe, guessed: 0, affects, preview })
+    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, safe, guessed, affects, preview })
 }
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
@@ -412,75 +242,6 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     Some(Fix { verb: FixVerb::Rename, label, edit, safe: true, guessed: 0, affects: 1, preview })
 }
 
-/// Endings of file names that an id may carry or leave out.
-const ENDINGS: [&str; 18] = [
-    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5",
-    "hdf5", "xml",
-];
-
-/// True for two spellings of one name: other case, separators or ending, or one slip in a word of five letters or more. Digits,
-/// short words and first letters tell bands, times and sides apart and must be the same.
-fn near_identical(a: &str, b: &str) -> bool {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
-    let alias = |ending: &str| match ending {
-        "tiff" => "tif".to_owned(),
-        "jpeg" => "jpg".to_owned(),
-        other => other.to_owned(),
-    };
-    let endings = a_ending.zip(b_ending).is_none_or(|(a, b)| alias(a) == alias(b));
-    let (a, b) = (words(a), words(b));
-    // Letters may be joined or parted; two numbers side by side are no longer one.
-    let joined = |words: &[String]| {
-        let number = |word: &String| word.starts_with(char::is_numeric);
-        words.iter().map(|word| if number(word) { format!("_{word}_") } else { word.clone() }).collect::<String>()
-    };
-    let alike = joined(&a) == joined(&b) || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
-    endings && !a.is_empty() && alike
-}
-
-fn split_ending(name: &str) -> (&str, Option<&str>) {
-    match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => (stem, Some(ending)),
-        _ => (name, None),
-    }
-}
-
-/// Runs of letters and runs of digits.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut before = None;
-    for c in name.chars() {
-        let kind = c.is_alphanumeric().then_some(c.is_numeric());
-        match words.last_mut() {
-            Some(word) if kind == before && kind.is_some() => word.push(c),
-            _ if kind.is_some() => words.push(c.into()),
-            _ => {}
-        }
-        before = kind;
-    }
-    words
-}
-
-/// True for equal words, and for longer ones where one letter is missing, too much, another, or two have changed places.
-fn is_one_slip(a: &str, b: &str) -> bool {
-    if a == b {
-        return true;
-    }
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let (a, b) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if b.len() < 5 || b.len() - a.len() > 1 || a.first() != b.first() || b.iter().any(|c| c.is_numeric()) {
-        return false;
-    }
-    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[head..], &b[head..]);
-    match (a, b) {
-        _ if a.len() < b.len() => *a == b[1..],
-        ([first, second, ..], [other, another, ..]) if (first, second) == (another, other) => a[2..] == b[2..],
-        _ => a[1..] == b[1..],
-    }
-}
-
 /// A root and what is below it, one sample a line.
 fn lines(sample: &Sample) -> Vec<String> {
     fn below(sample: &Sample, depth: usize, lines: &mut Vec<String>) {
@@ -502,6 +263,7 @@ mod tests {
     use super::*;
     use crate::draft::{Content, Unplaced};
     use crate::jobs::JobContext;
+    use crate::model::Tortilla;
     use crate::validate;
 
     fn file(id: &str) -> Sample {
@@ -636,40 +398,6 @@ mod tests {
     }
 
     #[test]
-    fn only_another_spelling_is_renamed_without_asking() {
-        let same = [
-            ("befor", "before"),
-            ("lable", "label"),
-            ("Label.TIF", "label.tif"),
-            ("label", "label.tif"),
-            ("label.tiff", "label.tif"),
-            ("s2-mask", "s2_mask"),
-            ("cloudmask", "cloud_mask"),
-            ("cloud_mask_2020", "colud_mask_2020"),
-        ];
-        for (a, b) in same {
-            assert!(near_identical(a, b) && near_identical(b, a), "{a} and {b} are one name");
-        }
-        let others = [
-            ("label.tif", "before.tif"),
-            ("B02", "B03"),
-            ("t0", "t1"),
-            ("image_a", "image_b"),
-            ("vv", "vh"),
-            ("inner", "outer"),
-            ("label.tif", "label.json"),
-            ("2020_01", "2020_1"),
-            ("t1_11", "t11_1"),
-            ("ascending", "descending"),
-            ("mask", "task"),
-            ("", "a"),
-        ];
-        for (a, b) in others {
-            assert!(!near_identical(a, b) && !near_identical(b, a), "{a} and {b} may be two things");
-        }
-    }
-
-    #[test]
     fn a_file_of_another_name_does_not_become_the_one_that_is_missing() {
         let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
         let whole = ["after.tif", "before.tif"];
@@ -689,5 +417,27 @@ mod tests {
         roots.extend(["d", "e", "f"].map(|id| scene(id, &slip)));
         let data = dataset(roots);
         assert_eq!(fix_safe(&data, &Structure::of(&data), &TrayIndex::default()), None);
+    }
+
+    #[test]
+    fn a_file_gets_a_folder_without_asking_only_when_it_is_clear_which_one_it_is() {
+        let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
+        let whole = ["after.tif", "before.tif"];
+        let wrapped = |odd: &str, parts: &[&str]| {
+            let data = dataset(vec![scene("a", parts), file(odd), scene("c", parts)]);
+            let structure = Structure::of(&data);
+            let finding = tree_findings(&data).into_iter().find(|finding| finding.rule == Rule::PitMixed).expect("is mixed");
+            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default());
+            let safe = fix_safe(&data, &structure, &TrayIndex::default()).is_some();
+            let mut mended = data.clone();
+            fixes[0].edit.clone().apply(&mut mended).expect("applies");
+            assert_eq!((fixes[0].safe, fixes[0].guessed == 0), (safe, safe));
+            let inside = mended.root.samples[1].children().expect("is a FOLDER").samples.clone();
+            let kept = inside.into_iter().find(|sample| !sample.is_padding()).expect("is kept");
+            (kept.id.to_string(), safe)
+        };
+        assert_eq!(wrapped("b_before.tif", &whole), ("before.tif".into(), true));
+        assert_eq!(wrapped("b", &whole), ("after.tif".into(), false));
+        assert_eq!(wrapped("b", &["image.tif"]), ("image.tif".into(), true));
     }
 }

@@ -5,6 +5,7 @@ mod arrange;
 mod columns;
 mod edit;
 mod fields;
+mod fitting;
 mod fix;
 mod history;
 mod lens;
@@ -14,6 +15,7 @@ mod primitives;
 #[cfg(test)]
 mod sequences;
 mod size;
+mod spelling;
 mod structure;
 mod tray;
 mod tray_index;

@@ -18,14 +18,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `word` stands in `text` between other characters than letters and digits.
-fn stands_in(text: &str, word: &str) -> bool {
+pub(super) fn stands_in(text: &str, word: &str) -> bool {
     let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let mut found = text.match_indices(word);
     found.any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
 }
 
 /// A name without its last ending, and the ending; both in lower case.
-fn split_name(name: &str) -> (String, Option<String>) {
+pub(super) fn split_name(name: &str) -> (String, Option<String>) {
     match name.rsplit_once('.') {
         Some((stem, end)) if !stem.is_empty() => (stem.to_lowercase(), Some(end.to_lowercase())),
         _ => (name.to_lowercase(), None),

@@ -142,3 +142,32 @@ fn nothing_is_called_safe_that_needs_a_choice() {
     click(&mut harness, &apply);
     assert_eq!(broken(&harness), 0);
 }
+
+#[test]
+fn a_small_window_hides_nothing_behind_something_else() {
+    let mut harness = draft(egui::Theme::Dark);
+    harness.set_size(egui::vec2(1024.0, 700.0));
+    harness.state_mut().show_pane(Pane::Structure);
+    settle(&mut harness);
+    picture(&mut harness, "structure-small");
+    let rect = |label: &str| harness.get_by_label(label).rect();
+    let combo = harness.get_by_role_and_label(Role::ComboBox, "Pattern from").rect();
+    for button in ["Preview fixes", "Fix safe"] {
+        assert!(!combo.intersects(rect(button)), "{button}");
+    }
+    assert!(!rect("Unplaced files").intersects(rect("Match by pattern")), "the tray's head");
+    // The tab in front is in sight: left of the panel beside it.
+    harness.state_mut().show_pane(Pane::Pattern);
+    settle(&mut harness);
+    picture(&mut harness, "tabs-small");
+    let tab = |name: &str| {
+        let tabs = harness.query_all_by_role(Role::Tab).filter(|node| node.accesskit_node().label().as_deref() == Some(name));
+        tabs.map(|node| node.rect()).next().unwrap_or_else(|| panic!("no tab {name}"))
+    };
+    assert!(tab("Pattern").right() <= tab("Sample").left(), "the tab in front is scrolled into sight");
+    // All parts of the collection are there.
+    harness.state_mut().show_pane(Pane::Collection);
+    settle(&mut harness);
+    let part = harness.get_by_role_and_label(Role::RadioButton, "JSON").rect();
+    assert!(part.right() <= 1024.0, "{part:?}");
+}

@@ -38,6 +38,7 @@ mod siblings;
 pub mod source;
 pub mod statistics;
 pub mod structure;
+mod structure_columns;
 mod structure_fix;
 mod structure_foot;
 mod structure_matrix;

@@ -3,7 +3,8 @@
 use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::structure::{Lens, cell_rect};
-use super::structure_matrix::{Columns, FOOT};
+use super::structure_columns::Columns;
+use super::structure_matrix::FOOT;
 use crate::draft::PositionState;
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::paint;

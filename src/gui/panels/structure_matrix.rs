@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::structure::{Lens, cell_rect, root_of, select, step};
+use super::structure_columns::{BESIDE, Columns, LETTER};
 use super::structure_foot;
 use crate::draft::{self, Place, PositionState};
 use crate::gui::cx::Cx;
@@ -18,69 +19,9 @@ use crate::studio::{Document, RowRef};
 
 /// Width of the ids at the left.
 const IDS: f32 = 108.0;
-/// Width of a column at the least and at the most: between them it is as wide as the longest id.
-const CELL: f32 = 58.0;
-const WIDEST: f32 = 124.0;
-/// Of a letter of an id, and of what stands beside it on its card.
-const LETTER: f32 = 7.3;
-const BESIDE: f32 = 28.0;
-const GAP: f32 = 6.0;
-/// Between groups of positions.
-const GROUP: f32 = 8.0;
 const LEVEL: f32 = 58.0;
 pub(super) const FOOT: f32 = 28.0;
 const LEGEND: f32 = 28.0;
-
-/// Where the columns are.
-pub(super) struct Columns {
-    /// Left edge of each position, from the left edge of the first.
-    pub left: Vec<f32>,
-    /// One behind the last position below each.
-    end: Vec<usize>,
-    /// Width of each.
-    pub cell: f32,
-    width: f32,
-}
-
-impl Columns {
-    fn new(lens: &Lens) -> Self {
-        let count = lens.pattern.len();
-        let longest = lens.pattern.iter().map(|node| node.id.chars().count()).max().unwrap_or(0);
-        let cell = (longest as f32 * LETTER + BESIDE).clamp(CELL, WIDEST).round();
-        let mut end: Vec<usize> = (1..=count).collect();
-        for index in (0..count).rev() {
-            if let Some(parent) = lens.pattern[index].parent {
-                end[parent as usize] = end[parent as usize].max(end[index]);
-            }
-        }
-        let mut left = Vec::with_capacity(count);
-        let mut x = 0.0;
-        let mut group_before = false;
-        for (index, node) in lens.pattern.iter().enumerate() {
-            if node.parent.is_none() {
-                let group = end[index] > index + 1;
-                if index > 0 && (group || group_before) {
-                    x += GROUP;
-                }
-                group_before = group;
-            }
-            left.push(x);
-            x += cell + GAP;
-        }
-        Self { left, end, cell, width: (x - GAP).max(0.0) }
-    }
-
-    /// The position whose column holds `x`.
-    fn at(&self, x: f32) -> Option<u32> {
-        let index = self.left.partition_point(|&left| left <= x).checked_sub(1)?;
-        (x <= self.left[index] + self.cell).then_some(index as u32)
-    }
-
-    /// Left and right edge of a position with all that is below it.
-    fn span(&self, index: usize) -> (f32, f32) {
-        (self.left[index], self.left[self.end[index] - 1] + self.cell)
-    }
-}
 
 /// Draws the matrix.
 pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
@@ -176,8 +117,8 @@ fn head_ui(
     let mut cards = Vec::new();
     for (index, node) in lens.pattern.iter().enumerate() {
         let (from, to) = columns.span(index);
-        let folder = node.kind == SampleKind::Folder;
-        let (x, width) = match folder && to - from > columns.cell {
+        let spans = node.kind == SampleKind::Folder && to - from > columns.cell;
+        let (x, width) = match spans {
             true => {
                 let width = (to - from).min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
                 // It stays above its own columns, also where they are partly out of sight.
@@ -196,12 +137,11 @@ fn head_ui(
             cards.push((index as u32, card));
             // Down to the matrix.
             let column = shift + columns.left[index] + columns.cell / 2.0;
-            let from =
-                if folder && to - from > columns.cell { top_of(node.level + 1) + level_height / 2.0 + 10.0 } else { card.bottom() };
+            let below = pos2(column, top_of(node.level + 1) + level_height / 2.0);
+            let from = if spans { below.y + 10.0 } else { card.bottom() };
             painter.vline(column, from..=rect.bottom(), wire);
-            if folder && to - from > columns.cell {
-                let label =
-                    Rect::from_center_size(pos2(column, top_of(node.level + 1) + level_height / 2.0), vec2(columns.cell, 16.0));
+            if spans {
+                let label = Rect::from_center_size(below, vec2(columns.cell, 16.0));
                 paint::text_center(&painter, label, tr!("the folder"), font::regular(11.0), t.tx3);
                 painter.vline(column, top_of(node.level + 1)..=label.top(), wire);
                 wires[owners[index]].2.push(column);
@@ -561,42 +501,4 @@ fn place_ui(painter: &Painter, t: &Tokens, cell: Rect, place: &Place) {
         inner.min.x += 14.0;
     }
     paint::text_center(painter, inner, text, font::mono(11.0), color);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::draft::Structure;
-    use crate::model::{Sample, Tortilla};
-
-    #[test]
-    fn columns_are_found_by_where_they_are() {
-        let file = |id: &str| Sample::file(id, "/x", 1);
-        let s2 = Sample::folder("s2", Tortilla::new(vec![file("t0"), file("t1")]));
-        let scene = Sample::folder("a", Tortilla::new(vec![s2, file("dem"), file("label")]));
-        let data = Dataset { root: Tortilla::new(vec![scene]).into(), ..Dataset::default() };
-        let lens = Lens { pattern: Structure::of(&data).pattern().to_vec(), ..Lens::default() };
-        let columns = Columns::new(&lens);
-        assert_eq!(columns.end, [3, 2, 3, 4, 5]);
-        for (index, &left) in columns.left.iter().enumerate() {
-            assert_eq!(columns.at(left + columns.cell / 2.0), Some(index as u32));
-        }
-        assert_eq!(columns.at(columns.left[3] - 2.0), None, "between two groups is nothing");
-        assert_eq!(columns.left[4] - columns.left[3], columns.cell + GAP, "two files side by side are no groups");
-        assert_eq!(columns.span(0), (0.0, columns.left[2] + columns.cell));
-        assert_eq!(lens.path(2), ["s2", "t1"]);
-        assert_eq!(lens.siblings(2).collect::<Vec<_>>(), [1, 2]);
-    }
-
-    #[test]
-    fn columns_are_as_wide_as_the_longest_id_within_limits() {
-        let width = |id: &str| {
-            let scene = Sample::folder("a", Tortilla::new(vec![Sample::file("t0", "/x", 1), Sample::file(id, "/x", 1)]));
-            let data = Dataset { root: Tortilla::new(vec![scene]).into(), ..Dataset::default() };
-            Columns::new(&Lens { pattern: Structure::of(&data).pattern().to_vec(), ..Lens::default() }).cell
-        };
-        assert_eq!(width("t1"), CELL);
-        assert!(width("before.tif") >= 10.0 * LETTER + 25.0, "the name is not cut");
-        assert_eq!(width("a_name_that_never_seems_to_come_to_an_end.tif"), WIDEST);
-    }
 }

@@ -26,7 +26,7 @@ use crate::studio::{Command, Document};
 const HEAD: f32 = 30.0;
 const ROW: f32 = 24.0;
 /// What the head needs beside its title: the count and three buttons.
-const BESIDE_TITLE: f32 = 122.0;
+const BESIDE_TITLE: f32 = 106.0;
 /// With fewer files than this nobody looks for one by typing.
 const FILTER_FROM: usize = 8;
 

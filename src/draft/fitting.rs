@@ -1,0 +1,202 @@
+//! Making one root fit the pattern: what is placed, padded, renamed, moved, wrapped or dropped for it, and how sure that is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::fix::FixVerb;
+use super::spelling::near_identical;
+use super::structure::align;
+use super::tray_index::{TrayIndex, split_name, stands_in};
+use super::{PositionState, Structure};
+use crate::model::{Payload, Sample, Tortilla, free_padding_number, padding_like};
+
+/// What making a FOLDER fit its pattern does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Actions {
+    placed: u64,
+    padded: u64,
+    renamed: u64,
+    moved: u64,
+    wrapped: u64,
+    dropped: u64,
+    /// Samples that get an id that may be another's.
+    pub guessed: u64,
+    /// The only one, also in words.
+    single: Option<(FixVerb, String)>,
+}
+
+impl Actions {
+    pub fn total(&self) -> u64 {
+        self.placed + self.padded + self.renamed + self.moved + self.wrapped + self.dropped
+    }
+
+    pub fn is_safe(&self) -> bool {
+        self.dropped == 0 && self.guessed == 0
+    }
+
+    pub fn only_pads(&self) -> bool {
+        self.total() == self.padded
+    }
+
+    fn note(&mut self, verb: FixVerb, what: String) {
+        self.single = if self.total() == 1 { Some((verb, what)) } else { None };
+    }
+
+    pub fn label(&self) -> (FixVerb, String) {
+        if let Some(single) = &self.single {
+            return single.clone();
+        }
+        let parts = [
+            (FixVerb::Place, self.placed, tr!("place {n}", n = self.placed)),
+            (FixVerb::Pad, self.padded, tr!("pad {n}", n = self.padded)),
+            (FixVerb::Rename, self.renamed, tr!("rename {n}", n = self.renamed)),
+            (FixVerb::Reorder, self.moved, tr!("reorder {n}", n = self.moved)),
+            (FixVerb::Wrap, self.wrapped, tr!("wrap {n}", n = self.wrapped)),
+            (FixVerb::Drop, self.dropped, tr!("drop {n}", n = self.dropped)),
+        ];
+        let (verbs, texts): (Vec<FixVerb>, Vec<String>) =
+            parts.into_iter().filter(|part| part.1 > 0).map(|(verb, _, text)| (verb, text)).unzip();
+        let text = texts.join(", ");
+        let mut rest = text.chars();
+        let label = rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect();
+        (verbs.first().copied().unwrap_or(FixVerb::Give), label)
+    }
+}
+
+/// What stands where `model` wants something: the files to choose from, and the ids above.
+pub(super) struct Fitting<'a> {
+    structure: &'a Structure,
+    tray: &'a TrayIndex,
+    pub used: BTreeSet<u32>,
+    /// Those of `used` that this root took.
+    pub taken: Vec<u32>,
+    pub actions: Actions,
+}
+
+impl<'a> Fitting<'a> {
+    /// Ready for one root; files of the tray in `used` are taken already.
+    pub fn new(structure: &'a Structure, tray: &'a TrayIndex, used: BTreeSet<u32>) -> Self {
+        Self { structure, tray, used, taken: Vec::new(), actions: Actions::default() }
+    }
+
+    /// `found` made to fit `wanted`, at every depth.
+    fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
+        let ids = |tortilla: &Tortilla| tortilla.samples.iter().map(|sample| sample.id.clone()).collect::<Vec<_>>();
+        let (wanted_ids, found_ids) = (ids(wanted), ids(found));
+        let text = |ids: &[Arc<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
+        let (wanted_text, found_text) = (text(&wanted_ids), text(&found_ids));
+        let aligned = align(
+            &wanted_text.iter().map(String::as_str).collect::<Vec<_>>(),
+            &found_text.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
+        for (position, (state, place)) in aligned.places.iter().enumerate() {
+            let model = &wanted.samples[position];
+            let Some(place) = *place else {
+                let sample = self.fill(model, position, found, &fitted, above);
+                fitted.samples.push(sample);
+                continue;
+            };
+            let mut sample = found.samples[place].clone();
+            if *state == PositionState::WrongOrder {
+                self.actions.moved += 1;
+                self.actions.note(FixVerb::Move, tr!("Move {id} to position {position}", id = sample.id, position));
+            }
+            if *state == PositionState::WrongId {
+                self.actions.renamed += 1;
+                self.actions.guessed += u64::from(!self.is_slip(&sample.id, &model.id));
+                self.actions.note(FixVerb::Rename, tr!("Rename {old} to {new}", old = sample.id, new = model.id));
+                sample.id = model.id.clone();
+            }
+            fitted.samples.push(self.sample(model, sample, above));
+        }
+        for &index in &aligned.extra {
+            self.actions.dropped += 1;
+            self.actions.note(FixVerb::Drop, tr!("Drop {id}", id = found.samples[index].id));
+        }
+        fitted
+    }
+
+    /// True when `old` is only another spelling of `new`, and names nothing of its own: not in the pattern, nor in so many
+    /// roots that it can't be a slip.
+    fn is_slip(&self, old: &str, new: &str) -> bool {
+        near_identical(old, new)
+            && !self.structure.pattern().iter().any(|node| *node.id == *old)
+            && self.structure.holders(old).saturating_sub(1) * 2 <= self.structure.holders(new)
+    }
+
+    /// Which FILE of `wanted` a FILE with the id `own` is when it gets a FOLDER around it: the only one, or the only one that
+    /// its id names. Else the first, and not sure.
+    fn place_in(&self, wanted: &Tortilla, own: &str) -> Option<(Arc<str>, bool)> {
+        let files: Vec<&Sample> = wanted.samples.iter().filter(|child| child.children().is_none() && !child.is_padding()).collect();
+        let (spoken, _) = split_name(own);
+        let is_named = |file: &Sample| near_identical(own, &file.id) || stands_in(&spoken, &split_name(&file.id).0);
+        let named: Vec<&Sample> = files.iter().copied().filter(|file| is_named(file)).collect();
+        match (files.as_slice(), named.as_slice()) {
+            ([one], _) | (_, [one]) => Some((one.id.clone(), true)),
+            ([first, ..], _) => Some((first.id.clone(), false)),
+            ([], _) => None,
+        }
+    }
+
+    /// A sample of the right place made to fit: its type, and what is below it.
+    pub fn sample(&mut self, model: &Sample, mut sample: Sample, above: &[Arc<str>]) -> Sample {
+        match (model.children(), sample.children().cloned()) {
+            (Some(wanted), Some(found)) => {
+                let mut above = above.to_vec();
+                above.push(sample.id.clone());
+                let before = self.actions.total();
+                let fitted = self.tortilla(wanted, &found, &above);
+                // What fits stays the same by reference.
+                if self.actions.total() != before {
+                    sample.payload = Payload::Folder(fitted.into());
+                }
+                sample
+            }
+            (None, None) => sample,
+            (Some(wanted), None) => {
+                self.actions.wrapped += 1;
+                self.actions.note(FixVerb::Wrap, tr!("Wrap {id} into a tortilla", id = sample.id));
+                let id = sample.id.clone();
+                let values = std::mem::replace(&mut sample.values, Arc::from([]));
+                if let Some((inside, sure)) = self.place_in(wanted, &id) {
+                    self.actions.guessed += u64::from(!sure);
+                    sample.id = inside;
+                }
+                let inside = Tortilla { schema: wanted.schema.clone(), samples: vec![sample] };
+                let fitted = self.tortilla(wanted, &inside, above);
+                Sample { id, payload: Payload::Folder(fitted.into()), values }
+            }
+            (None, Some(found)) => {
+                let files: Vec<&Sample> = found.samples.iter().filter(|child| child.children().is_none()).collect();
+                // One file alone takes the place of its FOLDER; its values are of another level and go.
+                self.actions.dropped += 1;
+                self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
+                sample.payload = match files.as_slice() {
+                    [one] if found.samples.len() == 1 => one.payload.clone(),
+                    _ => Payload::Bytes(Arc::from([])),
+                };
+                sample
+            }
+        }
+    }
+
+    /// The file that belongs to an empty place, or padding.
+    fn fill(&mut self, model: &Sample, position: usize, found: &Tortilla, so_far: &Tortilla, above: &[Arc<str>]) -> Sample {
+        if model.children().is_none()
+            && let Some(index) = self.tray.matching(&model.id, above, &self.used)
+            && let Some(file) = self.tray.files().get(index as usize)
+        {
+            self.used.insert(index);
+            self.taken.push(index);
+            self.actions.placed += 1;
+            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+            self.actions.note(FixVerb::Place, tr!("Place {name} as {id}", name, id = model.id));
+            return Sample::file(&model.id, &file.path, file.size);
+        }
+        self.actions.padded += 1;
+        self.actions.note(FixVerb::Pad, tr!("Pad {id}", id = model.id));
+        let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
+        padding_like(model, number)
+    }
+}

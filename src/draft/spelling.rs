@@ -1,0 +1,109 @@
+//! Whether two ids are two spellings of one name.
+
+/// Endings of file names that an id may carry or leave out.
+const ENDINGS: [&str; 18] = [
+    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5",
+    "hdf5", "xml",
+];
+
+/// True for two spellings of one name: other case, separators or ending, or one slip in a word of five letters or more. Digits,
+/// short words and first letters tell bands, times and sides apart and must be the same.
+pub(super) fn near_identical(a: &str, b: &str) -> bool {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
+    let alias = |ending: &str| match ending {
+        "tiff" => "tif".to_owned(),
+        "jpeg" => "jpg".to_owned(),
+        other => other.to_owned(),
+    };
+    let endings = a_ending.zip(b_ending).is_none_or(|(a, b)| alias(a) == alias(b));
+    let (a, b) = (words(a), words(b));
+    // Letters may be joined or parted; two numbers side by side are no longer one.
+    let joined = |words: &[String]| {
+        let number = |word: &String| word.starts_with(char::is_numeric);
+        words.iter().map(|word| if number(word) { format!("_{word}_") } else { word.clone() }).collect::<String>()
+    };
+    let alike = joined(&a) == joined(&b) || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
+    endings && !a.is_empty() && alike
+}
+
+fn split_ending(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => (stem, Some(ending)),
+        _ => (name, None),
+    }
+}
+
+/// Runs of letters and runs of digits.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = None;
+    for c in name.chars() {
+        let kind = c.is_alphanumeric().then_some(c.is_numeric());
+        match words.last_mut() {
+            Some(word) if kind == before && kind.is_some() => word.push(c),
+            _ if kind.is_some() => words.push(c.into()),
+            _ => {}
+        }
+        before = kind;
+    }
+    words
+}
+
+/// True for equal words, and for longer ones where one letter is missing, too much, another, or two have changed places.
+fn is_one_slip(a: &str, b: &str) -> bool {
+    if a == b {
+        return true;
+    }
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (a, b) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if b.len() < 5 || b.len() - a.len() > 1 || a.first() != b.first() || b.iter().any(|c| c.is_numeric()) {
+        return false;
+    }
+    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[head..], &b[head..]);
+    match (a, b) {
+        _ if a.len() < b.len() => *a == b[1..],
+        ([first, second, ..], [other, another, ..]) if (first, second) == (another, other) => a[2..] == b[2..],
+        _ => a[1..] == b[1..],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_spelling_is_renamed_without_asking() {
+        let same = [
+            ("befor", "before"),
+            ("lable", "label"),
+            ("Label.TIF", "label.tif"),
+            ("label", "label.tif"),
+            ("label.tiff", "label.tif"),
+            ("s2-mask", "s2_mask"),
+            ("cloudmask", "cloud_mask"),
+            ("cloud_mask_2020", "colud_mask_2020"),
+        ];
+        for (a, b) in same {
+            assert!(near_identical(a, b) && near_identical(b, a), "{a} and {b} are one name");
+        }
+        let others = [
+            ("label.tif", "before.tif"),
+            ("B02", "B03"),
+            ("t0", "t1"),
+            ("image_a", "image_b"),
+            ("vv", "vh"),
+            ("inner", "outer"),
+            ("label.tif", "label.json"),
+            ("2020_01", "2020_1"),
+            ("t1_11", "t11_1"),
+            ("ascending", "descending"),
+            ("mask", "task"),
+            ("", "a"),
+        ];
+        for (a, b) in others {
+            assert!(!near_identical(a, b) && !near_identical(b, a), "{a} and {b} may be two things");
+        }
+    }
+}
