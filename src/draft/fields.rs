@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 
-use super::{Edit, Fix, FixVerb};
+use super::{Care, Edit, Fix, FixVerb};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::value_text;
 
@@ -55,7 +55,7 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         level
     );
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb: FixVerb::Give, label, edit, safe: true, guessed: 0, affects, preview })
+    Some(Fix { verb: FixVerb::Give, label, edit, care: Care::Safe, affects, preview })
 }
 
 fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found: &mut Vec<(NodePath, &'a Tortilla)>) {
@@ -163,7 +163,7 @@ mod tests {
         ];
         let mut dataset = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
         let fix = one_schema(&dataset, 1).expect("is needed");
-        assert_eq!((fix.affects, fix.safe), (3, true));
+        assert_eq!((fix.affects, fix.care), (3, Care::Safe));
         fix.edit.apply(&mut dataset).expect("applies");
         let below = |index: usize| dataset.root.samples[index].children().expect("is a FOLDER");
         assert_eq!(below(1).samples[0].value(0), &Value::Float(3.0));

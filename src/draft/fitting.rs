@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::fix::FixVerb;
+use super::fix::{Care, FixVerb};
 use super::spelling::near_identical;
 use super::structure::align;
 use super::tray_index::{TrayIndex, split_name, stands_in};
@@ -20,7 +20,7 @@ pub(super) struct Actions {
     wrapped: u64,
     dropped: u64,
     /// Samples that get an id that may be another's.
-    pub guessed: u64,
+    guessed: u64,
     /// The only one, also in words.
     single: Option<(FixVerb, String)>,
 }
@@ -30,8 +30,12 @@ impl Actions {
         self.placed + self.padded + self.renamed + self.moved + self.wrapped + self.dropped
     }
 
-    pub fn is_safe(&self) -> bool {
-        self.dropped == 0 && self.guessed == 0
+    pub fn care(&self) -> Care {
+        match (self.dropped, self.guessed) {
+            (0, 0) => Care::Safe,
+            (0, _) => Care::Ids,
+            _ => Care::Removes,
+        }
     }
 
     pub fn only_pads(&self) -> bool {

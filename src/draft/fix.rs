@@ -49,6 +49,17 @@ impl FixVerb {
     }
 }
 
+/// How much thought a fix asks for; the greater, the more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Care {
+    /// It removes nothing, and gives no sample an id that may be another's.
+    Safe,
+    /// It gives samples ids unlike their own: only a person knows whether they are what the id says.
+    Ids,
+    /// It takes samples out of the dataset.
+    Removes,
+}
+
 /// One way out of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
@@ -58,10 +69,8 @@ pub struct Fix {
     pub label: String,
     /// The edit; one step of the history.
     pub edit: Edit,
-    /// It removes nothing, and gives no sample an id that may be another's.
-    pub safe: bool,
-    /// Samples that get an id unlike their own: only a person knows whether they are what the id says.
-    pub guessed: u64,
+    /// How much thought it asks for.
+    pub care: Care,
     /// Samples that it adds, renames, moves or drops.
     pub affects: u64,
     /// The samples concerned, one a line, before and after.
@@ -99,7 +108,7 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
 pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots);
-    each(dataset, structure, tray, roots, |actions| actions.is_safe(), label)
+    each(dataset, structure, tray, roots, |actions| actions.care() == Care::Safe, label)
 }
 
 /// The fix of one root for all roots of the same shape: one step, with the number of roots.
@@ -193,7 +202,7 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
     let (verb, label) = actions.label();
     let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
     let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb, label, edit, safe: actions.is_safe(), guessed: actions.guessed, affects: actions.total(), preview })
+    Some(Fix { verb, label, edit, care: actions.care(), affects: actions.total(), preview })
 }
 
 fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
@@ -202,10 +211,9 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         (0..dataset.root.samples.len()).filter(|&index| dataset.root.samples[index].kind() != model.kind()).collect();
     let label =
         |roots: u64| tr_n!(roots, "Give {n} root the type of the others", "Give {n} roots the type of the others", n = roots);
-    let (mut safe, mut guessed) = (true, 0);
+    let mut care = Care::Safe;
     let note = |actions: &Actions| {
-        safe &= actions.is_safe();
-        guessed += actions.guessed;
+        care = care.max(actions.care());
         true
     };
     let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), note, label)?;
@@ -213,14 +221,14 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
     let after = odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, model.kind()));
     let preview = (before.collect(), after.collect());
-    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, safe, guessed, affects, preview })
+    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview })
 }
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
     let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
     let (label, preview) = (tr!("Drop {id}", id = sample.id), (lines(sample), Vec::new()));
-    Some(Fix { verb: FixVerb::Drop, label, edit, safe: false, guessed: 0, affects: 1, preview })
+    Some(Fix { verb: FixVerb::Drop, label, edit, care: Care::Removes, affects: 1, preview })
 }
 
 fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
@@ -239,7 +247,7 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
     let label = tr!("Rename to {id}", id);
     let edit = Edit::Rename { sample: NodePath(vec![root]), id };
-    Some(Fix { verb: FixVerb::Rename, label, edit, safe: true, guessed: 0, affects: 1, preview })
+    Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview })
 }
 
 /// A root and what is below it, one sample a line.
@@ -361,7 +369,7 @@ mod tests {
         let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(unplaced.clone().into()));
         let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
         assert_eq!(labels, ["Place r2_before.tif as before", "Pad before", "Drop r2"]);
-        assert_eq!(fixes.iter().map(|fix| fix.safe).collect::<Vec<_>>(), [true, true, false]);
+        assert_eq!(fixes.iter().map(|fix| fix.care).collect::<Vec<_>>(), [Care::Safe, Care::Safe, Care::Removes]);
         let mut content = Content { dataset: data.clone(), tray: unplaced.clone().into() };
         fixes[0].edit.clone().apply_to(&mut content).expect("places");
         assert_eq!(&*content.tray, &unplaced[1..], "what is placed is no longer in the tray");
@@ -404,7 +412,7 @@ mod tests {
         let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "label.tif"]), scene("c", &whole)]);
         let structure = Structure::of(&data);
         let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default());
-        assert_eq!((fixes[0].label.as_str(), fixes[0].safe, fixes[0].guessed), ("Rename label.tif to before.tif", false, 1));
+        assert_eq!((fixes[0].label.as_str(), fixes[0].care), ("Rename label.tif to before.tif", Care::Ids));
         assert_eq!(fix_safe(&data, &structure, &TrayIndex::default()), None);
 
         let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "befor.tif"]), scene("c", &whole)]);
@@ -431,7 +439,7 @@ mod tests {
             let safe = fix_safe(&data, &structure, &TrayIndex::default()).is_some();
             let mut mended = data.clone();
             fixes[0].edit.clone().apply(&mut mended).expect("applies");
-            assert_eq!((fixes[0].safe, fixes[0].guessed == 0), (safe, safe));
+            assert_eq!(fixes[0].care, if safe { Care::Safe } else { Care::Ids });
             let inside = mended.root.samples[1].children().expect("is a FOLDER").samples.clone();
             let kept = inside.into_iter().find(|sample| !sample.is_padding()).expect("is kept");
             (kept.id.to_string(), safe)

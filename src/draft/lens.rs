@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::structure::align;
-use super::{Edit, Fix, FixVerb, PositionState, Structure};
+use super::{Care, Edit, Fix, FixVerb, PositionState, Structure};
 use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, SamplePath, Tortilla};
 
 /// What stands at one position of the pattern in one root.
@@ -139,8 +139,8 @@ pub struct Plan {
     pub roots: u64,
     /// Root and what is done there, as far as they are listed.
     pub changes: Vec<(Arc<str>, String)>,
-    /// It removes nothing.
-    pub safe: bool,
+    /// How much thought it asks for: as much as the fix that asks for most.
+    pub care: Care,
     /// How many times each is done, most often first.
     pub verbs: Vec<(FixVerb, u64)>,
 }
@@ -153,7 +153,7 @@ pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Findi
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let chosen = roots.filter_map(|root| {
         let finding = fault_of(dataset, root)?;
-        let fix = fixes(&finding).into_iter().next().filter(|fix| fix.safe)?;
+        let fix = fixes(&finding).into_iter().next().filter(|fix| fix.care == Care::Safe)?;
         Some((root, fix))
     });
     plan(dataset, chosen, |roots| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots))
@@ -170,7 +170,7 @@ pub fn alike_plan(
     let roots = (0..structure.roots()).filter(|&other| structure.alike(root, other));
     let chosen = roots.filter_map(|other| {
         let finding = fault_of(dataset, other)?;
-        let fix = fixes(&finding).into_iter().find(|fix| fix.safe == like.safe && fix.verb == like.verb)?;
+        let fix = fixes(&finding).into_iter().find(|fix| fix.care == like.care && fix.verb == like.verb)?;
         Some((other, fix))
     });
     let label = |roots: u64| tr_n!(roots, "{verb} in {n} root", "{verb} in {n} roots", verb = like.verb.text(), n = roots);
@@ -196,7 +196,7 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         edit: Edit::Batch { label: String::new(), edits: Vec::new() },
         roots: 0,
         changes: Vec::new(),
-        safe: true,
+        care: Care::Safe,
         verbs: Vec::new(),
     };
     let mut placed: HashSet<String> = HashSet::new();
@@ -207,7 +207,7 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         }
         let Some(sample) = dataset.root.samples.get(root) else { continue };
         plan.roots += 1;
-        plan.safe &= fix.safe;
+        plan.care = plan.care.max(fix.care);
         match plan.verbs.iter_mut().find(|(verb, _)| *verb == fix.verb) {
             Some((_, count)) => *count += 1,
             None => plan.verbs.push((fix.verb, 1)),
@@ -298,7 +298,7 @@ mod tests {
         let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &crate::draft::TrayIndex::default());
         let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
         // Which FILE of the pattern is meant by the one at `s2` in b, and by g, only a person knows.
-        assert!(safe.safe);
+        assert_eq!(safe.care, Care::Safe);
         assert_eq!(safe.changes.iter().map(|(root, _)| &**root).collect::<Vec<_>>(), ["c", "d", "f"]);
         let mut mended = data.clone();
         safe.edit.apply(&mut mended).expect("applies");
@@ -306,9 +306,12 @@ mod tests {
         assert_eq!(left, structure.root_counts().faults() - safe.roots);
 
         // Dropping takes out the right ones although each moves those behind it.
-        let drop = fixes(&fault_of(&data, 2).expect("is there")).into_iter().find(|fix| !fix.safe).expect("can be dropped");
+        let drop = fixes(&fault_of(&data, 2).expect("is there"))
+            .into_iter()
+            .find(|fix| fix.care == Care::Removes)
+            .expect("can be dropped");
         let plan = alike_plan(&data, &structure, 2, &drop, fixes).expect("has fixes");
-        assert_eq!((plan.roots, alike_count(&structure, 2), plan.safe), (2, 2, false));
+        assert_eq!((plan.roots, alike_count(&structure, 2), plan.care), (2, 2, Care::Removes));
         let mut rest = data.clone();
         plan.edit.apply(&mut rest).expect("applies");
         let ids: Vec<&str> = rest.root.samples.iter().map(|sample| &*sample.id).collect();

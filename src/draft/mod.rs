@@ -23,7 +23,7 @@ mod tray_index;
 pub use columns::ColumnChange;
 pub use edit::{Content, Edit};
 pub use fields::{cast, one_schema};
-pub use fix::{Fix, FixVerb, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
+pub use fix::{Care, Fix, FixVerb, apply_alike, fill_missing, fix_safe, fixes_of, pad_to, split_off};
 pub use history::{Draft, Step};
 pub use lens::{Overview, Place, Plan, alike_count, alike_plan, fault_of, overview, places, safe_plan};
 pub use pattern::{

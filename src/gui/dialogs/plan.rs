@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Role, Stroke, Ui, WidgetInfo, vec2};
 
 use super::{Next, foot_ui, head_ui};
-use crate::draft::{FixVerb, Plan};
+use crate::draft::{Care, FixVerb, Plan};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::theme::{self, font, text_style};
@@ -41,9 +41,10 @@ impl PlanDialog {
                     widgets::badge(ui, tone, None, &format!("{} {}", verb.text(), paint::grouped(*count)));
                 }
             });
-            let text = match self.plan.safe {
-                true => tr!("One step that undo takes back. Nothing is removed."),
-                false => tr!("One step that undo takes back. What is dropped leaves the dataset; files on disk stay."),
+            let text = match self.plan.care {
+                Care::Safe => tr!("One step that undo takes back. Nothing is removed."),
+                Care::Ids => tr!("One step that undo takes back. The names differ: apply it only where it is the same thing."),
+                Care::Removes => tr!("One step that undo takes back. What is dropped leaves the dataset; files on disk stay."),
             };
             ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         });
@@ -73,7 +74,7 @@ impl PlanDialog {
         let stale = (now != Some(self.revision)).then_some(tr!("The draft was changed since this was looked at"));
         let (apply, cancel) = foot_ui(ui, |ui| {
             let text = tr!("Apply to {n}", n = paint::grouped(self.plan.roots));
-            let button = if self.plan.safe { Button::primary(text) } else { Button::danger(text) };
+            let button = if self.plan.care == Care::Removes { Button::danger(text) } else { Button::primary(text) };
             let apply = ui.add(button.large().name(tr!("Apply the fixes")).blocked(stale)).clicked();
             (apply, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });

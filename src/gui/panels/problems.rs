@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
-use crate::draft::Fix;
+use crate::draft::{Care, Fix};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::marks::place;
@@ -213,9 +213,10 @@ fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Opt
                 |mark: &str, lines: &[String]| lines.iter().take(8).map(|line| format!("\n{mark} {line}")).collect::<String>();
             let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
             let name = tr!("{fix} in {place}", fix = fix.label, place = at);
-            let button = match fix.safe {
-                true => Button::secondary(fix.label.as_str()),
-                false => Button::danger_ghost(fix.label.as_str()),
+            let button = match fix.care {
+                Care::Safe => Button::secondary(fix.label.as_str()),
+                Care::Ids => Button::ghost(fix.label.as_str()),
+                Care::Removes => Button::danger_ghost(fix.label.as_str()),
             };
             if ui.add(button.name(name).tooltip(tip)).clicked() {
                 clicked = Some(fix);

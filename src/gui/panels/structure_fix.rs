@@ -7,7 +7,7 @@ use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, W
 
 use super::structure::{self, Lens, root_of, structure_of};
 use super::structure_matrix::state_word;
-use crate::draft::{self, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
+use crate::draft::{self, Care, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
 use crate::gui::marks::place as place_of;
@@ -19,7 +19,7 @@ use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
 /// Which fix, for the plan that does the same everywhere.
-type Wanted = (Key, PatternChoice, u32, FixVerb, bool);
+type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
 
 /// What the panel keeps.
 #[derive(Default)]
@@ -305,9 +305,10 @@ fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
         }
     }
     ui.horizontal_wrapped(|ui| {
-        let apply = match fix.safe {
-            true => Button::primary(tr!("Apply")),
-            false => Button::danger(tr!("Apply")),
+        let apply = match fix.care {
+            Care::Safe => Button::primary(tr!("Apply")),
+            Care::Ids => Button::secondary(tr!("Apply")),
+            Care::Removes => Button::danger(tr!("Apply")),
         };
         // Findings of the draft as it was are no ground for changing the draft as it is.
         let checking = cx.studio.is_checking().then_some(tr!("The draft is being checked"));
@@ -346,7 +347,7 @@ fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
     }
     let inner = Rect::from_min_max(pos2(rect.left() + 32.0, rect.top() + 4.0), rect.max - vec2(8.0, 4.0));
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
-    let color = if fix.safe { t.tx } else { t.err };
+    let color = if fix.care == Care::Removes { t.err } else { t.tx };
     paint::text_left(painter, upper, &fix.label, font::medium(12.5), color);
     paint::text_left(painter, lower, &explanation(fix), font::regular(11.5), t.tx2);
     paint::focus_ring(ui, &response, 4);
@@ -361,7 +362,7 @@ pub fn sample_counted(count: u64) -> String {
 /// What a fix does beyond its label.
 fn explanation(fix: &Fix) -> String {
     match fix.verb {
-        _ if fix.guessed > 0 => tr!("The names differ. Rename only what is the same thing.").into(),
+        _ if fix.care == Care::Ids => tr!("The names differ. Apply it only where it is the same thing.").into(),
         FixVerb::Pad => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
         FixVerb::Place => tr!("From the unplaced files. Undo takes it out again.").into(),
         FixVerb::Drop => {
@@ -370,7 +371,7 @@ fn explanation(fix: &Fix) -> String {
         FixVerb::Rename => tr!("Only the id changes.").into(),
         FixVerb::Move => tr!("Only the order changes.").into(),
         FixVerb::Wrap => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
-        _ if fix.safe => tr!("Changes {samples}. Removes nothing.", samples = sample_counted(fix.affects)),
+        _ if fix.care == Care::Safe => tr!("Changes {samples}. Removes nothing.", samples = sample_counted(fix.affects)),
         _ => tr!("Changes {samples}. Some are taken out; files on disk stay.", samples = sample_counted(fix.affects)),
     }
 }
@@ -407,7 +408,7 @@ fn ask_plan(cx: &mut Cx<'_>, document: &Document, root: u32, fix: &Fix) {
     let Some(draft) = document.draft() else { return };
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
-    let wanted: Wanted = (key, choice.clone(), root, fix.verb, fix.safe);
+    let wanted: Wanted = (key, choice.clone(), root, fix.verb, fix.care);
     let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());
