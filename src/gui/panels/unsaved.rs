@@ -36,11 +36,12 @@ fn row_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect, draft: &Recoverable, index: 
     let t = theme::tokens(ui);
     let name = match &draft.project {
         Some(project) => project.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        None if !draft.id.is_empty() => draft.id.clone(),
         None => tr!("Untitled draft").to_owned(),
     };
     let since = draft.changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let when = since.map(|since| day_text(since.as_secs())).unwrap_or_default();
-    let changes = tr_n!(draft.edits, "{n} change", "{n} changes", n = paint::grouped(draft.edits as u64));
+    let changes = tr_n!(draft.steps, "{n} change", "{n} changes", n = paint::grouped(draft.steps as u64));
     let inner = rect.shrink2(vec2(14.0, 8.0));
     let buttons = Rect::from_min_max(pos2(inner.right() - 170.0, inner.top()), inner.max);
     let text = Rect::from_min_max(pos2(inner.left() + 30.0, inner.top()), pos2(buttons.left() - 8.0, inner.bottom()));

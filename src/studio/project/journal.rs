@@ -18,7 +18,7 @@ use crate::model::{Collection, Dataset};
 /// Ending of journals.
 const ENDING: &str = "journal";
 /// Larger journals are made short by writing the draft as it is.
-const BYTES_MAX: u64 = 8 << 20;
+pub(super) const BYTES_MAX: u64 = 8 << 20;
 /// Draft histories of a journal that is read are not cut.
 const BUDGET: u64 = u64::MAX;
 
@@ -33,6 +33,17 @@ struct Head {
     base: Option<String>,
     /// The folder that sources in the base are relative to.
     folder: PathBuf,
+    /// The id in the base, where the studio knew it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    id: String,
+    /// Steps of the history that the base holds already.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    steps: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "so serde asks")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// One line.
@@ -58,8 +69,10 @@ pub struct Recoverable {
     pub project: Option<PathBuf>,
     /// When it was changed last.
     pub changed: Option<SystemTime>,
-    /// Number of edits.
-    pub edits: usize,
+    /// The id of its collection; empty where it has none yet.
+    pub id: String,
+    /// Steps of its history: edits that were taken back do not count.
+    pub steps: usize,
 }
 
 /// What a draft begins with.
@@ -79,7 +92,55 @@ pub(super) struct Journal {
     head: Head,
     bytes: u64,
     generation: u32,
+    told: Told,
     _lock: File,
+}
+
+/// What the entries so far say of the draft.
+#[derive(Default)]
+struct Told {
+    id: String,
+    steps: usize,
+    entries: usize,
+    /// For each step done the id before it where it changed the id; for each step taken back the id after it.
+    done: Vec<Option<String>>,
+    undone: Vec<Option<String>>,
+}
+
+impl Told {
+    fn follow(&mut self, entry: &Entry) {
+        self.entries += 1;
+        match entry {
+            Entry::Do(edit) => {
+                self.steps += 1;
+                self.undone.clear();
+                self.done.push(id_of(edit).map(|id| std::mem::replace(&mut self.id, id.to_owned())));
+            }
+            Entry::Undo => {
+                self.steps = self.steps.saturating_sub(1);
+                if let Some(step) = self.done.pop() {
+                    self.undone.push(step.map(|id| std::mem::replace(&mut self.id, id)));
+                }
+            }
+            Entry::Redo => {
+                self.steps += 1;
+                if let Some(step) = self.undone.pop() {
+                    self.done.push(step.map(|id| std::mem::replace(&mut self.id, id)));
+                }
+            }
+            Entry::Recipe(_) => {}
+        }
+    }
+}
+
+/// The id that an edit gives the collection, if it gives one.
+fn id_of(edit: &Edit) -> Option<&str> {
+    match edit {
+        Edit::SetCollection { key, value } if key == "id" => Some(value.as_ref().and_then(Json::as_str).unwrap_or_default()),
+        Edit::ReplaceCollection { collection } => Some(collection.id()),
+        Edit::Batch { edits, .. } => edits.iter().rev().find_map(id_of),
+        _ => None,
+    }
 }
 
 fn lock_of(journal: &Path) -> PathBuf {
@@ -118,7 +179,7 @@ impl Journal {
             }
             number += 1;
         };
-        let mut head = Head { tacostudio_journal: 1, project, base: None, folder: folder.to_owned() };
+        let mut head = Head { tacostudio_journal: 1, project, base: None, folder: folder.to_owned(), id: String::new(), steps: 0 };
         let name = base_name(&path, 0);
         let base = folder.join(&name);
         match start {
@@ -134,10 +195,12 @@ impl Journal {
             Start::Draft(draft) => {
                 save_project(&base, draft, ctx)?;
                 head.base = Some(name);
+                head.id = draft.content.dataset.collection.id().to_owned();
             }
         }
         let (file, bytes) = begin_file(&path, &head)?;
-        Ok(Self { path, file, head, bytes, generation: 0, _lock: lock })
+        let told = Told { id: head.id.clone(), ..Told::default() };
+        Ok(Self { path, file, head, bytes, generation: 0, told, _lock: lock })
     }
 
     /// Where it lies.
@@ -147,11 +210,33 @@ impl Journal {
 
     /// Adds a line and brings it to the disk. `false` when the entry can't be a line: then [`Journal::compact`] has to follow.
     pub fn add(&mut self, entry: &Entry) -> Result<bool> {
+        self.tell(entry);
         let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
         let line = format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()));
         self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).io_at("write the journal", &self.path)?;
         self.bytes += line.len() as u64;
         Ok(true)
+    }
+
+    /// Counts an entry that comes with the next base.
+    pub fn tell(&mut self, entry: &Entry) {
+        self.told.follow(entry);
+    }
+
+    /// True when the last step done can be taken back by a line that says so.
+    pub fn has_undo(&self) -> bool {
+        !self.told.done.is_empty()
+    }
+
+    /// True when the last step taken back can be done again by a line that says so.
+    pub fn has_redo(&self) -> bool {
+        !self.told.undone.is_empty()
+    }
+
+    /// Lines that take back or do again can't go beyond this moment.
+    pub fn draw_line(&mut self) {
+        self.told.done.clear();
+        self.told.undone.clear();
     }
 
     /// It has grown so long that a new base is better.
@@ -161,6 +246,9 @@ impl Journal {
 
     /// Begins again with the draft as it is now.
     pub fn compact(&mut self, now: &Project, ctx: &JobContext) -> Result<()> {
+        self.draw_line();
+        self.told.id = now.content.dataset.collection.id().to_owned();
+        self.head.steps = self.told.steps;
         let folder = self.path.parent().unwrap_or(Path::new(".")).to_owned();
         let old = self.head.base.take();
         self.generation += 1;
@@ -168,6 +256,7 @@ impl Journal {
         save_project(&folder.join(&name), now, ctx)?;
         self.head.base = Some(name);
         self.head.folder = folder.clone();
+        self.head.id.clone_from(&self.told.id);
         (self.file, self.bytes) = begin_file(&self.path, &self.head)?;
         if let Some(old) = old {
             let _ = std::fs::remove_file(folder.join(old));
@@ -280,10 +369,11 @@ pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
         let Ok(Some(_lock)) = lock(&journal) else { continue };
         let Ok((head, reader)) = read_head(&journal) else { continue };
         let changed = std::fs::metadata(&journal).and_then(|meta| meta.modified()).ok();
-        let edits = entries(reader).count();
+        let mut told = Told { id: head.id, steps: head.steps, ..Told::default() };
+        entries(reader).for_each(|entry| told.follow(&entry));
         // Nothing was changed: nothing is lost.
-        if edits > 0 || head.project.is_none() {
-            drafts.push(Recoverable { journal, project: head.project, changed, edits });
+        if told.entries > 0 || head.steps > 0 || head.project.is_none() {
+            drafts.push(Recoverable { journal, project: head.project, changed, id: told.id, steps: told.steps });
         }
     }
     drafts.sort_by(|a, b| b.changed.cmp(&a.changed).then(b.journal.cmp(&a.journal)));
@@ -324,7 +414,7 @@ mod tests {
         let path = journal.path().to_owned();
         assert!(recoverable(folder.path()).is_empty(), "an open journal is not lost");
         drop(journal);
-        assert_eq!(recoverable(folder.path()).iter().map(|found| found.edits).collect::<Vec<_>>(), [6]);
+        assert_eq!(recoverable(folder.path()).iter().map(|found| found.steps).collect::<Vec<_>>(), [3]);
         let whole = std::fs::read(&path).expect("reads");
         for cut in ends[0].0 as usize..=whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
@@ -357,7 +447,38 @@ mod tests {
             }
         }
         assert_eq!(restored(journal.path()), ("three".into(), 1));
+        let path = journal.path().to_owned();
+        drop(journal);
+        let found = recoverable(&auto);
+        assert_eq!(found.iter().map(|draft| (&draft.journal, draft.steps)).collect::<Vec<_>>(), [(&path, 3)]);
         let files = std::fs::read_dir(&auto).expect("reads").count();
         assert_eq!(files, 3, "journal, base and lock");
+    }
+
+    #[test]
+    fn what_can_be_restored_is_told_by_its_id_and_the_steps_that_are_left() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let id = |text: &str| Entry::Do(Edit::SetCollection { key: "id".into(), value: Some(text.into()) });
+        let batch = Entry::Do(Edit::Batch {
+            label: "Two".into(),
+            edits: vec![Edit::SetCollection { key: "id".into(), value: Some("in-a-batch".into()) }],
+        });
+        for (entries, expected) in [
+            (vec![title("x")], ("", 1)),
+            (vec![id("one"), title("x"), id("two")], ("two", 3)),
+            (vec![id("one"), title("x"), id("two"), Entry::Undo], ("one", 2)),
+            (vec![id("one"), id("two"), Entry::Undo, Entry::Undo, Entry::Redo], ("one", 1)),
+            (vec![id("one"), Entry::Undo, batch], ("in-a-batch", 1)),
+            (vec![title("x"), Entry::Recipe(Vec::new()), Entry::Undo], ("", 0)),
+        ] {
+            let folder = folder.path().join(format!("{}-{}", expected.0, entries.len()));
+            let mut journal = Journal::begin(&folder, None, &Start::Empty, &JobContext::default()).expect("begins");
+            for entry in &entries {
+                assert!(journal.add(entry).expect("writes"));
+            }
+            drop(journal);
+            let found = recoverable(&folder);
+            assert_eq!(found.iter().map(|draft| (draft.id.as_str(), draft.steps)).collect::<Vec<_>>(), [expected]);
+        }
     }
 }

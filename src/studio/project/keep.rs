@@ -59,13 +59,12 @@ enum Message {
 }
 
 struct Note {
-    entry: Entry,
+    change: Change,
     /// The draft before, while there is no journal.
     before: Option<Project>,
     after: Project,
     origin: Origin,
     project: Option<PathBuf>,
-    large: bool,
 }
 
 #[derive(Default)]
@@ -81,8 +80,6 @@ pub(in crate::studio) struct Keep {
     sender: Sender<Message>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
     sent: u64,
-    /// Edits since the journal's beginning that can be taken back by a line that says so, and taken back ones.
-    steps: (u64, u64),
     begun: bool,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -94,7 +91,7 @@ impl Keep {
         let shared: Arc<(Mutex<Shared>, Condvar)> = Arc::default();
         let inner = shared.clone();
         let thread = std::thread::Builder::new().name("autosave".into()).spawn(move || work(&folder, &receiver, &inner)).ok();
-        Self { sender, shared, sent: 0, steps: (0, 0), begun: false, thread }
+        Self { sender, shared, sent: 0, begun: false, thread }
     }
 
     /// True once there is a journal, or one is being made: then the draft as it was before a change is not needed.
@@ -114,41 +111,10 @@ impl Keep {
 
     /// Notes a change. `before` is the draft as it was; it may be absent once the journal has begun.
     pub fn note(&mut self, change: Change, before: Option<Project>, after: Project, origin: &Origin, project: Option<&Path>) {
-        let (edit, entry) = match change {
-            Change::Do(edit) => {
-                self.steps = (self.steps.0 + 1, 0);
-                (Some(edit), None)
-            }
-            Change::Undo(_) if self.steps.0 > 0 => {
-                self.steps = (self.steps.0 - 1, self.steps.1 + 1);
-                (None, Some(Entry::Undo))
-            }
-            Change::Redo(_) if self.steps.1 > 0 => {
-                self.steps = (self.steps.0 + 1, self.steps.1 - 1);
-                (None, Some(Entry::Redo))
-            }
-            // It goes back beyond the journal: a step as any other there, and none to go back over later.
-            Change::Undo(edit) | Change::Redo(edit) => {
-                self.steps = (0, 0);
-                (Some(edit), None)
-            }
-            Change::Recipe(calls) => (None, Some(Entry::Recipe(calls))),
-        };
-        let large = edit.as_ref().is_some_and(|edit| edit_weight(edit, WEIGHT_MAX) > WEIGHT_MAX);
-        let entry = match (edit, entry) {
-            // Its content is in the draft that follows it.
-            (Some(edit), _) if large => Entry::Do(Edit::Batch { label: edit.label(), edits: Vec::new() }),
-            (Some(edit), _) => Entry::Do(edit),
-            (None, Some(entry)) => entry,
-            (None, None) => return,
-        };
-        if large {
-            self.steps = (0, 0);
-        }
         let project = project.map(Path::to_owned);
         let before = if self.begun { None } else { before };
         self.begun = true;
-        let note = Note { entry, before, after, origin: origin.clone(), project, large };
+        let note = Note { change, before, after, origin: origin.clone(), project };
         if self.sender.send(Message::Note(Box::new(note))).is_ok() {
             self.sent += 1;
         }
@@ -166,7 +132,6 @@ impl Keep {
 
     /// The draft is saved, or not wanted any more: what was kept of it goes.
     pub fn forget(&mut self) {
-        self.steps = (0, 0);
         self.begun = false;
         let _ = self.sender.send(Message::Forget);
     }
@@ -232,10 +197,72 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
             journal.insert(Journal::begin(folder, note.project, &start, &ctx)?)
         }
     };
-    if note.large || !open.add(&note.entry)? || open.is_long() {
+    let large = |edit: &Edit| edit_weight(edit, WEIGHT_MAX) > WEIGHT_MAX;
+    let (entry, beyond) = match note.change {
+        Change::Do(edit) => (Entry::Do(edit), false),
+        Change::Undo(_) if open.has_undo() => (Entry::Undo, false),
+        Change::Redo(_) if open.has_redo() => (Entry::Redo, false),
+        // It goes back beyond the journal: a step as any other there, and none to go back over later.
+        Change::Undo(edit) | Change::Redo(edit) => (Entry::Do(edit), true),
+        Change::Recipe(calls) => (Entry::Recipe(calls), false),
+    };
+    let written = match &entry {
+        Entry::Do(edit) if large(edit) => {
+            open.tell(&entry);
+            false
+        }
+        entry => open.add(entry)?,
+    };
+    if beyond {
+        open.draw_line();
+    }
+    if !written || open.is_long() {
         open.compact(&note.after, &ctx)?;
         // Without an edit nobody would look for a draft here.
         open.add(&Entry::Recipe(note.after.recipe))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::{BYTES_MAX, recoverable, restore};
+    use super::*;
+    use crate::draft::Draft;
+
+    #[test]
+    fn what_is_taken_back_after_the_journal_was_made_short_can_be_restored() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let mut draft = Draft::new();
+        let mut keep = Keep::new(folder.path().to_owned());
+        let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
+        let mut note = |draft: &Draft, change| keep.note(change, None, project(draft), &Origin::Empty, None);
+        let set = |key: &str, text: String| Edit::SetCollection { key: key.into(), value: Some(text.into()) };
+        let long = "x".repeat(BYTES_MAX as usize);
+        for edit in [set("id", "one".into()), set("description", long), set("title", "kept".into()), set("title", "gone".into())] {
+            draft.apply(edit.clone()).expect("applies");
+            note(&draft, Change::Do(edit));
+        }
+        // Two steps lie in the journal, the one before them in its base.
+        for _ in 0..3 {
+            let edit = draft.undo_edit().expect("has steps").clone();
+            draft.undo().expect("undoes");
+            note(&draft, Change::Undo(edit));
+        }
+        let edit = draft.redo_edit().expect("has steps").clone();
+        draft.redo().expect("does again");
+        note(&draft, Change::Redo(edit));
+        let edit = set("title", "last".into());
+        draft.apply(edit.clone()).expect("applies");
+        note(&draft, Change::Do(edit));
+        keep.settle();
+        let journal = keep.path().expect("is there");
+        let restored = restore(&journal, &JobContext::default()).expect("restores");
+        assert_eq!(restored.trouble, None);
+        assert!(restored.draft.content() == draft.content(), "what is restored is not what was kept");
+        let copy = folder.path().join("copy");
+        std::fs::create_dir(&copy).expect("makes a folder");
+        std::fs::copy(&journal, copy.join("draft-1.journal")).expect("copies");
+        assert_eq!(recoverable(&copy).iter().map(|draft| draft.id.as_str()).collect::<Vec<_>>(), ["one"]);
+    }
 }
