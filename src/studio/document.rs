@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
+use super::legacy::Lacking;
 use super::project::{Change, Keep, Origin, Project};
 use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format, OpenOptions};
@@ -36,13 +37,16 @@ pub struct OpenDataset {
     pub tree: Arc<Skeleton>,
     /// How it was opened, and what along with it.
     pub options: OpenOptions,
+    /// Parts that are not there, of a dataset of the first generation.
+    pub lacking: Option<Lacking>,
     tables: OnceLock<Tables>,
 }
 
 impl OpenDataset {
-    /// A dataset with its tree.
+    /// A dataset with its tree. Looks for its parts on the disk.
     pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>, options: OpenOptions) -> Self {
-        Self { reader, tree, options, tables: OnceLock::new() }
+        let lacking = Lacking::of(reader.as_ref());
+        Self { reader, tree, options, lacking, tables: OnceLock::new() }
     }
 
     /// Its levels for queries. What one query finds out about them, the next need not.

@@ -54,7 +54,7 @@ pub use histograms::{HistogramRequest, Scale, histograms};
 pub use import::{import_folder, import_paths, join_metadata};
 pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
 pub use leakage::{leakage_of_container, leakage_of_draft};
-pub use legacy::{CompileRequest, EditRequest, Generation, compile, edit_tortilla, is_taco_name, write_first_generation};
+pub use legacy::{CompileRequest, EditRequest, Generation, Lacking, compile, edit_tortilla, is_taco_name, write_first_generation};
 pub use migrate::{
     Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
     migrate,

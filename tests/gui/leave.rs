@@ -256,3 +256,32 @@ fn made_up_values_of_a_moved_collection_are_told_at_once() {
     let text = told.label().or(told.value()).unwrap_or_default();
     assert!(text.contains("licenses") && text.contains("providers") && !text.contains("taco_version"), "{text}");
 }
+
+/// A part may be looked at, and a plan made of it; what is written of it asks first.
+#[test]
+fn nothing_is_written_of_an_incomplete_set_unasked() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let lone = folder.path().join("parts.0001.part.tortilla");
+    std::fs::copy(golden("44_v1_parts/parts.0001.part.tortilla"), &lone).expect("copies");
+    let mut harness = app(Theme::Light);
+    take(&mut harness, vec![lone]);
+    for (action, name, button, destination) in [
+        (Action::Migrate, "moved", "Write the new dataset", "Destination of the new dataset"),
+        (Action::ExportSubset, "subset", "Export now", "Destination of the subset"),
+    ] {
+        harness.state_mut().act(action);
+        settle(&mut harness);
+        assert!(harness.query_all_by_label_contains("parts.0000.part.tortilla").next().is_some(), "{button}");
+        let target = folder.path().join(format!("{name}.tacozip"));
+        fill(&mut harness, destination, &target.display().to_string());
+        harness.key_press(egui::Key::Tab);
+        settle(&mut harness);
+        assert!(harness.get_by_label(button).accesskit_node().is_disabled(), "{button}");
+        click(&mut harness, "Go on with what is there");
+        picture(&mut harness, &format!("incomplete-{name}-light"));
+        click(&mut harness, button);
+        assert!(target.is_file(), "{button}");
+        let close = if action == Action::Migrate { "Close the move" } else { "Close the export" };
+        click(&mut harness, close);
+    }
+}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, RichText, Ui};
 
-use super::{Next, foot_ui, head_ui};
+use super::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Built, Format, OpenOptions};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
@@ -15,7 +15,7 @@ use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::jobs::JobId;
-use crate::studio::{Command, ExportRequest, RowChoice};
+use crate::studio::{Command, Document, ExportRequest, RowChoice};
 use crate::table::ParquetOptions;
 
 /// The dialog.
@@ -29,6 +29,8 @@ pub struct ExportSubset {
     keep_padding: bool,
     keep_siblings: bool,
     replace: bool,
+    /// Goes on without the parts that are not there.
+    allow_missing_parts: bool,
     /// Whether something lies at the destination.
     there: Slot<PathBuf, bool>,
     /// It was asked for, and the job that does it once it has begun.
@@ -55,6 +57,7 @@ impl ExportSubset {
             keep_padding: false,
             keep_siblings: true,
             replace: false,
+            allow_missing_parts: false,
             there: Slot::default(),
             asked: false,
             job: None,
@@ -113,6 +116,10 @@ impl ExportSubset {
         if let Some(built) = &self.done {
             return done_ui(ui, built, close);
         }
+        let lacking = match cx.document() {
+            Some(Document::Opened(open)) => open.lacking.as_ref(),
+            _ => None,
+        };
         let mut taken = false;
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
@@ -159,6 +166,9 @@ impl ExportSubset {
             widgets::checkbox(ui, &mut self.replace, tr!("Replace what is there"));
             let note = tr!("The subset notes what it is a part of and when it was taken.");
             ui.label(RichText::new(note).text_style(text_style("small12")).color(t.tx3));
+            if let Some(lacking) = lacking {
+                lacking_ui(ui, lacking, &mut self.allow_missing_parts);
+            }
             if let Some(why) = &self.failed {
                 widgets::note_ui(ui, &Note::Error(why.clone()));
             }
@@ -167,6 +177,7 @@ impl ExportSubset {
         let blocked = match () {
             () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             () if taken => Some(tr!("Something lies at the destination")),
+            () if lacking.is_some() && !self.allow_missing_parts => Some(tr!("Parts of the dataset are missing")),
             () if nothing => Some(tr!("The filter leaves no sample")),
             () if cx.studio.is_filtering() => Some(tr!("The filter is being applied")),
             () => None,
@@ -216,7 +227,7 @@ impl ExportSubset {
             keep_padding: self.keep_padding,
             keep_siblings: self.keep_siblings,
             prefix_ids: false,
-            allow_missing_parts: false,
+            allow_missing_parts: self.allow_missing_parts,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use serde_json::{Map, Value as Json};
 
-use super::{Next, foot_ui, head_ui};
+use super::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Format};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
@@ -53,6 +53,8 @@ pub struct Migrate {
     format: Format,
     target: String,
     replace: bool,
+    /// Goes on without the parts that are not there.
+    allow_missing_parts: bool,
 }
 
 impl Migrate {
@@ -75,6 +77,7 @@ impl Migrate {
             format: Format::Zip,
             target,
             replace: false,
+            allow_missing_parts: false,
         }
     }
 
@@ -140,14 +143,18 @@ impl Migrate {
             collection: self.values.iter().map(value).collect::<Map<String, Json>>(),
             fill_missing: self.fill_missing,
             keep_ids: self.keep_ids,
-            allow_missing_parts: false,
+            // A plan of a part harms nobody.
+            allow_missing_parts: self.allow_missing_parts || !write,
         }
     }
 
     /// The command that makes the plan anew, when something was changed and nobody types.
     fn wanted(&mut self, typing: bool) -> Option<Command> {
         let wanted = self.request(false);
-        let same = self.asked.as_ref().is_some_and(|asked| MigrateRequest { options: None, ..asked.clone() } == wanted);
+        let same = self
+            .asked
+            .as_ref()
+            .is_some_and(|asked| MigrateRequest { options: None, allow_missing_parts: true, ..asked.clone() } == wanted);
         if same || typing || self.job.is_some() {
             return None;
         }
@@ -201,6 +208,10 @@ impl Migrate {
                 widgets::note_ui(ui, &widgets::Note::Error(why.clone()));
             }
             if written.is_none() {
+                let lacking = self.plan.as_ref().and_then(|plan| plan.lacking.clone());
+                if let Some(lacking) = lacking {
+                    lacking_ui(ui, &lacking, &mut self.allow_missing_parts);
+                }
                 self.options_ui(ui);
             }
         });
@@ -374,6 +385,7 @@ impl Migrate {
             _ if self.job.is_some() => Some(tr!("The dataset is being read")),
             None => Some(tr!("There is no plan yet")),
             Some(plan) if !plan.is_possible() => Some(tr!("The report says what stands in the way")),
+            Some(plan) if plan.lacking.is_some() && !self.allow_missing_parts => Some(tr!("Parts of the dataset are missing")),
             _ if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             _ => None,
         };

@@ -35,7 +35,7 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::remote::Access;
-use crate::studio::{Command, Migrated, Verified};
+use crate::studio::{Command, Lacking, Migrated, Verified};
 
 use about::About;
 use column::ColumnDialog;
@@ -443,6 +443,17 @@ fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
     let rect = ui.min_rect();
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
     close
+}
+
+/// Which parts of the dataset are not there, and whether to go on without them.
+fn lacking_ui(ui: &mut Ui, lacking: &Lacking, allow: &mut bool) {
+    let (opened, count) = (lacking.opened, lacking.count);
+    let text = match lacking.named() {
+        names if names.is_empty() => tr!("{opened} of {count} parts of this dataset are open.", opened, count),
+        names => tr!("Parts of this dataset are missing: {names}.", names),
+    };
+    widgets::note_ui(ui, &widgets::Note::Warning(text));
+    widgets::checkbox(ui, allow, tr!("Go on with what is there"));
 }
 
 /// The foot of a dialog, filled from the right.

@@ -7,7 +7,7 @@ mod parts;
 mod values;
 
 pub use edit::{EditRequest, Generation, edit_tortilla};
-pub use parts::need_all_parts;
+pub use parts::{Lacking, need_all_parts};
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

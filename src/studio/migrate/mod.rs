@@ -19,7 +19,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::legacy::need_all_parts;
+use super::legacy::{Lacking, need_all_parts};
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
@@ -85,6 +85,9 @@ pub struct Migrated {
     /// What stands in the way, and warnings.
     #[serde(skip)]
     pub findings: Vec<Finding>,
+    /// Parts of the source that are not there.
+    #[serde(skip)]
+    pub lacking: Option<Lacking>,
 }
 
 impl Migrated {
@@ -192,6 +195,7 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         renamed: Vec::new(),
         padded: 0,
         findings: reader.notes().to_vec(),
+        lacking: Lacking::of(reader),
     };
     let mut columns = Vec::with_capacity(orders.len());
     let mut levels = Vec::with_capacity(orders.len());
