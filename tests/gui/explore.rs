@@ -55,6 +55,23 @@ fn a_filter_leaves_what_matches() {
 }
 
 #[test]
+fn the_map_says_that_the_selected_sample_is_filtered_out() {
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![sample()]);
+    harness.get_by_role_and_label(egui::accesskit::Role::TreeItem, "danube_0001").click();
+    settle(&mut harness);
+    harness.state_mut().show_pane(Pane::Map);
+    settle(&mut harness);
+    for (river, expected) in [("danube", 0), ("po", 1)] {
+        let filters = vec![Filter::condition(format!("river = '{river}'"))];
+        harness.state_mut().command(Command::Filter { filters });
+        settle(&mut harness);
+        assert_eq!(harness.query_all_by_label("filtered out").count(), expected, "{river}");
+        super::support::picture(&mut harness, &format!("map-{river}-dark"));
+    }
+}
+
+#[test]
 fn go_to_row_takes_a_number() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);

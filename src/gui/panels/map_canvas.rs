@@ -292,6 +292,11 @@ fn row_of(cx: &Cx<'_>, document: &Document) -> Option<RowRef> {
     ancestors(document.tree(), at).into_iter().find(|above| above.level == level)
 }
 
+/// True when the filter leaves this sample.
+fn is_left(cx: &Cx<'_>, at: RowRef) -> bool {
+    cx.studio.kept().is_none_or(|kept| kept.contains(at))
+}
+
 fn selected_ui(
     painter: &Painter,
     t: &Tokens,
@@ -312,12 +317,15 @@ fn selected_ui(
         .map(|&[lon, lat]| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]))
         .collect();
     let bounds = Rect::from_points(&ring);
+    // Selected it is shown although the filter leaves it out, but not as one that matches.
+    let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
+    let line = if is_left(cx, at) { t.accfill } else { t.ctl };
     if bounds.width().max(bounds.height()) > 10.0 {
         painter.add(Shape::closed_line(ring.clone(), Stroke::new(4.0, t.bg1)));
-        painter.add(Shape::closed_line(ring, Stroke::new(2.0, t.accfill)));
+        painter.add(Shape::closed_line(ring, Stroke::new(2.0, line)));
     } else {
         let mark = Rect::from_center_size(place, Vec2::splat(11.0));
-        painter.rect(mark, 0, t.accfill, Stroke::new(2.0, t.tx), StrokeKind::Outside);
+        painter.rect(mark, 0, fill, Stroke::new(2.0, t.tx), StrokeKind::Outside);
     }
     rect.contains(place).then_some((at, place))
 }
@@ -529,7 +537,12 @@ fn card_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, place:
     ui.scope_builder(UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))), |ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
         ui.add(egui::Label::new(egui::RichText::new(id).font(font::mono_semibold(12.0)).color(t.tx)).truncate());
-        ui.add(egui::Label::new(map::small(if words.is_empty() { " " } else { &words }, t.tx2)).truncate());
+        let words = match words {
+            _ if !is_left(cx, at) => tr!("filtered out" in "sample on the map").to_owned(),
+            words if words.is_empty() => " ".to_owned(),
+            words => words,
+        };
+        ui.add(egui::Label::new(map::small(&words, t.tx2)).truncate());
         if widgets::link(ui, tr!("Open in Preview")).clicked() {
             cx.ask(Ask::Do(Action::ShowPreview));
         }
