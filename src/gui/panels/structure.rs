@@ -341,6 +341,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
             return;
         }
         // Two lines, or three where the panel is narrower still.
+        ui.set_min_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 6.0;
         ui.horizontal_wrapped(|ui| {
             widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
