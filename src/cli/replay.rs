@@ -57,6 +57,7 @@ pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
     studio.set_autosave(arguments.autosave.clone());
     let mut tell = |line: usize| arguments.tell_line(line, None);
     let count = replay_file(&arguments.file, &mut studio, &mut |progress| terminal.progress(progress), &mut tell)?;
+    studio.forget_kept();
     terminal.clear();
     print(&format!("{}: {count} commands did what they should", arguments.file.display()));
     Ok(0)

@@ -108,6 +108,12 @@ impl Draft {
         self.revision != self.saved
     }
 
+    /// True when closing would lose something: changes that are not on disk, and that were not all taken back.
+    pub fn has_unsaved(&self) -> bool {
+        // A saved draft, or one restored, differs from the disk also where no step is left to be taken back.
+        self.is_dirty() && (self.steps() > 0 || self.forgotten > 0 || self.saved != 0)
+    }
+
     /// Number of steps that undo would take back.
     pub fn steps(&self) -> usize {
         self.undo.len()
@@ -231,7 +237,9 @@ mod tests {
         draft.undo().expect("undoes");
         assert_eq!(draft.dataset(), &before);
         assert!(draft.undo().is_err());
-        assert!(draft.is_dirty());
+        assert!(draft.is_dirty() && !draft.has_unsaved(), "all was taken back");
+        draft.mark_unsaved();
+        assert!(draft.has_unsaved(), "a restored draft is nowhere else");
     }
 
     #[test]

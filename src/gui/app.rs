@@ -22,8 +22,12 @@ use super::tour::Tour;
 use super::view_state::ViewState;
 use super::watch::Slow;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
+use crate::draft::Draft;
 use crate::jobs::{Job, Jobs};
 use crate::studio::{Command, RowRef, Studio};
+
+/// How long the end of the program waits for jobs to clean up.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The application behind the window.
 pub struct App {
@@ -142,6 +146,11 @@ impl App {
         &self.studio
     }
 
+    /// The draft is not wanted any more: nothing of it is offered at the next start.
+    pub fn forget_kept(&mut self) {
+        self.studio.forget_kept();
+    }
+
     /// Asks for an action, as its menu entry does.
     pub fn act(&mut self, action: Action) {
         self.asks.push(Ask::Do(action));
@@ -220,7 +229,7 @@ impl App {
     fn window_title(&mut self, ctx: &Context) {
         let title = match self.studio.document() {
             Some(document) => {
-                let mark = if document.draft().is_some_and(|draft| draft.is_dirty() && draft.steps() > 0) { "• " } else { "" };
+                let mark = if document.draft().is_some_and(Draft::has_unsaved) { "• " } else { "" };
                 format!("{mark}{} – Taco Studio", document.title())
             }
             None => "Taco Studio".to_owned(),
@@ -362,6 +371,8 @@ impl eframe::App for App {
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.save();
+        // What jobs were writing under temporary names goes with them.
+        self.studio.stop_jobs(PATIENCE);
     }
 
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {

@@ -2,6 +2,7 @@
 //! runs commands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use egui::{Context, Id};
 
@@ -18,6 +19,7 @@ use super::theme::{self, Theme};
 use super::tour::Tour;
 use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
+use crate::draft::Draft;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
@@ -107,7 +109,12 @@ impl App {
     /// True when closing would lose edits that were never written.
     pub(super) fn has_changes(&self) -> bool {
         let draft = self.studio.document().and_then(|document| document.draft());
-        draft.is_some_and(|draft| draft.is_dirty() && draft.steps() > 0)
+        draft.is_some_and(Draft::has_unsaved)
+    }
+
+    /// True while a job runs that somebody has been waiting for, who may have forgotten it.
+    pub(super) fn works(&self) -> bool {
+        self.studio.jobs().iter().any(|job| job.elapsed > Duration::from_secs(2))
     }
 
     fn run_now(&mut self, command: Command) {

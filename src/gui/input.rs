@@ -54,6 +54,12 @@ impl App {
         if closing && !self.quitting && self.has_changes() {
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
             self.ask_to_discard(Ask::Do(Action::Quit));
+        } else if closing && !self.quitting && self.works() {
+            ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+            self.ask_to_stop();
+        } else if closing {
+            // Somebody decided it; a window that is taken away leaves the draft to be restored.
+            self.studio.forget_kept();
         }
     }
 }

@@ -54,6 +54,7 @@ pub fn replay_headless(
         if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What was never painted is not wanted.
             textures.clear();
+            app.forget_kept();
             return outcome;
         }
         let input = RawInput {

@@ -81,7 +81,11 @@ impl App {
         self.remember_draft(path);
         self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(path))));
         if let Some(then) = self.after_save.take() {
-            self.asks.push(Ask::Anyway(Box::new(then)));
+            // What was changed while it was being saved is not in the file.
+            match self.has_changes() {
+                true => self.ask_to_discard(then),
+                false => self.asks.push(Ask::Anyway(Box::new(then))),
+            }
         }
     }
 
@@ -103,6 +107,12 @@ impl App {
     /// Asks before changes are lost: save them first, lose them, or stay.
     pub(super) fn ask_to_discard(&mut self, then: Ask) {
         self.dialogs.open(Dialog::discard(then));
+    }
+
+    /// Asks before jobs are stopped by the end of the program.
+    pub(super) fn ask_to_stop(&mut self) {
+        let labels: Vec<String> = self.studio.jobs().into_iter().map(|job| job.label).collect();
+        self.dialogs.open(Dialog::stop(&labels.join("; "), Ask::Do(Action::Quit)));
     }
 
     /// Saves, and then does what waited.

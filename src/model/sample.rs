@@ -167,6 +167,18 @@ impl Dataset {
         if path.0.is_empty() { Some(&self.root) } else { self.sample(path)?.children() }
     }
 
+    /// The first sample with these ids, one for each level.
+    pub fn find(&self, ids: &SamplePath) -> Option<NodePath> {
+        let mut path = Vec::with_capacity(ids.0.len());
+        let mut tortilla = Some(&self.root);
+        for id in &ids.0 {
+            let at = tortilla?.samples.iter().position(|sample| sample.id == *id)?;
+            path.push(u32::try_from(at).ok()?);
+            tortilla = tortilla?.samples[at].children();
+        }
+        Some(NodePath(path))
+    }
+
     /// The ids along `path`.
     pub fn ids(&self, path: &NodePath) -> Option<SamplePath> {
         let mut ids = Vec::with_capacity(path.0.len());

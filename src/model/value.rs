@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 
 /// A metadata field: name, type, and the sentence that `taco:field_schema` carries.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -79,7 +79,8 @@ impl Value {
     }
 }
 
-/// Values in command files: plain JSON where it says everything, `{"float": 2}` and `{"bytes": […]}` where it would not.
+/// Values in command files: plain JSON where it says everything, `{"float": 2}`, `{"float": "NaN"}` and
+/// `{"bytes": […]}` where it would not.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 enum Plain {
@@ -92,6 +93,17 @@ enum Plain {
     List(Vec<Value>),
     Bytes { bytes: Arc<[u8]> },
     Whole { float: f64 },
+    Beyond { float: Beyond },
+}
+
+/// Numbers that JSON has no notation for.
+#[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
+enum Beyond {
+    NaN,
+    #[serde(rename = "inf")]
+    Above,
+    #[serde(rename = "-inf")]
+    Below,
 }
 
 impl serde::Serialize for Value {
@@ -101,6 +113,9 @@ impl serde::Serialize for Value {
             Value::Bool(value) => Plain::Bool(*value),
             Value::Int(value) => Plain::Int(*value),
             Value::UInt(value) => Plain::UInt(*value),
+            Value::Float(value) if value.is_nan() => Plain::Beyond { float: Beyond::NaN },
+            Value::Float(f64::INFINITY) => Plain::Beyond { float: Beyond::Above },
+            Value::Float(f64::NEG_INFINITY) => Plain::Beyond { float: Beyond::Below },
             // Without the tag 2.0 would read back as the integer 2.
             Value::Float(value) if value.fract() == 0.0 => Plain::Whole { float: *value },
             Value::Float(value) => Plain::Float(*value),
@@ -124,6 +139,9 @@ impl<'de> serde::Deserialize<'de> for Value {
             Plain::Int(value) => Value::Int(value),
             Plain::UInt(value) => Value::UInt(value),
             Plain::Float(value) | Plain::Whole { float: value } => Value::Float(value),
+            Plain::Beyond { float: Beyond::NaN } => Value::Float(f64::NAN),
+            Plain::Beyond { float: Beyond::Above } => Value::Float(f64::INFINITY),
+            Plain::Beyond { float: Beyond::Below } => Value::Float(f64::NEG_INFINITY),
             Plain::Text(value) => Value::Text(value),
             Plain::Bytes { bytes } => Value::Bytes(bytes),
             Plain::List(values) => Value::List(values.into()),
@@ -195,13 +213,30 @@ pub fn dtype_name(dtype: &DataType) -> String {
     }
 }
 
+/// The type without the notes that files keep with the fields inside it (field ids of Parquet): they say nothing of the values,
+/// and Arrow does not read back its own notation of them.
+fn bare_type(dtype: &DataType) -> DataType {
+    let bare = |field: &FieldRef| Arc::new(Field::new(field.name(), bare_type(field.data_type()), field.is_nullable()));
+    match dtype {
+        DataType::List(item) => DataType::List(bare(item)),
+        DataType::LargeList(item) => DataType::LargeList(bare(item)),
+        DataType::ListView(item) => DataType::ListView(bare(item)),
+        DataType::LargeListView(item) => DataType::LargeListView(bare(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(bare(item), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(bare).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(bare(entries), *sorted),
+        DataType::Dictionary(index, values) => DataType::Dictionary(index.clone(), bare_type(values).into()),
+        other => other.clone(),
+    }
+}
+
 /// Drafts and command files write a field's type by Arrow's own notation, which reads back.
 mod dtype_text {
     use arrow::datatypes::DataType;
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub fn serialize<S: Serializer>(dtype: &DataType, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(dtype)
+        serializer.collect_str(&super::bare_type(dtype))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DataType, D::Error> {
@@ -213,7 +248,26 @@ mod dtype_text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::datatypes::Field;
+
+    #[test]
+    fn numbers_beyond_json_come_back() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0, -0.0, 0.5] {
+            let value = Value::List([Value::Float(number), Value::Null].into());
+            let text = serde_json::to_string(&value).expect("writes");
+            assert_eq!(serde_json::from_str::<Value>(&text).expect("reads"), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_type_with_notes_inside_comes_back_without_them() {
+        let noted = |name: &str, dtype| Field::new(name, dtype, true).with_metadata([("id".to_owned(), "7".to_owned())]);
+        let pair = DataType::Struct(vec![noted("a", DataType::Int32), noted("b", DataType::Utf8)].into());
+        let dtype = DataType::List(Arc::new(noted("element", pair)));
+        let text = serde_json::to_string(&FieldSpec::new("x", dtype.clone())).expect("writes");
+        let back: FieldSpec = serde_json::from_str(&text).expect("reads");
+        assert_eq!(back.dtype, bare_type(&dtype));
+        assert_eq!(dtype_name(&back.dtype), "list<element: struct<a: int32, b: string>>");
+    }
 
     #[test]
     fn type_names_are_those_of_field_schema() {

@@ -53,12 +53,15 @@ impl Studio {
         find: impl FnOnce(&Content, &JobContext) -> Result<Edit> + Send + 'static,
     ) -> Result<Outcome> {
         let draft = self.need_draft()?;
-        let (mut content, revision) = (draft.content().clone(), draft.revision());
+        let (mut content, revision, here) = (draft.content().clone(), draft.revision(), self.here());
         Ok(self.start(label, move |ctx| {
             let edit = find(&content, ctx)?;
             ctx.check()?;
             let inverse = edit.clone().apply_to(&mut content)?;
-            Ok(Box::new(move |studio: &mut Studio| studio.take_over(revision, edit, content, inverse)) as Finish)
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_here(&here)?;
+                studio.take_over(revision, edit, content, inverse)
+            }) as Finish)
         }))
     }
 

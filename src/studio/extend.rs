@@ -18,7 +18,7 @@ impl Studio {
         for call in &calls {
             registry.make(&call.extension, &call.options)?;
         }
-        let (dataset, revision) = (draft.dataset().clone(), draft.revision());
+        let (dataset, revision, here) = (draft.dataset().clone(), draft.revision(), self.here());
         let label = label_of(&calls);
         let outcome = self.start(&label.clone(), move |ctx| {
             if !replace {
@@ -43,6 +43,7 @@ impl Studio {
             let (failures, computed, notes) = (run.failures, run.computed, run.notes);
             notes.iter().flat_map(Note::lines).for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_here(&here)?;
                 if studio.need_draft()?.revision() != revision {
                     let error = Error::usage("the draft was changed meanwhile, so the new columns would not fit it");
                     return Err(error.hint("run the extensions again"));

@@ -16,6 +16,7 @@ mod extend;
 mod filtered;
 mod fix;
 mod footprints;
+mod here;
 mod histograms;
 mod import;
 mod layout;

@@ -159,6 +159,7 @@ impl Studio {
             Some(_) => None,
             None => Some(self.need_opened()?.reader.clone()),
         };
+        let here = self.here();
         Ok(self.start(tr!("Look for optimized rasters"), move |ctx| {
             let report = match (&opened, &path) {
                 (Some(reader), _) => {
@@ -172,7 +173,7 @@ impl Studio {
             };
             let report = Arc::new(report);
             Ok(Box::new(move |studio: &mut Studio| {
-                if opened.is_some() {
+                if opened.is_some() && studio.is_here(&here) {
                     let mut all = studio.report.as_ref().clone();
                     all.findings.retain(|finding| finding.rule != Rule::TogForm);
                     all.findings.extend(report.findings.iter().cloned());

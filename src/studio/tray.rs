@@ -19,6 +19,7 @@ impl Studio {
             self.new_draft()?;
         }
         self.need_draft()?;
+        let here = self.here();
         Ok(self.start(tr!("Look for files"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let mut files = Vec::new();
@@ -26,6 +27,7 @@ impl Studio {
                 collect(path, 0, &mut files, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_here(&here)?;
                 let tray = studio.need_draft()?.tray().clone();
                 let edit = Edit::append_to_tray(&tray, files);
                 let edit = edit.ok_or_else(|| Error::usage("there is no file that is not in the tray already"))?;

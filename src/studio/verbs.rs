@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::{Content, Document, DraftDocument, OpenDataset, RowRef};
+use super::here::Here;
 use super::import::{import_paths, import_scenes, is_folder_of_folders, join_metadata};
 use super::migrate::{assembly_of, is_other_generation};
 use super::project::{Origin, is_project};
@@ -32,6 +33,7 @@ impl Studio {
     }
 
     pub(super) fn close(&mut self) -> Result<Outcome> {
+        self.forget_kept();
         self.document = None;
         self.watched.clear();
         self.report = Arc::default();
@@ -47,10 +49,12 @@ impl Studio {
             0 => tr!("Open {path}", path = path.display()),
             more => tr!("Open {path} and {more} more", path = path.display(), more),
         };
+        let leaving = self.leaving();
         Ok(self.start(&label, move |ctx| {
             let open = open_dataset(&path, &options, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.may_leave(&leaving)?;
                 studio.show(Document::Opened(open));
                 studio.report = Arc::new(notes);
                 Ok(Event::DocumentChanged)
@@ -59,10 +63,11 @@ impl Studio {
     }
 
     pub(super) fn fork(&mut self) -> Result<Outcome> {
-        let reader = self.need_opened()?.reader.clone();
+        let (reader, here) = (self.need_opened()?.reader.clone(), self.here());
         Ok(self.start(tr!("Make a draft of the dataset"), move |ctx| {
             let dataset = dataset_of(reader.as_ref(), ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_here(&here)?;
                 studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
                 studio.check_live();
                 Ok(Event::DocumentChanged)
@@ -74,7 +79,10 @@ impl Studio {
         if self.document.is_none() {
             self.new_draft()?;
         }
-        let empty = self.need_draft()?.dataset().root.samples.is_empty() && into.0.is_empty();
+        let dataset = self.need_draft()?.dataset();
+        let empty = dataset.root.samples.is_empty() && into.0.is_empty();
+        let folder = dataset.ids(&into).ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
+        let here = self.here();
         Ok(self.start(&tr_n!(paths.len(), "Add {n} path", "Add {n} paths", n = paths.len()), move |ctx| {
             let (samples, unplaced, report) = match paths.as_slice() {
                 [folder] if empty && is_folder_of_folders(folder) => import_scenes(folder, ctx)?,
@@ -86,6 +94,12 @@ impl Studio {
                 join_metadata(&mut incoming, &table, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_here(&here)?;
+                // It may stand elsewhere by now, or another in its place.
+                let dataset = studio.need_draft()?.dataset();
+                let stays = dataset.ids(&into).is_some_and(|ids| ids == folder);
+                let found = if stays { Some(into) } else { dataset.find(&folder) };
+                let into = found.ok_or_else(|| Error::usage(format!("the FOLDER {folder} to add to is gone")))?;
                 studio.insert_imported(incoming, into, unplaced)?;
                 Ok(Event::Imported(report))
             }) as Finish)
@@ -128,6 +142,7 @@ impl Studio {
             self.new_draft()?;
         }
         self.need_draft()?;
+        let here = self.here();
         Ok(self.start(&tr!("Read {path}", path = path.display()), move |_| {
             let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
             let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
@@ -137,9 +152,12 @@ impl Studio {
                 collection.set(&key, Some(value));
             }
             let edit = Edit::ReplaceCollection { collection };
-            Ok(Box::new(move |studio: &mut Studio| match studio.edit(edit)? {
-                Outcome::Done(event) => Ok(event),
-                Outcome::Started(_) => Ok(Event::None),
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_here(&here)?;
+                match studio.edit(edit)? {
+                    Outcome::Done(event) => Ok(event),
+                    Outcome::Started(_) => Ok(Event::None),
+                }
             }) as Finish)
         }))
     }
@@ -177,6 +195,7 @@ impl Studio {
     }
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
+        let here = self.here();
         let label = if deep { tr!("Check every byte") } else { tr!("Check the dataset") };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
@@ -185,12 +204,13 @@ impl Studio {
                 Ok(self.start(label, move |ctx| {
                     let mut report = validate::dataset_beside(&dataset, pattern.as_deref(), profile, ctx)?;
                     report.findings.extend(validate::sources(&dataset, ctx)?.findings);
-                    Ok(show_report(report))
+                    Ok(show_report(report, here))
                 }))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Ok(self.start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?))))
+                Ok(self
+                    .start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?, here))))
             }
         }
     }
@@ -221,11 +241,13 @@ impl Studio {
 
     pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {
         let draft = self.need_draft()?;
-        let (dataset, revision) = (draft.dataset().clone(), draft.revision());
+        let (dataset, revision, here) = (draft.dataset().clone(), draft.revision(), self.here());
         Ok(self.start(&tr!("Write {path}", path = options.target.display()), move |ctx| {
             let built = checked_build(&dataset, &options, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
+                let same = studio.is_here(&here);
                 if let Some(Document::Draft(document)) = &mut studio.document
+                    && same
                     && document.draft.revision() == revision
                 {
                     document.draft.mark_saved();
@@ -256,6 +278,7 @@ impl Studio {
         if let Document::Draft(draft) = &mut document {
             draft.keep = self.keeper();
         }
+        self.forget_kept();
         self.live_check.cancel();
         self.watched.clear();
         self.live = Arc::default();
@@ -278,9 +301,11 @@ pub(super) fn not_a_draft() -> Error {
     Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
 }
 
-fn show_report(report: Report) -> Finish {
+fn show_report(report: Report, here: Here) -> Finish {
     Box::new(move |studio: &mut Studio| {
-        studio.report = Arc::new(report);
+        if studio.is_here(&here) {
+            studio.report = Arc::new(report);
+        }
         Ok(Event::Validated)
     })
 }

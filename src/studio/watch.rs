@@ -42,7 +42,7 @@ impl Studio {
         }
         let content = self.need_draft()?.content().clone();
         let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        let (jobs, here) = (self.jobs.clone(), self.live.clone());
+        let (jobs, here) = (self.jobs.clone(), self.here());
         // Looking at a folder and all below it takes as long as its disk does.
         Ok(self.start(&tr!("Look through {path}", path = folder.display()), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
@@ -54,7 +54,7 @@ impl Studio {
             let watched = begin(given, &folder, jobs)?;
             let files = new_files(&content, &[folder], ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                if !Arc::ptr_eq(&here, &studio.live) {
+                if !studio.is_here(&here) {
                     return Ok(Event::None);
                 }
                 if studio.watched.iter().any(|known| known.folder == watched.folder) {
@@ -92,11 +92,11 @@ impl Studio {
             return;
         }
         arrived.sort();
-        let (content, here) = (draft.content().clone(), self.live.clone());
+        let (content, here) = (draft.content().clone(), self.here());
         self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let files = new_files(&content, &arrived, ctx)?;
-            Ok(Box::new(move |studio: &mut Studio| match Arc::ptr_eq(&here, &studio.live) {
+            Ok(Box::new(move |studio: &mut Studio| match studio.is_here(&here) {
                 true => take(studio, files),
                 false => Ok(Event::None),
             }) as Finish)

@@ -98,6 +98,17 @@ impl Dialog {
         }))
     }
 
+    /// Asks before jobs are stopped by the end of the program.
+    pub fn stop(jobs: &str, then: Ask) -> Self {
+        Dialog::Confirm(Box::new(Confirm {
+            title: tr!("Something is still being done").into(),
+            what: tr!("Closing stops it: {jobs}. What it was writing is removed; what was there before stays.", jobs),
+            button: tr!("Stop and close").into(),
+            then: Some(Ask::Anyway(Box::new(then))),
+            instead: None,
+        }))
+    }
+
     /// Asks before a folder with contents is taken out.
     pub fn remove(path: &str, children: u64, then: Ask) -> Self {
         let n = widgets::paint::grouped(children);

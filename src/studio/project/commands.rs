@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use super::file::{Project, open_project, save_project};
+use super::file::{Project, open_project, real_path, save_project};
 use super::journal::{forget, restore};
 use super::keep::{Change, Keep, Origin, mark_of};
 use crate::draft::{Content, Draft, Structure, split_off};
@@ -49,11 +49,16 @@ impl Studio {
         let path = path.ok_or_else(|| Error::usage("the draft has no file yet").hint("give it a name"))?;
         let path = std::path::absolute(&path).unwrap_or(path);
         let (project, revision) = (document.as_project(), document.draft.revision());
+        let here = self.here();
         Ok(self.start(&tr!("Save {path}", path = path.display()), move |ctx| {
-            save_project(&path, &project, ctx)?;
+            // Behind a link, so that the link stays one.
+            save_project(&real_path(&path), &project, ctx)?;
             let mark = mark_of(&path);
             Ok(Box::new(move |studio: &mut Studio| {
-                if let Some(Document::Draft(document)) = &mut studio.document {
+                let same = studio.is_here(&here);
+                if let Some(Document::Draft(document)) = &mut studio.document
+                    && same
+                {
                     document.project = Some(path.clone());
                     // What was changed meanwhile is not in the file: the journal goes on.
                     if document.draft.revision() == revision {
@@ -69,10 +74,12 @@ impl Studio {
 
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
+        let leaving = self.leaving();
         Ok(self.start(&tr!("Open {path}", path = path.display()), move |ctx| {
             let mark = mark_of(&path);
             let project = open_project(&path, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.may_leave(&leaving)?;
                 let mut document = DraftDocument::new(Draft::with_content(project.content));
                 document.recipe = project.recipe;
                 document.view = project.view;
@@ -85,11 +92,14 @@ impl Studio {
     }
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
+        let leaving = self.leaving();
         Ok(self.start(tr!("Restore a draft"), move |ctx| {
             let restored = restore(&path, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
+                studio.may_leave(&leaving)?;
+                let whole = restored.trouble.is_none();
                 if let Some(trouble) = restored.trouble {
-                    studio.log(true, format!("some edits could not be restored: {trouble}"));
+                    studio.log(true, format!("some edits could not be restored, so the journal stays: {trouble}"));
                 }
                 let mut document = DraftDocument::new(restored.draft);
                 document.recipe = restored.recipe;
@@ -103,7 +113,9 @@ impl Studio {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
                     document.keep.iter().for_each(Keep::settle);
-                    forget(&path);
+                    if whole && document.keep.as_ref().is_some_and(Keep::is_kept) {
+                        forget(&path);
+                    }
                 }
                 Ok(Event::DocumentChanged)
             }) as Finish)

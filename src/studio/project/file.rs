@@ -15,7 +15,7 @@ use crate::draft::Content;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, FieldSpec};
+use crate::model::{Collection, Dataset, FieldSpec, is_remote};
 use crate::table::{LevelTable, ParquetSlice, TableHead};
 
 /// The format's version; files of a newer one are refused.
@@ -70,6 +70,8 @@ pub fn is_project(path: &Path) -> bool {
 /// Paths as they are written: below the folder of the project, or beside it, relative; others whole.
 pub(super) struct Base {
     folder: PathBuf,
+    /// The same folder as it was named, behind links.
+    named: Option<PathBuf>,
     /// The folder's path has no links, so that `..` means what it says.
     plain: bool,
 }
@@ -77,10 +79,12 @@ pub(super) struct Base {
 impl Base {
     /// The folder of a project file.
     pub fn of(file: &Path) -> Self {
-        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let named = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let file = real_path(file);
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
         let plain = folder.canonicalize().is_ok_and(|real| real == folder);
-        Self { folder, plain }
+        let named = named.parent().filter(|named| *named != folder && named.canonicalize().is_ok_and(|real| real == folder));
+        Self { named: named.map(Path::to_owned), folder, plain }
     }
 
     /// The folder itself.
@@ -92,10 +96,13 @@ impl Base {
     pub fn written(&self, path: &Path) -> Result<String> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
-        if !path.is_absolute() {
+        if is_remote(path) {
             return text(path).ok_or_else(wrong);
         }
-        if let Ok(below) = path.strip_prefix(&self.folder)
+        // What is relative is so to the folder that the program runs in, which is another one the next time.
+        let path = &*std::path::absolute(path).io_at("find the folder of the source", path)?;
+        let below = |folder: &PathBuf| path.strip_prefix(folder).ok();
+        if let Some(below) = below(&self.folder).or_else(|| self.named.as_ref().and_then(below))
             && !below.as_os_str().is_empty()
         {
             return text(below).map(slashes).ok_or_else(wrong);
@@ -114,7 +121,7 @@ impl Base {
     /// The path that the file means.
     pub fn meant(&self, text: &str) -> PathBuf {
         let path = Path::new(text);
-        if path.is_absolute() {
+        if path.is_absolute() || is_remote(path) {
             return path.to_owned();
         }
         let mut whole = self.folder.clone();
@@ -127,6 +134,16 @@ impl Base {
         }
         whole
     }
+}
+
+/// Where a file really lies: behind links, absolute. What is not there yet, only absolute.
+pub(super) fn real_path(file: &Path) -> PathBuf {
+    let beside = || {
+        let folder = file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+    };
+    let real = file.canonicalize().ok().or_else(beside);
+    real.unwrap_or_else(|| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
 }
 
 fn slashes(text: String) -> String {
@@ -326,5 +343,51 @@ mod tests {
         let newer = String::from_utf8_lossy(&whole).replacen("\"tacostudio\":1", "\"tacostudio\":9", 1);
         std::fs::write(&path, newer.as_bytes()).expect("writes");
         assert!(open_project(&path, &ctx).expect_err("is newer").to_string().contains("newer"));
+    }
+
+    #[test]
+    fn sources_are_found_again_whatever_their_paths() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let base = Base::of(&folder.path().join("x.tacostudio"));
+        let address = Path::new("https://host.example/a/x.tacozip");
+        assert_eq!(base.meant(&base.written(address).expect("writes")), address);
+        let here = std::path::absolute("some/scene.tif").expect("is absolute");
+        assert_eq!(base.meant(&base.written(Path::new("./some/scene.tif")).expect("writes")), here);
+        let beside = base.folder().join("scene.tif");
+        assert_eq!(base.written(&beside).expect("writes"), "scene.tif");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_project_behind_a_link_keeps_its_sources_and_its_link() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let (real, other) = (folder.path().join("real"), folder.path().join("other"));
+        std::fs::create_dir_all(real.join("in")).expect("makes a folder");
+        std::fs::create_dir(&other).expect("makes a folder");
+        let project = varied(&real);
+        let (file, link) = (real.join("x.tacostudio"), other.join("link.tacostudio"));
+        let ctx = JobContext::default();
+        save_project(&file, &project, &ctx).expect("saves");
+        std::os::unix::fs::symlink("../real/x.tacostudio", &link).expect("links");
+        let linked = folder.path().join("linked");
+        std::os::unix::fs::symlink(&real, &linked).expect("links");
+        let real = real.canonicalize().expect("is there");
+        for path in [link.clone(), linked.join("x.tacostudio")] {
+            let opened = open_project(&path, &ctx).expect("opens");
+            let source = opened.content.dataset.root.samples.iter().find_map(first_source).expect("has one");
+            assert!(source.starts_with(&real), "{}: {}", path.display(), source.display());
+        }
+        // A source named through the linked folder lies beside the project all the same.
+        let base = Base::of(&linked.join("x.tacostudio"));
+        assert_eq!(base.written(&linked.join("in/x.tif")).expect("writes"), "in/x.tif");
+    }
+
+    #[cfg(unix)]
+    fn first_source(sample: &Sample) -> Option<PathBuf> {
+        match &sample.payload {
+            Payload::Asset { path: AssetPath::File(path), .. } => Some(path.to_path_buf()),
+            Payload::Folder(below) => below.samples.iter().find_map(first_source),
+            _ => None,
+        }
     }
 }

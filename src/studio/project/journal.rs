@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use serde_json::Value as Json;
 
-use super::file::{Base, Project, open_project_of, save_project};
+use super::file::{Base, Project, open_project_of, real_path, save_project};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
@@ -185,6 +185,8 @@ impl Journal {
         match start {
             Start::Empty => {}
             Start::File(file) => {
+                // A second name for a link would be a link that leads nowhere from here.
+                let file = &*real_path(file);
                 // The name may soon stand for another file; a second name for this one costs nothing.
                 if std::fs::hard_link(file, &base).is_err() {
                     std::fs::copy(file, &base).io_at("copy the project for autosave", file)?;
@@ -246,19 +248,16 @@ impl Journal {
 
     /// Begins again with the draft as it is now.
     pub fn compact(&mut self, now: &Project, ctx: &JobContext) -> Result<()> {
-        self.draw_line();
-        self.told.id = now.content.dataset.collection.id().to_owned();
-        self.head.steps = self.told.steps;
         let folder = self.path.parent().unwrap_or(Path::new(".")).to_owned();
-        let old = self.head.base.take();
         self.generation += 1;
         let name = base_name(&self.path, self.generation);
         save_project(&folder.join(&name), now, ctx)?;
-        self.head.base = Some(name);
-        self.head.folder = folder.clone();
-        self.head.id.clone_from(&self.told.id);
-        (self.file, self.bytes) = begin_file(&self.path, &self.head)?;
-        if let Some(old) = old {
+        let id = now.content.dataset.collection.id().to_owned();
+        let head = Head { base: Some(name), folder: folder.clone(), id, steps: self.told.steps, ..self.head.clone() };
+        (self.file, self.bytes) = begin_file(&self.path, &head)?;
+        self.draw_line();
+        self.told.id.clone_from(&head.id);
+        if let Some(old) = std::mem::replace(&mut self.head, head).base {
             let _ = std::fs::remove_file(folder.join(old));
         }
         Ok(())

@@ -130,6 +130,12 @@ impl Keep {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).path.clone()
     }
 
+    /// True when everything that was noted is on the disk.
+    pub fn is_kept(&self) -> bool {
+        let shared = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.path.is_some() && shared.trouble.is_none() && shared.written == self.sent
+    }
+
     /// The draft is saved, or not wanted any more: what was kept of it goes.
     pub fn forget(&mut self) {
         self.begun = false;
@@ -139,10 +145,7 @@ impl Keep {
 
 impl Drop for Keep {
     fn drop(&mut self) {
-        // A panic is no decision to throw the draft away.
-        if !std::thread::panicking() {
-            self.forget();
-        }
+        // The end of the program is no decision to throw the draft away.
         let (closed, _) = channel();
         drop(std::mem::replace(&mut self.sender, closed));
         if let Some(thread) = self.thread.take() {
@@ -153,6 +156,8 @@ impl Drop for Keep {
 
 fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Condvar)) {
     let mut journal: Option<Journal> = None;
+    // Something is not in the journal, so that further lines would lead elsewhere.
+    let mut broken = false;
     while let Ok(message) = receiver.recv() {
         match message {
             Message::Forget => {
@@ -161,10 +166,15 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
                     drop(journal);
                     forget(&path);
                 }
+                broken = false;
                 shared.0.lock().unwrap_or_else(PoisonError::into_inner).path = None;
             }
             Message::Note(note) => {
-                let outcome = write(folder, &mut journal, *note);
+                let outcome = match broken {
+                    true => write_whole(folder, &mut journal, *note),
+                    false => write(folder, &mut journal, *note),
+                };
+                broken = outcome.is_err();
                 let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
                 state.written += 1;
                 state.path = journal.as_ref().map(|journal| journal.path().to_owned());
@@ -177,6 +187,21 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
     }
 }
 
+/// Begins with the draft as it is after the change.
+fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()> {
+    let ctx = JobContext::default();
+    let open = match journal {
+        Some(open) => {
+            open.compact(&note.after, &ctx)?;
+            open
+        }
+        None => journal.insert(Journal::begin(folder, note.project, &Start::Draft(&note.after), &ctx)?),
+    };
+    // Without an entry nobody would look for a draft here.
+    open.add(&Entry::Recipe(note.after.recipe))?;
+    Ok(())
+}
+
 fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()> {
     let ctx = JobContext::default();
     let open = match journal {
@@ -187,12 +212,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
                 (Origin::Project(file, mark), _) if mark.is_some() && mark_of(file) == *mark => Start::File(file),
                 (_, Some(before)) => Start::Draft(before),
                 // The draft after the change is as good a beginning.
-                (_, None) => {
-                    let mut begun = Journal::begin(folder, note.project, &Start::Draft(&note.after), &ctx)?;
-                    begun.add(&Entry::Recipe(note.after.recipe))?;
-                    *journal = Some(begun);
-                    return Ok(());
-                }
+                (_, None) => return write_whole(folder, journal, note),
             };
             journal.insert(Journal::begin(folder, note.project, &start, &ctx)?)
         }
@@ -264,5 +284,33 @@ mod tests {
         std::fs::create_dir(&copy).expect("makes a folder");
         std::fs::copy(&journal, copy.join("draft-1.journal")).expect("copies");
         assert_eq!(recoverable(&copy).iter().map(|draft| draft.id.as_str()).collect::<Vec<_>>(), ["one"]);
+    }
+
+    #[test]
+    fn a_failure_to_write_is_made_good_by_the_next_change() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let auto = folder.path().join("auto");
+        // Nothing can be written below a file.
+        std::fs::write(&auto, b"in the way").expect("writes");
+        let mut draft = Draft::new();
+        let mut keep = Keep::new(auto.clone());
+        let mut change = |keep: &mut Keep, text: &str| {
+            let edit = Edit::SetCollection { key: text.into(), value: Some(text.into()) };
+            let before = Project { content: draft.content().clone(), ..Project::default() };
+            draft.apply(edit.clone()).expect("applies");
+            let after = Project { content: draft.content().clone(), ..Project::default() };
+            keep.note(Change::Do(edit), Some(before), after, &Origin::Empty, None);
+            keep.settle();
+        };
+        change(&mut keep, "one");
+        assert!(!keep.is_kept() && keep.path().is_none() && keep.take_trouble().is_some());
+        std::fs::remove_file(&auto).expect("removes");
+        change(&mut keep, "two");
+        change(&mut keep, "three");
+        assert!(keep.is_kept());
+        let restored = restore(&keep.path().expect("is there"), &JobContext::default()).expect("restores");
+        assert!(restored.draft.content() == draft.content(), "what failed first is there too");
+        drop(keep);
+        assert_eq!(recoverable(&auto).len(), 1, "the end of the program throws nothing away");
     }
 }
