@@ -2,11 +2,12 @@
 //! changes nothing.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Edit;
 use super::fields::cast;
-use super::primitives::{insert, no_sample, no_tortilla, remove, sample_mut, tortilla_mut, values_for, without};
+use super::primitives::{insert, no_sample, no_tortilla, sample_mut, tortilla_mut, values_for, without};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
 
@@ -52,11 +53,24 @@ pub(super) fn remove_many(dataset: &mut Dataset, samples: Vec<NodePath>) -> Resu
     Ok(inverse)
 }
 
-/// Removes samples that [`removable`] has put in order.
+/// Removes samples that [`removable`] has put in order: those of one FOLDER in one go.
 fn take(dataset: &mut Dataset, sorted: &[NodePath]) -> Result<()> {
+    let mut leaving: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
     for path in sorted {
-        let (parent, at) = path.parent().ok_or_else(|| no_sample(path))?;
-        remove(dataset, parent, at, 1)?;
+        let (&at, parent) = path.0.split_last().ok_or_else(|| no_sample(path))?;
+        leaving.entry(parent).or_default().push(at);
+    }
+    // A FOLDER sorts behind the one that it lies in. From the last to the first, so that none moves before its turn.
+    for (parent, positions) in leaving.into_iter().rev() {
+        let tortilla = tortilla_mut(dataset, &NodePath(parent.to_vec()))?;
+        // The greatest position comes first.
+        let mut going = positions.into_iter().rev().peekable();
+        let mut place = 0u32;
+        tortilla.samples.retain(|_| {
+            let goes = going.next_if_eq(&place).is_some();
+            place += 1;
+            !goes
+        });
     }
     Ok(())
 }

@@ -119,11 +119,12 @@ pub(super) fn change_column(dataset: &mut Dataset, level: usize, change: &Column
     {
         return Err(Error::usage("a field is split at a separator into at least one new field"));
     }
-    // Tortillas of a level mostly share one schema by reference; the changed one is shared again.
+    // Tortillas of a level mostly have the same schema, by reference or, from imports, one each; the changed one is shared.
     let mut schemas: Vec<(Schema, Schema)> = Vec::new();
     let root = map_level(&dataset.root, level, 0, &mut Vec::new(), &mut |tortilla, _| {
         let Some(plan) = plan(tortilla, change, target.as_ref())? else { return Ok(None) };
-        let schema = match schemas.iter().find(|(before, _)| Arc::ptr_eq(before, &tortilla.schema)) {
+        let same = |before: &Schema| Arc::ptr_eq(before, &tortilla.schema) || *before == tortilla.schema;
+        let schema = match schemas.iter().find(|(before, _)| same(before)) {
             Some((_, after)) => after.clone(),
             None => {
                 schemas.push((tortilla.schema.clone(), plan.schema.clone()));
@@ -263,6 +264,7 @@ impl Plan<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Payload;
 
     fn dataset() -> Dataset {
         let schema: Schema = vec![FieldSpec::new("name", DataType::Utf8), FieldSpec::new("cloud", DataType::Float64)].into();
@@ -309,6 +311,22 @@ mod tests {
         Edit::Column { level: 1, change: fill }.apply(&mut filled).expect("fills");
         let below = filled.root.samples[1].children().expect("is a FOLDER");
         assert_eq!([below.samples[0].value(1), below.samples[1].value(1)], [&Value::Float(2.5), &Value::Float(9.0)]);
+    }
+
+    #[test]
+    fn equal_schemas_become_one() {
+        let mut dataset = dataset();
+        for sample in &mut Arc::make_mut(&mut dataset.root).samples {
+            let Payload::Folder(below) = &mut sample.payload else { panic!("is a FOLDER") };
+            let below = Arc::make_mut(below);
+            below.schema = below.schema.to_vec().into();
+        }
+        let schema = |dataset: &Dataset, root: usize| dataset.root.samples[root].children().expect("is a FOLDER").schema.clone();
+        assert!(!Arc::ptr_eq(&schema(&dataset, 0), &schema(&dataset, 1)), "each has its own");
+        let change = ColumnChange::Rename { name: "cloud".into(), to: "cover".into() };
+        Edit::Column { level: 1, change }.apply(&mut dataset).expect("applies");
+        assert!(Arc::ptr_eq(&schema(&dataset, 0), &schema(&dataset, 1)), "one for both");
+        assert_eq!(schema(&dataset, 1)[1].name, "cover");
     }
 
     #[test]

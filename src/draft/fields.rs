@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
+use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 
 use super::{Care, Edit, Fix, FixVerb};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
-use crate::table::value_text;
+use crate::table::{inferred, value_text};
 
 /// Gives all tortillas of a level the same fields: the first tortilla's and then those that only others have, filled with
-/// nulls; types that differ are cast to the first one, where a value would be lost to int64 or double, else to text. `None` when they are the same.
+/// nulls; types that differ are cast to the first one, where a value would be lost to int64 or double, else to text. `None` when
+/// they are the same, or where text too would lose a value.
 pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     let mut tortillas = Vec::new();
     collect(&dataset.root, level, &mut NodePath::root(), &mut tortillas);
@@ -32,7 +34,7 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         if lost(&field.dtype) {
             let number = |dtype: &DataType| dtype.is_integer() || dtype.is_floating();
             let wider = [DataType::Int64, DataType::Float64].into_iter().filter(|_| number(&field.dtype));
-            field.dtype = wider.into_iter().find(|dtype| !lost(dtype)).unwrap_or(DataType::Utf8);
+            field.dtype = wider.chain([DataType::Utf8]).find(|dtype| !lost(dtype))?;
         }
     }
     let schema: Schema = fields.into();
@@ -72,11 +74,16 @@ fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found:
     }
 }
 
-/// True when a value of the field can't be cast without a loss.
+/// True when a value of the field can't be cast without a loss. A text that a number does not give back, like `007`, stays text.
 fn loses(tortilla: &Tortilla, field: &FieldSpec) -> bool {
     let Some(index) = tortilla.field(&field.name) else { return false };
     let from = &tortilla.schema[index].dtype;
-    *from != field.dtype && tortilla.samples.iter().any(|sample| cast(sample.value(index), from, &field.dtype).is_none())
+    let lost = |sample: &Sample| {
+        let value = sample.value(index);
+        let differs = |new: Value| matches!(value, Value::Text(text) if value_text(&new, &field.dtype) != **text);
+        cast(value, from, &field.dtype).is_none_or(differs)
+    };
+    *from != field.dtype && tortilla.samples.iter().any(lost)
 }
 
 fn with_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
@@ -101,6 +108,12 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
     if value.is_null() || from == to {
         return Some(value.clone());
     }
+    if is_text(to) {
+        return as_text(value, from);
+    }
+    if is_binary(from) && is_binary(to) {
+        return bytes_of(value).map(Value::Bytes);
+    }
     let fits = |number: i64| match to {
         DataType::Int8 => i8::try_from(number).is_ok(),
         DataType::Int16 => i16::try_from(number).is_ok(),
@@ -117,9 +130,8 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
     };
     // Numbers beyond 2^53 would be rounded.
     let exact = |number: i64| number.unsigned_abs() <= 1 << 53 && (*to == DataType::Float64 || number.unsigned_abs() <= 1 << 24);
-    let plain = from.is_integer() || from.is_floating() || matches!(from, DataType::Utf8 | DataType::LargeUtf8 | DataType::Boolean);
+    let plain = from.is_integer() || from.is_floating() || is_text(from) || *from == DataType::Boolean;
     match (value, to) {
-        (_, DataType::Utf8 | DataType::LargeUtf8) => Some(Value::text(value_text(value, from))),
         _ if !plain => None,
         (Value::Int(number), DataType::Float32 | DataType::Float64) => exact(*number).then_some(Value::Float(*number as f64)),
         (Value::UInt(number), DataType::Float32 | DataType::Float64) => {
@@ -135,17 +147,80 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
         (Value::UInt(number), _) if unsigned(*number) => Some(Value::UInt(*number)),
         (Value::UInt(number), _) => i64::try_from(*number).ok().filter(|&number| fits(number)).map(Value::Int),
         (Value::Text(text), _) => {
-            let text = text.trim();
-            let number = text.parse::<i64>().ok().map(Value::Int).or_else(|| text.parse::<f64>().ok().map(Value::Float));
-            let from = |value: &Value| if matches!(value, Value::Int(_)) { DataType::Int64 } else { DataType::Float64 };
-            number.and_then(|number| cast(&number, &from(&number), to))
+            let number = number_of(text.trim())?;
+            cast(&number, &inferred(&number), to)
         }
         _ => None,
     }
 }
 
+fn is_text(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn is_binary(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+}
+
+/// The number that a text writes. A whole one that 64 bits do not hold is none: as a float it would be rounded.
+fn number_of(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return text.parse::<i64>().ok().map(Value::Int).or_else(|| text.parse::<u64>().ok().map(Value::UInt));
+    }
+    text.parse::<f64>().ok().map(Value::Float)
+}
+
+/// The whole value as text: what is shown of bytes is only their beginning, or the point that they write.
+fn as_text(value: &Value, from: &DataType) -> Option<Value> {
+    if let Some(bytes) = bytes_of(value) {
+        return Some(Value::text(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
+    }
+    match value {
+        Value::Text(_) => Some(value.clone()),
+        _ if holds_bytes(value) => None,
+        _ => Some(Value::text(value_text(value, from))),
+    }
+}
+
+/// The bytes of a binary value of any type; some of them stand in arrays.
+fn bytes_of(value: &Value) -> Option<Arc<[u8]>> {
+    match value {
+        Value::Bytes(bytes) => Some(bytes.clone()),
+        Value::Other(array) => {
+            let view = array.as_binary_view_opt().map(|view| view.value(0));
+            view.or_else(|| array.as_fixed_size_binary_opt().map(|fixed| fixed.value(0))).map(Arc::from)
+        }
+        _ => None,
+    }
+}
+
+fn holds_bytes(value: &Value) -> bool {
+    fn inside(dtype: &DataType) -> bool {
+        match dtype {
+            DataType::FixedSizeBinary(_) => true,
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => inside(item.data_type()),
+            DataType::ListView(item) | DataType::LargeListView(item) | DataType::Map(item, _) => inside(item.data_type()),
+            DataType::Struct(fields) => fields.iter().any(|field| inside(field.data_type())),
+            DataType::Dictionary(_, values) => inside(values),
+            DataType::RunEndEncoded(_, values) => inside(values.data_type()),
+            DataType::Union(fields, _) => fields.iter().any(|(_, field)| inside(field.data_type())),
+            other => is_binary(other),
+        }
+    }
+    match value {
+        Value::Bytes(_) => true,
+        Value::List(items) => items.iter().any(holds_bytes),
+        Value::Other(array) => inside(array.data_type()),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use arrow::array::{ArrayRef, BinaryArray, BinaryViewArray, StructArray};
+    use arrow::datatypes::Field;
+
     use super::*;
 
     fn tortilla(name: &str, dtype: DataType, value: Value) -> Tortilla {
@@ -192,5 +267,84 @@ mod tests {
         assert_eq!(cast(&Value::text(" 7 "), &DataType::Utf8, &DataType::UInt8), Some(Value::UInt(7)));
         assert_eq!(cast(&Value::text("x"), &DataType::Utf8, &int), None);
         assert_eq!(cast(&Value::Int(i64::MAX), &int, &DataType::Float64), None);
+    }
+
+    #[test]
+    fn kinds_of_text_and_of_bytes_keep_the_value() {
+        let bytes = Value::Bytes((0..40).collect());
+        let binaries = [DataType::Binary, DataType::LargeBinary, DataType::BinaryView];
+        let texts = [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View];
+        for (kinds, value) in [(&binaries, bytes), (&texts, Value::text(" 7 "))] {
+            for from in kinds {
+                for to in kinds {
+                    assert_eq!(cast(&value, from, to), Some(value.clone()), "{from} to {to}");
+                }
+            }
+        }
+        // A view stands in an array; plain binary holds its bytes.
+        let view: ArrayRef = Arc::new(BinaryViewArray::from(vec![b"some".as_slice()]));
+        let plain = Value::Bytes(b"some".as_slice().into());
+        assert_eq!(cast(&Value::Other(view), &DataType::BinaryView, &DataType::Binary), Some(plain));
+    }
+
+    #[test]
+    fn bytes_become_text_whole_or_not_at_all() {
+        let bytes = Value::Bytes((0..40).collect());
+        let Some(Value::Text(text)) = cast(&bytes, &DataType::Binary, &DataType::Utf8) else { panic!("is text") };
+        assert!(text.len() == 80 && text.starts_with("000102") && text.ends_with("252627"), "{text}");
+        let mut point = vec![1u8, 1, 0, 0, 0];
+        point.extend([0u8; 16]);
+        let hexed = cast(&Value::Bytes(point.into()), &DataType::LargeBinary, &DataType::LargeUtf8);
+        assert_eq!(hexed, Some(Value::text(format!("0101{}", "0".repeat(38)))));
+        let view: ArrayRef = Arc::new(BinaryViewArray::from(vec![[0xABu8; 30].as_slice()]));
+        assert_eq!(cast(&Value::Other(view), &DataType::BinaryView, &DataType::Utf8), Some(Value::text("ab".repeat(30))));
+
+        let list = |item: DataType| DataType::List(Arc::new(Field::new("item", item, true)));
+        let inner = Value::List(vec![Value::List(vec![Value::Null, bytes].into())].into());
+        assert_eq!(cast(&inner, &list(list(DataType::Binary)), &DataType::Utf8), None);
+        let numbers = Value::List(vec![Value::Int(1), Value::Int(2)].into());
+        assert_eq!(cast(&numbers, &list(DataType::Int64), &DataType::Utf8), Some(Value::text("[1, 2]")));
+        let array: ArrayRef = Arc::new(BinaryArray::from(vec![b"x".as_slice()]));
+        let pair = StructArray::from(vec![(Arc::new(Field::new("b", DataType::Binary, true)), array)]);
+        let dtype = pair.data_type().clone();
+        assert_eq!(cast(&Value::Other(Arc::new(pair)), &dtype, &DataType::Utf8), None);
+
+        // Where text would lose bytes, nothing is offered rather than nulls.
+        let roots = vec![
+            Sample::folder("a", tortilla("x", DataType::Utf8, Value::text("t"))),
+            Sample::folder("b", tortilla("x", list(list(DataType::Binary)), inner)),
+        ];
+        assert_eq!(one_schema(&Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() }, 1), None);
+    }
+
+    #[test]
+    fn whole_numbers_in_text_are_not_rounded() {
+        let read = |text: &str, to: DataType| cast(&Value::text(text), &DataType::Utf8, &to);
+        assert_eq!(read("18446744073709551615", DataType::UInt64), Some(Value::UInt(u64::MAX)));
+        for text in ["18446744073709551615", "+9223372036854775808", "-9223372036854775809", "99999999999999999999"] {
+            assert_eq!((read(text, DataType::Float64), read(text, DataType::Int64)), (None, None), "{text}");
+        }
+        assert_eq!(read("007", DataType::Int64), Some(Value::Int(7)));
+        assert_eq!(read("+7", DataType::Float64), Some(Value::Float(7.0)));
+        assert_eq!(read("1.5", DataType::Float64), Some(Value::Float(1.5)));
+    }
+
+    #[test]
+    fn text_becomes_numbers_by_itself_only_when_they_read_the_same() {
+        let given = |dtype: DataType, number: Value, text: &str| {
+            let roots = vec![
+                Sample::folder("a", tortilla("code", dtype, number)),
+                Sample::folder("b", tortilla("code", DataType::Utf8, Value::text(text))),
+            ];
+            let mut dataset = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
+            one_schema(&dataset, 1).expect("is needed").edit.apply(&mut dataset).expect("applies");
+            [0, 1].map(|root: usize| dataset.root.samples[root].children().expect("is a FOLDER").samples[0].value(0).clone())
+        };
+        for text in ["007", "+7", " 7", "7.0", "7e0"] {
+            assert_eq!(given(DataType::Int64, Value::Int(3), text), [Value::text("3"), Value::text(text)]);
+        }
+        assert_eq!(given(DataType::Int64, Value::Int(3), "7"), [Value::Int(3), Value::Int(7)]);
+        assert_eq!(given(DataType::Float64, Value::Float(0.5), "1.50"), [Value::text("0.5"), Value::text("1.50")]);
+        assert_eq!(given(DataType::Float64, Value::Float(0.5), "1.5"), [Value::Float(0.5), Value::Float(1.5)]);
     }
 }

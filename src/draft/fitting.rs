@@ -21,6 +21,8 @@ pub(super) struct Actions {
     dropped: u64,
     /// Samples that get an id that may be another's.
     guessed: u64,
+    /// Nothing makes it fit: it has to stay as it is.
+    pub impossible: bool,
     /// The only one, also in words.
     single: Option<(FixVerb, String)>,
 }
@@ -158,6 +160,14 @@ impl<'a> Fitting<'a> {
                 sample
             }
             (None, None) => sample,
+            // A placeholder of the other type holds nothing to keep: it becomes one like the model.
+            _ if sample.is_padding() && sample.size_bytes() == 0 => {
+                self.actions.padded += 1;
+                // What a root is to be is not what its model is called.
+                let id = if above.is_empty() { &sample.id } else { &model.id };
+                self.actions.note(FixVerb::Pad, tr!("Pad {id}", id));
+                Sample { id: sample.id, ..padding_like(model, 0) }
+            }
             (Some(wanted), None) => {
                 self.actions.wrapped += 1;
                 self.actions.note(FixVerb::Wrap, tr!("Wrap {id} into a tortilla", id = sample.id));
@@ -172,14 +182,16 @@ impl<'a> Fitting<'a> {
                 Sample { id, payload: Payload::Folder(fitted.into()), values }
             }
             (None, Some(found)) => {
-                let files: Vec<&Sample> = found.samples.iter().filter(|child| child.children().is_none()).collect();
-                // One file alone takes the place of its FOLDER; its values are of another level and go.
-                self.actions.dropped += 1;
-                self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
-                sample.payload = match files.as_slice() {
-                    [one] if found.samples.len() == 1 => one.payload.clone(),
-                    _ => Payload::Bytes(Arc::from([])),
-                };
+                match found.samples.as_slice() {
+                    // One file alone takes the place of its FOLDER; its values are of another level and go.
+                    [one] if one.children().is_none() && !one.is_padding() => {
+                        self.actions.dropped += 1;
+                        self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
+                        sample.payload = one.payload.clone();
+                    }
+                    // Which of several it is, or that it is none, only a person knows.
+                    _ => self.actions.impossible = true,
+                }
                 sample
             }
         }

@@ -160,7 +160,7 @@ fn each(
         let Some(sample) = dataset.root.samples.get(root) else { continue };
         let mut fitting = Fitting::new(structure, tray, used);
         let fitted = fitting.sample(model, sample.clone(), &[]);
-        let apply = fitting.actions.total() > 0 && wanted(&fitting.actions);
+        let apply = !fitting.actions.impossible && fitting.actions.total() > 0 && wanted(&fitting.actions);
         used = fitting.used;
         if apply {
             edits.push(put(root as u32, sample, fitted));
@@ -195,7 +195,7 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
     let mut fitting = Fitting::new(structure, tray, BTreeSet::new());
     let fitted = fitting.sample(model, sample.clone(), &[]);
     let Fitting { used, actions, .. } = fitting;
-    if actions.total() == 0 {
+    if actions.impossible || actions.total() == 0 {
         return None;
     }
     let preview = (lines(sample), lines(&fitted));
@@ -217,9 +217,11 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         true
     };
     let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), note, label)?;
-    let before =
-        odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, dataset.root.samples[index].kind()));
-    let after = odd.iter().take(8).map(|&index| format!("{} {}", dataset.root.samples[index].id, model.kind()));
+    // Those that can't be made to fit are left as they are.
+    let fits = |root: usize| fit_root(dataset, structure, root as u32, &TrayIndex::default()).is_some();
+    let shown: Vec<&Sample> = odd.iter().filter(|&&index| fits(index)).take(8).map(|&index| &dataset.root.samples[index]).collect();
+    let before = shown.iter().map(|sample| format!("{} {}", sample.id, sample.kind()));
+    let after = shown.iter().map(|sample| format!("{} {}", sample.id, model.kind()));
     let preview = (before.collect(), after.collect());
     Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview })
 }
@@ -269,9 +271,9 @@ mod tests {
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use crate::draft::{Content, Unplaced};
+    use crate::draft::{Content, Unplaced, fault_of};
     use crate::jobs::JobContext;
-    use crate::model::Tortilla;
+    use crate::model::{SampleKind, Tortilla, padding_file};
     use crate::validate;
 
     fn file(id: &str) -> Sample {
@@ -380,6 +382,71 @@ mod tests {
         let two = vec![unplaced[0].clone(), Unplaced { path: "/b/r2_before.png".into(), size: 1 }];
         let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(two.into()));
         assert_eq!(fixes[0].label, "Pad before", "two files fit: nobody guesses");
+    }
+
+    #[test]
+    fn a_folder_of_several_files_does_not_become_an_empty_file() {
+        for inside in [vec![file("x"), file("y")], Vec::new(), vec![padding_file(0)]] {
+            let mut samples: Vec<Sample> = (0..5).map(|n| scene(&format!("r{n}"))).collect();
+            let odd = children(&mut samples[1]);
+            odd[0] = Sample::folder("before", Tortilla::new(inside));
+            odd.pop();
+            children(&mut samples[2]).pop();
+            let data = dataset(samples);
+            let structure = Structure::of(&data);
+            let tray: Arc<[Unplaced]> =
+                ["/new/r1_label.tif", "/new/r2_label.tif"].map(|path| Unplaced { path: path.into(), size: 7 }).into();
+            let index = TrayIndex::of(tray.clone());
+            let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &index);
+            assert_eq!(fixes.iter().map(|fix| fix.label.as_str()).collect::<Vec<_>>(), ["Drop r1"]);
+            assert_eq!(apply_alike(&data, &structure, &index, 1), None);
+            // The others are mended, and the file that it would have got stays in the tray.
+            let (edit, roots) = fix_safe(&data, &structure, &index).expect("r2 can be mended");
+            let mut content = Content { dataset: data.clone(), tray: tray.clone() };
+            edit.apply_to(&mut content).expect("applies");
+            assert_eq!((roots, &*content.tray), (1, &tray[..1]));
+            assert_eq!(content.dataset.root.samples[1], data.root.samples[1]);
+        }
+    }
+
+    #[test]
+    fn padding_of_the_wrong_type_becomes_padding_of_the_right_one() {
+        let mended = |samples: Vec<Sample>| {
+            let data = dataset(samples);
+            let structure = Structure::of(&data);
+            let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &TrayIndex::default());
+            let (edit, _) = fix_safe(&data, &structure, &TrayIndex::default()).expect("can be mended");
+            let mut mended = data.clone();
+            edit.apply(&mut mended).expect("applies");
+            assert!(!Structure::of(&mended).worst(1).is_fault());
+            (fixes[0].label.clone(), fixes[0].verb, fixes[0].care, mended.root.samples[1].clone())
+        };
+        let all_padding = |sample: &Sample| {
+            let children = sample.children().expect("is a FOLDER");
+            sample.is_padding() && !children.samples.is_empty() && children.samples.iter().all(Sample::is_padding)
+        };
+        let whole = || (0..4).map(|n| scene(&format!("r{n}"))).collect::<Vec<Sample>>();
+        let mut samples = whole();
+        children(&mut samples[1])[1] = padding_file(6);
+        let (label, verb, care, root) = mended(samples);
+        let s2 = &root.children().expect("is a FOLDER").samples[1];
+        assert_eq!((label.as_str(), verb, care), ("Pad s2", FixVerb::Pad, Care::Safe));
+        assert_eq!(&*s2.id, "__TACOPAD__6");
+        assert!(all_padding(s2), "{s2:?}");
+
+        let mut samples = whole();
+        samples[1] = padding_file(6);
+        let (_, verb, care, root) = mended(samples);
+        assert_eq!((verb, care, &*root.id), (FixVerb::Pad, Care::Safe, "__TACOPAD__6"));
+        assert!(all_padding(&root), "{root:?}");
+
+        let mut samples = whole();
+        let folder = Sample::folder("__TACOPAD__6", Tortilla::new(vec![padding_file(0), padding_file(1)]));
+        children(&mut samples[1])[0] = folder;
+        let (_, verb, care, root) = mended(samples);
+        let before = &root.children().expect("is a FOLDER").samples[0];
+        assert_eq!((verb, care), (FixVerb::Pad, Care::Safe));
+        assert_eq!((&*before.id, before.kind(), before.size_bytes()), ("__TACOPAD__6", SampleKind::File, 0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the window shows of the structure: one root beside the pattern, position by position; the whole dataset in as many rows
 //! as there are pixels; and the fixes of many roots with what they change, before anything is changed. Pure.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::structure::align;
@@ -199,13 +199,17 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         care: Care::Safe,
         verbs: Vec::new(),
     };
-    let mut placed: HashSet<String> = HashSet::new();
+    let mut placed: BTreeSet<u32> = BTreeSet::new();
+    let mut dropped = Vec::new();
     for (root, fix) in chosen {
+        let Some(sample) = dataset.root.samples.get(root) else { continue };
+        let mut places = Vec::new();
+        let edit = beside_the_tray(fix.edit, &mut places);
         // One file can't stand in two places: who comes first has it.
-        if fix.verb == FixVerb::Place && !placed.insert(fix.label.clone()) {
+        if places.iter().any(|place| placed.contains(place)) {
             continue;
         }
-        let Some(sample) = dataset.root.samples.get(root) else { continue };
+        placed.extend(places);
         plan.roots += 1;
         plan.care = plan.care.max(fix.care);
         match plan.verbs.iter_mut().find(|(verb, _)| *verb == fix.verb) {
@@ -213,16 +217,40 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
             None => plan.verbs.push((fix.verb, 1)),
         }
         if plan.changes.len() < LISTED {
-            plan.changes.push((sample.id.clone(), fix.label.clone()));
+            plan.changes.push((sample.id.clone(), fix.label));
         }
-        edits.push(fix.edit);
+        match edit {
+            Some(Edit::Remove { parent, at, count: 1 }) if parent.0.is_empty() => dropped.push(NodePath(vec![at])),
+            edit => edits.extend(edit),
+        }
     }
     plan.verbs.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    // From the last to the first, so that a root that goes moves none that is still to come.
-    edits.reverse();
+    // Roots go in one step behind all else, which finds them where they are now.
+    if !dropped.is_empty() {
+        edits.push(Edit::RemoveMany { samples: dropped });
+    }
+    // Places are those of the tray as it is now, so all files leave it at once.
+    if !placed.is_empty() {
+        edits.push(Edit::RemoveFromTray { places: placed.into_iter().collect() });
+    }
     plan.label = label(plan.roots);
     plan.edit = Edit::Batch { label: plan.label.clone(), edits };
     (plan.roots > 0).then_some(plan)
+}
+
+/// The edit without what takes files out of the tray, and the places of those files. `None` when nothing else is left of it.
+fn beside_the_tray(edit: Edit, places: &mut Vec<u32>) -> Option<Edit> {
+    match edit {
+        Edit::RemoveFromTray { places: own } => {
+            places.extend(own);
+            None
+        }
+        Edit::Batch { label, edits } => {
+            let edits = edits.into_iter().filter_map(|edit| beside_the_tray(edit, places)).collect();
+            Some(Edit::Batch { label, edits })
+        }
+        other => Some(other),
+    }
 }
 
 #[cfg(test)]
@@ -231,6 +259,7 @@ mod tests {
 
     use super::super::fixes_of;
     use super::*;
+    use crate::draft::{Content, TrayIndex, Unplaced};
     use crate::model::Sample;
 
     fn file(id: &str) -> Sample {
@@ -295,7 +324,7 @@ mod tests {
     fn a_plan_is_what_is_done() {
         let data = dataset();
         let structure = Structure::of(&data);
-        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &crate::draft::TrayIndex::default());
+        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default());
         let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
         // Which FILE of the pattern is meant by the one at `s2` in b, and by g, only a person knows.
         assert_eq!(safe.care, Care::Safe);
@@ -317,5 +346,52 @@ mod tests {
         let ids: Vec<&str> = rest.root.samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, ["a", "b", "d", "e", "g"]);
         assert!(plan.changes.iter().all(|(_, what)| what.starts_with("Drop ")));
+    }
+
+    /// Three whole roots and what else there is; and the safe plan for it with these files in the tray.
+    fn planned(odd: Vec<Sample>, names: &[&str]) -> (Content, Option<Plan>) {
+        let whole = |id: &str| scene(id, vec![file("before"), file("after"), file("label")]);
+        let samples = ["w0", "w1", "w2"].map(whole).into_iter().chain(odd).collect();
+        let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let tray: Arc<[Unplaced]> = names.iter().map(|name| Unplaced { path: format!("/new/{name}").into(), size: 7 }).collect();
+        let (structure, index) = (Structure::of(&dataset), TrayIndex::of(tray.clone()));
+        let plan = safe_plan(&dataset, &structure, |finding| fixes_of(&dataset, &structure, finding, &index));
+        (Content { dataset, tray }, plan)
+    }
+
+    #[test]
+    fn the_files_of_all_roots_leave_the_tray_at_once() {
+        let odd = vec![scene("north", vec![file("label")]), scene("south", vec![file("after"), file("label")])];
+        let names = ["south_before.tif", "north_before.tif", "foreign.tif", "north_after.tif"];
+        let (mut content, plan) = planned(odd, &names);
+        let (before, plan) = (content.clone(), plan.expect("has fixes"));
+        assert_eq!((plan.roots, plan.care), (2, Care::Safe));
+        let inverse = plan.edit.apply_to(&mut content).expect("applies");
+        let left: Vec<_> = content.tray.iter().map(|file| file.path.as_path()).collect();
+        assert_eq!(left, [std::path::Path::new("/new/foreign.tif")]);
+        let placed = |id: &str, name: &str| Sample::file(id, format!("/new/{name}"), 7);
+        let below = |root: usize| content.dataset.root.samples[root].children().expect("is a FOLDER").samples.clone();
+        let north = [placed("before", "north_before.tif"), placed("after", "north_after.tif"), file("label")];
+        assert_eq!(below(3), north);
+        assert_eq!(below(4), [placed("before", "south_before.tif"), file("after"), file("label")]);
+        inverse.apply_to(&mut content).expect("undoes");
+        assert_eq!(content, before);
+    }
+
+    #[test]
+    fn roots_whose_fixes_read_the_same_are_all_planned() {
+        let odd = ["north", "south"].map(|id| scene(id, vec![file("label")]));
+        let names = ["north_before.tif", "south_before.tif", "north_after.tif", "south_after.tif"];
+        let (mut content, plan) = planned(odd.into(), &names);
+        let plan = plan.expect("has fixes");
+        let changes: Vec<(&str, &str)> = plan.changes.iter().map(|(root, what)| (&**root, what.as_str())).collect();
+        assert_eq!(changes, [("north", "Place 2"), ("south", "Place 2")]);
+        plan.edit.apply_to(&mut content).expect("applies");
+        assert!(content.tray.is_empty());
+        assert_eq!(Structure::of(&content.dataset).root_counts().faults(), 0);
+        // One file that fits two roots goes to the first.
+        let lacking = |id: &str| scene(id, vec![file("after"), file("label")]);
+        let (_, plan) = planned(vec![lacking("north"), lacking("north_2")], &["north_2_before.tif"]);
+        assert_eq!(plan.map(|plan| plan.roots), Some(1));
     }
 }

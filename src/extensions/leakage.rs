@@ -360,9 +360,11 @@ fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground
             let Ok(places) = to_lonlat_from(crs, &points) else { continue };
             let mut places = places.into_iter();
             for (at, shape) in shapes() {
-                let rings: Vec<Option<Vec<[f64; 2]>>> =
-                    shape.0.iter().map(|polygon| places.by_ref().take(polygon.exterior().0.len()).collect()).collect();
-                let Some(rings) = rings.into_iter().collect::<Option<Vec<_>>>() else { continue };
+                // Every ring is taken whole, also one with a corner off the Earth: else those behind it would get its corners.
+                let ring = |polygon: &Polygon| places.by_ref().take(polygon.exterior().0.len()).collect::<Vec<_>>();
+                let rings: Vec<Vec<Option<[f64; 2]>>> = shape.0.iter().map(ring).collect();
+                let sound = |ring: Vec<Option<[f64; 2]>>| ring.into_iter().collect::<Option<Vec<_>>>();
+                let Some(rings) = rings.into_iter().map(sound).collect::<Option<Vec<_>>>() else { continue };
                 if let Some(ground) = ground_of(rings) {
                     grounds[at] = Some(ground);
                 }
@@ -571,3 +573,23 @@ fn inside(shape: &MultiPolygon, shift: f64, [x, y]: [f64; 2]) -> bool {
 #[cfg(test)]
 #[path = "leakage_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod place_tests {
+    use super::*;
+
+    #[test]
+    fn a_corner_off_the_earth_moves_no_other_sample() {
+        let sample = |south: f64, north: f64| {
+            let ring = vec![(10.0, south), (11.0, south), (11.0, north), (10.0, north)];
+            let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
+            let facts = Facts { shape: Some((Arc::from("EPSG:4326"), shape)), ..Facts::default() };
+            LeakSample { path: south.to_string(), part: Some(Arc::from("train")), facts }
+        };
+        let grounds = grounds(&[sample(89.0, 91.0), sample(20.0, 21.0)], &JobContext::default()).expect("works");
+        let [None, Some(Ground::Area { shape, .. })] = grounds.as_slice() else { panic!("only the second has a place") };
+        let bounds = shape.bounding_rect().expect("has corners");
+        let near = |place: geo::Coord, x: f64, y: f64| (place.x - x).abs() < 1e-6 && (place.y - y).abs() < 1e-6;
+        assert!(near(bounds.min(), 10.0, 20.0) && near(bounds.max(), 11.0, 21.0), "{bounds:?}");
+    }
+}

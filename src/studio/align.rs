@@ -20,7 +20,9 @@ pub fn align_schemas(dataset: &Dataset) -> Option<(Edit, Vec<String>)> {
 impl Studio {
     pub(super) fn align_schema(&mut self) -> Result<Outcome> {
         let found = align_schemas(self.need_draft()?.dataset());
-        let (edit, _) = found.ok_or_else(|| Error::usage("all tortillas of a level have the same fields already"))?;
+        let (edit, _) = found.ok_or_else(|| {
+            Error::usage("no tortilla has other fields than the first of its level that could be changed without losing values")
+        })?;
         self.edit(edit)
     }
 }
