@@ -129,6 +129,18 @@ fn collection(workspace: &Workspace) -> PathBuf {
 }
 
 #[test]
+fn a_list_that_lists_itself_is_refused() {
+    let workspace = Workspace::new();
+    let set = collection(&workspace);
+    let file = set.join("TACOLLECTION.json");
+    let mut json: Json = serde_json::from_slice(&fs::read(&file).expect("reads")).expect("JSON");
+    json["taco:sources"]["files"] = serde_json::json!(["TACOLLECTION.json", "TACOLLECTION.json"]);
+    fs::write(&file, json.to_string()).expect("writes");
+    let ran = run(&workspace, "inspect", &[&file], &[]).expect_code(2);
+    assert!(ran.stderr.contains("list of datasets can't be a part"), "{ran}");
+}
+
+#[test]
 fn a_tacollection_opens_as_its_parts() {
     let workspace = Workspace::new();
     let set = collection(&workspace);

@@ -218,6 +218,25 @@ fn items_with_and_without_an_end_are_valid_together() {
     assert_eq!(rows["levels"][0]["rows"], 3, "{rows}");
 }
 
+#[test]
+fn columns_with_names_of_the_form_stand_beside_it() {
+    let workspace = Workspace::new();
+    let dataset = datasets().into_iter().find(|path| path.ends_with("44_v1_parts/parts.0000.part.tortilla")).expect("a golden set");
+    let copy = workspace.path("one.tortilla");
+    fs::copy(&dataset, &copy).expect("copies");
+    let rows =
+        ["bahamas_rgb", "florida_nir", "michigan_tmax"].map(|id| format!("{id},round,20200101,wide,mine,one,here\n")).concat();
+    let more = workspace.write("more.csv", format!("id,geometry,datetime,bbox,collection,links,path\n{rows}"));
+    workspace.studio(["edit".as_ref(), copy.as_os_str(), "--metadata".as_ref(), more.as_os_str()]).expect_code(0);
+    for (form, name) in [("geoparquet", "samples.parquet"), ("stac-geoparquet", "items.parquet"), ("stac", "stac")] {
+        let output = workspace.path(name);
+        describe(&workspace, &copy, form, &output).expect_code(0);
+        workspace.catalogue_python("catalogues.py", [form.as_ref(), output.as_os_str()]).expect_code(0);
+    }
+    let item = crate::support::entries(&workspace.path("stac/items")).into_iter().next().expect("an Item");
+    assert_ne!(json_of(&item)["properties"]["datetime"], "20200101", "the Item's time is its own");
+}
+
 /// The golden parts, opened together.
 fn parts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/44_v1_parts/parts.*.part.tortilla")

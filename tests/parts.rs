@@ -90,6 +90,27 @@ fn parts_by_value_are_named_after_it() {
 }
 
 #[test]
+fn groups_of_several_columns_are_not_mixed() {
+    let workspace = Workspace::new();
+    for name in ["x", "y"] {
+        workspace.write(&format!("files/{name}.bin"), name);
+    }
+    let rows = workspace.write("rows.csv", "id,one,two\nx.bin,a_b,c\ny.bin,a,b_c\n");
+    let collection = workspace.write(
+        "collection.json",
+        r#"{"id": "pairs", "dataset_version": "1.0.0", "description": "Two.", "licenses": ["CC0-1.0"],
+            "providers": [{"name": "Nobody", "roles": ["producer"]}], "tasks": ["classification"]}"#,
+    );
+    let (files, whole, out) = (workspace.path("files"), workspace.path("whole.tacozip"), workspace.path("out/pairs.tacozip"));
+    let paths = [files.as_os_str(), "-o".as_ref(), whole.as_os_str()];
+    let more = ["--collection".as_ref(), collection.as_os_str(), "--metadata".as_ref(), rows.as_os_str()];
+    workspace.studio(["create".as_ref()].into_iter().chain(paths).chain(more)).expect_code(0);
+    let grouped = ["--group-by", "one", "--group-by", "two"].map(std::ffi::OsStr::new);
+    let ran = workspace.studio(["convert".as_ref(), whole.as_os_str(), out.as_os_str()].into_iter().chain(grouped));
+    assert!(ran.expect_code(2).stderr.contains("same file name"), "a_b and c are not a and b_c");
+}
+
+#[test]
 fn all_parts_appear_or_none() {
     let workspace = Workspace::new();
     let whole = dataset("04_nested2_folder", "change");

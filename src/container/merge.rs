@@ -191,7 +191,7 @@ fn merged_extent(extents: &[&Json]) -> Json {
     let spatial = joined_box(&boxes).unwrap_or([-180.0, -90.0, 180.0, 90.0]);
     let times: Vec<&str> =
         extents.iter().filter_map(|extent| extent.get("temporal")?.as_array()).flatten().filter_map(Json::as_str).collect();
-    let instant = |text: &&&str| chrono::DateTime::parse_from_rfc3339(text).map(|time| time.timestamp_micros()).ok();
+    let instant = |text: &&&str| crate::model::instant(text);
     let known = || times.iter().filter(|text| instant(text).is_some());
     let (first, last) = (known().min_by_key(|text| instant(text)), known().max_by_key(|text| instant(text)));
     let temporal = first.zip(last).map_or(Json::Null, |(first, last)| json!([first, last]));

@@ -132,7 +132,8 @@ impl Parts {
         }
         let texts: Vec<Vec<String>> = self.group_by.iter().map(|name| texts_of(&level.batch, name)).collect::<Result<_>>()?;
         let mut groups: Vec<(Option<String>, Vec<u32>)> = Vec::new();
-        let mut places: HashMap<String, usize> = HashMap::new();
+        // By the values one by one: (a_b, c) and (a, b_c) are two groups, though their files would have one name.
+        let mut places: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut padding = 0;
         for row in rows {
             if is_padding(tree.id(row)) {
@@ -140,9 +141,9 @@ impl Parts {
                 continue;
             }
             let values: Vec<&str> = texts.iter().map(|column| column[row as usize].as_str()).collect();
-            let value = values.join("_");
-            let place = *places.entry(value.clone()).or_insert_with(|| {
-                groups.push((Some(value), Vec::new()));
+            let name = values.join("_");
+            let place = *places.entry(values).or_insert_with(|| {
+                groups.push((Some(name), Vec::new()));
                 groups.len() - 1
             });
             groups[place].1.push(row);

@@ -42,7 +42,9 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
         // A column of no type is none for most readers.
         if !PLACES.contains(&field.name().as_str()) && *field.data_type() != DataType::Null {
-            fields.push(Field::new(field.name(), field.data_type().clone(), true));
+            // The first two are the id and the type.
+            let name = if fields.len() < 2 { field.name().clone() } else { free(field.name()) };
+            fields.push(Field::new(name, field.data_type().clone(), true));
             columns.push(column.clone());
         }
     }
@@ -54,6 +56,15 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Documen
     put_places(&places, &mut fields, &mut columns);
     let bytes = written(fields, columns, &[("geo", geo_key(&places))])?;
     Ok(vec![Document { name: "samples.parquet".into(), bytes }])
+}
+
+/// Columns that the form itself has.
+const OWN: [&str; 10] =
+    ["type", "stac_version", "stac_extensions", "id", "collection", "links", "assets", "geometry", "bbox", "path"];
+
+/// The name of a dataset's column beside them: readers refuse a table with two columns of one name.
+fn free(name: &str) -> String {
+    if OWN.contains(&name) { format!("sample:{name}") } else { name.to_owned() }
 }
 
 /// The Items of level 0.
@@ -106,7 +117,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document
         items.iter().filter_map(|item| item["properties"].as_object()).flat_map(|properties| properties.keys()).collect();
     for name in names.into_iter().filter(|name| !["datetime", "start_datetime", "end_datetime"].contains(&name.as_str())) {
         let values: Vec<&Json> = items.iter().map(|item| &item["properties"][name.as_str()]).collect();
-        put(name, property(&values));
+        put(&free(name), property(&values));
     }
     put_places(&places, &mut fields, &mut columns);
     let collection = stac::collection(described, &[]);

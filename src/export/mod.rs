@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json};
 use crate::container::{Assembly, Format, extent_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::Address;
+use crate::model::{Address, instant};
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -347,9 +347,5 @@ fn plain_doi(doi: String) -> String {
 
 /// A time as people write it, in the one form that catalogues take.
 fn utc(text: &str) -> Option<String> {
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.to_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true));
-    }
-    let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
-    Some(day.and_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    Some(instant(text)?.and_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }

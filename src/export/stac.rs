@@ -203,6 +203,8 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
                 "stac:time_start" | "stac:time_end" | "stac:time_middle" | "istac:time_start" | "istac:time_end"
                 | "istac:time_middle" => continue,
                 "stac:centroid" | "istac:centroid" | "istac:geometry" => continue,
+                // Those are the Item's own, in the form that STAC asks for.
+                "datetime" | "start_datetime" | "end_datetime" => continue,
                 "stac:crs" | "istac:crs" => match value.as_str().filter(|crs| is_code(crs)) {
                     Some(_) => "proj:code",
                     None => field.name(),

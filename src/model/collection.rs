@@ -120,3 +120,15 @@ impl Collection {
         self.fields.iter().filter(|(key, _)| !made.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 }
+/// A time as an extent may state it (§4.3): RFC 3339, a day, or a time of day without a zone, which is UTC.
+pub fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
+    if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
+        return Some(time.naive_utc());
+    }
+    if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return day.and_hms_opt(0, 0, 0);
+    }
+    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
+        .iter()
+        .find_map(|format| chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok())
+}

@@ -16,7 +16,7 @@ mod value;
 
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
-pub use collection::{Collection, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved};
+pub use collection::{Collection, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant};
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, PAD_PREFIX, check_dataset_id, check_field_name, check_sample_id, is_padding, safe_relative,

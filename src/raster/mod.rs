@@ -41,7 +41,7 @@ pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
 pub use render::{BandChoice, RenderOptions, Rgba, render};
-pub use reproject::to_lonlat_from;
+pub use reproject::{is_geographic, to_lonlat_from};
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
 pub use tiles::{TileLayout, tile_layout};

@@ -110,6 +110,11 @@ impl Mounted {
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// True when the bytes come from this open file, not from an earlier one of the same address.
+    pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
+        parts().as_ref().and_then(|parts| parts.get(&self.number)).is_some_and(|part| Arc::ptr_eq(&part.file, file))
+    }
 }
 
 impl Drop for Mounted {

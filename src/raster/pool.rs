@@ -37,7 +37,17 @@ pub(super) struct Opened {
     /// The file behind the dataset, where that is a copy. Fields are dropped in order, so it goes after the dataset.
     _copy: Option<TempPath>,
     /// The remote file behind it, likewise.
-    _mounted: Option<Mounted>,
+    mounted: Option<Mounted>,
+}
+
+impl Opened {
+    /// False when the file was opened anew since, with other credentials for example.
+    fn reads(&self, place: Option<&Place>) -> bool {
+        match (&self.mounted, place) {
+            (Some(mounted), Some(place)) => mounted.reads(&place.file),
+            (mounted, place) => mounted.is_none() && place.is_none(),
+        }
+    }
 }
 
 /// What tells whether a file changed since it was opened.
@@ -118,7 +128,7 @@ pub(super) fn lease(asset: &AssetPath) -> Result<Lease> {
         position.map(|position| idle.remove(position))
     };
     let opened = match known {
-        Some(entry) if entry.stamp == stamp => entry.opened,
+        Some(entry) if entry.stamp == stamp && entry.opened.reads(place.as_ref()) => entry.opened,
         stale => {
             drop(stale);
             open(asset, &stamp, place)?
@@ -183,13 +193,13 @@ fn open(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Opened
         let subdatasets = direct.as_ref().map(subdatasets).unwrap_or_default();
         let shown = subdatasets.first().map(|first| first.name.clone());
         let info = info::collect(&dataset, size_bytes, subdatasets, shown);
-        return Ok(Opened { dataset, info: Arc::new(info), _copy: Some(copy), _mounted: mounted });
+        return Ok(Opened { dataset, info: Arc::new(info), _copy: Some(copy), mounted });
     }
     let dataset = direct?;
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, asset);
     let info = info::collect(&dataset, size_bytes, subdatasets, shown);
-    Ok(Opened { dataset, info: Arc::new(info), _copy: None, _mounted: mounted })
+    Ok(Opened { dataset, info: Arc::new(info), _copy: None, mounted })
 }
 
 /// The dataset itself, or its first subdataset with bands when it has none of its own.

@@ -179,9 +179,11 @@ fn set_alpha(bands: &[&BandPixels], transparent: bool, has_alpha: bool, data: &m
 pub(super) struct ByTable<'a>(pub &'a [[u8; 4]]);
 
 impl ByTable<'_> {
-    /// A class beyond the table shows as mid grey, so that it is seen.
+    /// A class beyond the table, on either side, shows as mid grey, so that it is seen.
     pub fn colour(&self, value: f64) -> [u8; 4] {
-        self.0.get(value as usize).copied().unwrap_or([128, 128, 128, 255])
+        // A cast would take what is below 0 to the first class.
+        let class = (value >= 0.0).then_some(value as usize);
+        class.and_then(|class| self.0.get(class)).copied().unwrap_or([128, 128, 128, 255])
     }
 }
 
@@ -254,6 +256,15 @@ mod tests {
         let (image, _) = render(&classes, &RenderOptions { bands, stretch: Stretch::MinMax, ..Default::default() });
         assert_eq!(image.data[..4], [68, 1, 84, 255]);
         assert_eq!(image.data[8..], [253, 231, 37, 255]);
+    }
+
+    #[test]
+    fn what_is_below_the_colour_table_is_not_its_first_class() {
+        let mut classes = band(1, Samples::I16(vec![-1, 0, 1, 2, -300]));
+        classes.palette = Some(Arc::new(vec![[10, 20, 30, 255], [1, 2, 3, 255]]));
+        let grey = [128u8, 128, 128, 255];
+        let (image, _) = render(&pixels(vec![classes]), &RenderOptions::default());
+        assert_eq!(image.data, [grey, [10, 20, 30, 255], [1, 2, 3, 255], grey, grey].concat());
     }
 
     #[test]

@@ -30,6 +30,13 @@ pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64;
     })
 }
 
+/// True for systems that count in degrees, however they are named (`OGC:CRS84`, `EPSG:4258`); false for one that nobody knows.
+pub fn is_geographic(crs: &str) -> bool {
+    environment::init();
+    let (known, _said) = messages::listen(|| SpatialRef::from_definition(crs));
+    known.is_ok_and(|known| known.is_geographic())
+}
+
 /// A longitude beyond the antimeridian, on its other side. ±180 stays as it is.
 fn around(longitude: f64) -> f64 {
     if (-180.0..=180.0).contains(&longitude) { longitude } else { (longitude + 180.0).rem_euclid(360.0) - 180.0 }
@@ -42,6 +49,16 @@ fn shortened(crs: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn degrees_are_known_under_every_name() {
+        for crs in ["EPSG:4326", "OGC:CRS84", "EPSG:4258", "EPSG:4269", "+proj=longlat +datum=WGS84"] {
+            assert!(is_geographic(crs), "{crs}");
+        }
+        for crs in ["EPSG:32632", "EPSG:3857", "EPSG:999999"] {
+            assert!(!is_geographic(crs), "{crs}");
+        }
+    }
 
     #[test]
     fn systems_are_named_in_several_ways() {

@@ -14,6 +14,8 @@ use crate::model::AssetPath;
 
 /// One read of a window of all bands.
 const CHUNK_BYTES: u64 = 32 << 20;
+/// Bands are read together as long as one block of each takes no more than this.
+const GROUP_BYTES: u64 = 512 << 20;
 
 /// The type that a band is read as.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,25 @@ impl Chunk<'_> {
     }
 }
 
-/// Reads the bands at `positions` window by window, all bands of one type in one call, and hands every piece to `with`.
+/// How many bands of a raster of this size are read together: as many as fit, at least one.
+fn bands_at_once((width, height): (usize, usize), block: (usize, usize), value_bytes: u64) -> usize {
+    let side = |block: usize, whole: usize| block.clamp(1, whole.max(1)) as u64;
+    let bytes = side(block.0, width).saturating_mul(side(block.1, height)).saturating_mul(value_bytes);
+    (GROUP_BYTES / bytes.max(1)).max(1) as usize
+}
+
+/// The first `most` of the positions that are alike, and all others, both in their order.
+fn first_group(left: &[usize], most: usize, is_like: impl Fn(&usize) -> bool) -> (Vec<usize>, Vec<usize>) {
+    let mut room = most;
+    left.iter().copied().partition(|position| {
+        let taken = room > 0 && is_like(position);
+        room -= usize::from(taken);
+        taken
+    })
+}
+
+/// Reads the bands at `positions` window by window, as many bands of one type in one call as memory allows, and hands every piece
+/// to `with`.
 pub(super) fn scan(
     opened: &Opened,
     asset: &AssetPath,
@@ -104,7 +124,8 @@ pub(super) fn scan(
     while let Some(first) = left.first().and_then(|&position| opened.info.bands.get(position)) {
         let stored = Stored::of(first);
         let is_like = |position: &usize| opened.info.bands.get(*position).is_some_and(|band| Stored::of(band) == stored);
-        let (group, rest): (Vec<usize>, Vec<usize>) = left.iter().copied().partition(is_like);
+        let most = bands_at_once((opened.info.width, opened.info.height), first.block, stored.bytes());
+        let (group, rest) = first_group(&left, most, is_like);
         left = rest;
         let job = Scan { opened, asset, group, ctx };
         match stored {
@@ -298,6 +319,17 @@ fn windows(width: usize, height: usize, block: (usize, usize), pixel_bytes: u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn huge_blocks_are_read_in_smaller_groups() {
+        assert_eq!(bands_at_once((20_000, 20_000), (512, 512), 2), 1024);
+        assert_eq!(bands_at_once((8192, 8192), (8192, 8192), 4), 2);
+        assert_eq!(bands_at_once((100_000, 100_000), (100_000, 100_000), 8), 1);
+        assert_eq!(bands_at_once((10, 10), (usize::MAX, usize::MAX), 8), 671_088, "no block is larger than the raster");
+        let even = |position: &usize| [0, 2, 4].contains(position);
+        assert_eq!(first_group(&[0, 1, 2, 3, 4], 2, even), (vec![0, 2], vec![1, 3, 4]));
+        assert_eq!(first_group(&[4, 5], 1024, even), (vec![4], vec![5]));
+    }
 
     #[test]
     fn windows_are_whole_blocks_and_cover_everything_once() {

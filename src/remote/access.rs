@@ -129,7 +129,10 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
             .because(root_cause(&error))
             .hint("set the variables that its provider's own tools use, or try it without credentials (--anonymous)"),
     })?;
-    known().get_or_insert_default().stores.insert(name, store.clone());
+    let mut known = known();
+    let known = known.get_or_insert_default();
+    // Settings may have changed meanwhile. And of several threads all get the same client: by it open files are told apart.
+    let store = if known.access == access { known.stores.entry(name).or_insert(store).clone() } else { store };
     Ok((store, key))
 }
 

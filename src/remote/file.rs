@@ -63,8 +63,10 @@ struct Open {
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
-fn known(text: &str) -> Option<Arc<RemoteFile>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.files.get(text)?.upgrade()
+/// The file that is open already, if it is read by the same client: after a new sign-in another one asks, maybe another server.
+fn known(target: &Target) -> Option<Arc<RemoteFile>> {
+    let found = OPEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.files.get(&*target.text)?.upgrade();
+    found.filter(|file| Arc::ptr_eq(&file.target.store, &target.store))
 }
 
 fn remember(file: &Arc<RemoteFile>) {
@@ -76,6 +78,24 @@ fn remember(file: &Arc<RemoteFile>) {
     open.idle.push_back(file.clone());
     let surplus = (open.idle.len() > IDLE).then(|| open.idle.pop_front());
     drop(surplus);
+}
+
+/// Lets go of the open files below a folder, so that they are asked again when they are wanted next. Whoever holds one goes on
+/// with it. Nothing happens for folders of this machine.
+pub fn forget_below(path: &Path) {
+    let Some(address) = Address::of(path) else { return };
+    // A query stands at the end of the text, behind what tells the folder.
+    let above = Address { query: None, ..address }.to_string();
+    let above = format!("{}/", above.trim_end_matches('/'));
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(kept) = open.as_mut() else { return };
+    kept.files.retain(|text, _| !text.starts_with(above.as_str()));
+    let all = std::mem::take(&mut kept.idle);
+    let (gone, stay): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(|file| file.text().starts_with(above.as_str()));
+    kept.idle = stay;
+    // Closing files may take a moment.
+    drop(open);
+    drop(gone);
 }
 
 fn target_of(path: &Path) -> Result<Target> {
@@ -112,7 +132,7 @@ impl RemoteFile {
         let mut asked = Vec::new();
         for path in paths {
             let target = target_of(path)?;
-            match known(&target.text).filter(|file| file.lock().checked.is_some_and(|at| at.elapsed() < FRESH)) {
+            match known(&target).filter(|file| file.lock().checked.is_some_and(|at| at.elapsed() < FRESH)) {
                 Some(file) => opened.push(Some(Ok(file))),
                 None => {
                     opened.push(None);
@@ -136,7 +156,7 @@ impl RemoteFile {
     /// The open file of this version: the one that was open before, or a new one.
     fn of_answer(target: Target, fetched: Fetched) -> Arc<Self> {
         let Fetched { identity, start, bytes } = fetched;
-        let file = known(&target.text).filter(|file| file.identity == identity).unwrap_or_else(|| {
+        let file = known(&target).filter(|file| file.identity == identity).unwrap_or_else(|| {
             // The same bucket name on another server is another file.
             let endpoint = access().endpoint.unwrap_or_default();
             let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
@@ -153,8 +173,7 @@ impl RemoteFile {
     /// The file as it was opened before; opened now when it was not, with the `first` bytes at `offset`, which are wanted next.
     /// For samples of a dataset, which are to be of the version that was opened.
     pub fn shared(path: &Path, offset: u64, first: u64) -> Result<Arc<Self>> {
-        let text = Address::of(path).map(|address| address.to_string());
-        if let Some(file) = text.and_then(|text| known(&text)) {
+        if let Some(file) = known(&target_of(path)?) {
             return Ok(file);
         }
         let end = offset.checked_add(first.max(1)).ok_or_else(|| Error::format("the range lies outside the file").at_path(path))?;
@@ -399,6 +418,42 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 #[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use super::*;
+    use crate::remote::admit;
+
+    /// A file as if a server had answered.
+    fn opened(target: &Target) -> Arc<RemoteFile> {
+        let identity = Identity { etag: None, modified_ms: 0, size: 1 };
+        let file = Arc::new(RemoteFile { target: target.clone(), identity, state: Mutex::default() });
+        remember(&file);
+        file
+    }
+
+    #[test]
+    fn a_new_sign_in_opens_a_file_anew() {
+        let target = |link: &str| target_of(Path::new(&admit(link))).expect("is an address");
+        let old = target("https://anew.example/set/a.tif?sig=OLD");
+        let file = opened(&old);
+        assert!(known(&old).is_some_and(|known| Arc::ptr_eq(&known, &file)));
+        let new = target("https://anew.example/set/a.tif?sig=NEW");
+        assert_eq!(new.text, old.text);
+        assert!(known(&new).is_none(), "the old link goes on being used");
+        let file = opened(&new);
+        assert!(known(&new).is_some_and(|known| Arc::ptr_eq(&known, &file)));
+    }
+
+    #[test]
+    fn what_lies_below_a_folder_is_forgotten() {
+        let names = ["set/DATA/a.tif", "set/DATA/b/c.tif?version=2", "set/DATAS/a.tif", "set/COLLECTION.json"];
+        let targets = names.map(|name| target_of(Path::new(&format!("https://forgotten.example/{name}"))).expect("is an address"));
+        let held = targets.each_ref().map(opened);
+        forget_below(Path::new("https://forgotten.example/set/DATA?version=2"));
+        assert_eq!(targets.each_ref().map(|target| known(target).is_some()), [false, false, true, true]);
+        let open = OPEN.lock().expect("is whole");
+        let idle = |file: &Arc<RemoteFile>| open.iter().flat_map(|open| &open.idle).any(|other| Arc::ptr_eq(other, file));
+        assert!(!idle(&held[0]) && !idle(&held[1]));
+        drop(open);
+        forget_below(Path::new("/data/set"));
+    }
 
     #[test]
     fn near_ranges_are_one_request_and_long_ones_several() {

@@ -18,6 +18,6 @@ mod runtime;
 pub use access::{Access, Secret, access, admit, set_access};
 pub use cache::{CacheState, cache_state, clear_cache};
 pub use fetch::{may_be_folder, means_absent};
-pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
+pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
 pub use limits::{Limits, set_limits};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic};

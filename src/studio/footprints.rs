@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::query::outline;
-use crate::raster::to_lonlat_from;
+use crate::raster::{is_geographic, to_lonlat_from};
 use crate::table::{LevelTable, value_at, wkb_point};
 
 /// The column group of STAC's outlines, as menus name it.
@@ -194,6 +194,8 @@ fn stac(table: &LevelTable, made: &mut Footprints, ctx: &JobContext) -> Result<(
     // Rows of one system are transformed together.
     let mut systems: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
     let mut rings: Vec<Option<[[f64; 2]; 4]>> = vec![None; table.rows()];
+    // Each system is looked up once: there are as many rows as samples, and few systems.
+    let mut in_degrees: HashMap<Arc<str>, bool> = HashMap::new();
     for (row, ring) in rings.iter_mut().enumerate() {
         if row % STRIDE == 0 {
             ctx.check()?;
@@ -201,7 +203,13 @@ fn stac(table: &LevelTable, made: &mut Footprints, ctx: &JobContext) -> Result<(
         }
         let Some(grid) = grid_of(&table.value(row, transform), &table.value(row, shape)) else { continue };
         let Value::Text(code) = table.value(row, crs) else { continue };
-        let around = centre.and_then(|centre| measured(&table.value(row, centre), &code, grid));
+        let around = centre.and_then(|centre| {
+            let degrees = match in_degrees.get(&*code) {
+                Some(&known) => known,
+                None => *in_degrees.entry(code.clone()).or_insert_with(|| is_geographic(&code)),
+            };
+            measured(&table.value(row, centre), degrees, grid)
+        });
         if around.is_some() {
             *ring = around;
             continue;
@@ -233,11 +241,11 @@ fn stac(table: &LevelTable, made: &mut Footprints, ctx: &JobContext) -> Result<(
 }
 
 /// An outline about a centroid, by the size of the raster in metres; degrees are taken as they are.
-fn measured(centre: &Value, code: &str, (t, width, height): ([f64; 6], f64, f64)) -> Option<[[f64; 2]; 4]> {
+fn measured(centre: &Value, degrees: bool, (t, width, height): ([f64; 6], f64, f64)) -> Option<[[f64; 2]; 4]> {
     let Value::Bytes(wkb) = centre else { return None };
     let (x, y) = wkb_point(wkb)?;
     let (mut across, mut down) = (width * t[1].hypot(t[4]) / 2.0, height * t[5].hypot(t[2]) / 2.0);
-    if !code.eq_ignore_ascii_case("EPSG:4326") {
+    if !degrees {
         across /= DEGREE_M * y.to_radians().cos().abs().max(0.01);
         down /= DEGREE_M;
     }
@@ -292,9 +300,17 @@ mod tests {
         let mut wkb = vec![1, 1, 0, 0, 0];
         wkb.extend(10.0f64.to_le_bytes());
         wkb.extend(60.0f64.to_le_bytes());
-        let grid = ([0.0, 10.0, 0.0, 0.0, 0.0, -10.0], 1000.0, 1000.0);
-        let ring = measured(&Value::Bytes(wkb.into()), "EPSG:32632", grid).expect("has a place");
-        let (across, down) = (ring[1][0] - ring[0][0], ring[0][1] - ring[2][1]);
+        let centre = Value::Bytes(wkb.into());
+        let size = |code: &str, step: f64| {
+            let grid = ([0.0, step, 0.0, 0.0, 0.0, -step], 1000.0, 1000.0);
+            let ring = measured(&centre, is_geographic(code), grid).expect("has a place");
+            (ring[1][0] - ring[0][0], ring[0][1] - ring[2][1])
+        };
+        for code in ["EPSG:4326", "OGC:CRS84", "EPSG:4258"] {
+            let (across, down) = size(code, 0.001);
+            assert!((across - 1.0).abs() < 1e-9 && (down - 1.0).abs() < 1e-9, "{code}: {across} {down}");
+        }
+        let (across, down) = size("EPSG:32632", 10.0);
         assert!((down - 10_000.0 / DEGREE_M).abs() < 1e-9 && (across / down - 2.0).abs() < 1e-6, "{across} {down}");
     }
 }

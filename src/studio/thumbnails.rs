@@ -24,8 +24,10 @@ const CAP_BYTES: u64 = 512 << 20;
 /// Files up to this size are told apart by all of their bytes, larger ones by pieces of them.
 const WHOLE_BYTES: u64 = 2 << 20;
 const PIECE: usize = 64 << 10;
-const MAGIC: &[u8; 8] = b"TSTHUMB1";
+const MAGIC: &[u8; 8] = b"TSTHUMB2";
 const STEPS: f64 = 65535.0;
+/// Steps reach this many times the distance of a band's own limits beyond them: one stray value must not take them all.
+const BEYOND: f64 = 4.0;
 
 /// What to make small.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -73,26 +75,27 @@ impl Thumbnail {
     pub fn rgba(&self, shared: Option<&[Limits]>, map: ColourMap) -> Rgba {
         let bands = self.bands();
         let limits = shared.filter(|limits| limits.len() == bands && !self.limits.is_empty()).unwrap_or(&self.limits);
-        // Steps to bytes, by a table for each band.
-        let tables: Vec<Vec<u8>> = self
+        // From steps straight to bytes: what step 0 is, and what each step adds. One value everywhere is neither black nor white.
+        let ramps: Vec<(f64, f64)> = self
             .range
             .iter()
             .enumerate()
             .map(|(band, range)| {
                 let limits = limits.get(band).copied().unwrap_or(*range);
-                let (first, span) = (limits.low, limits.high - limits.low);
-                let byte = |step: u32| {
-                    let value = range.low + (range.high - range.low) * f64::from(step << 6) / STEPS;
-                    if span == 0.0 { 128 } else { ((value - first) / span * 255.0).clamp(0.0, 255.0).round() as u8 }
-                };
-                (0..1024).map(byte).collect()
+                let span = limits.high - limits.low;
+                if span == 0.0 {
+                    return (128.0, 0.0);
+                }
+                let per_value = 255.0 / span;
+                ((range.low - limits.low) * per_value, (range.high - range.low) / STEPS * per_value)
             })
             .collect();
         let colours = map.table();
         let mut data = Vec::with_capacity(self.width * self.height * 4);
         for pixel in self.steps.chunks_exact(bands + 1) {
             let alpha = if pixel[bands] > 0 { 255 } else { 0 };
-            let byte = |band: usize| tables[band][usize::from(pixel[band] >> 6)];
+            // The cast clamps.
+            let byte = |band: usize| (ramps[band].0 + ramps[band].1 * f64::from(pixel[band]) + 0.5) as u8;
             match bands {
                 3 => data.extend([byte(0), byte(1), byte(2), alpha]),
                 _ => {
@@ -123,11 +126,13 @@ impl Thumbnail {
                 (black, white) = (low, high);
             }
             limits.push(Limits { low: black, high: white });
+            let beyond = BEYOND * (white - black);
+            let (low, high) = (low.max(black - beyond), high.min(white + beyond));
             range.push(Limits { low, high });
             let scale = if high > low { STEPS / (high - low) } else { 0.0 };
             for (at, pixel) in steps.chunks_exact_mut(bands.len() + 1).enumerate() {
                 if valid(at) {
-                    pixel[index] = ((band.samples.get(at) - low) * scale).round() as u16;
+                    pixel[index] = ((band.samples.get(at).clamp(low, high) - low) * scale).round() as u16;
                     pixel[bands.len()] = u16::MAX;
                 }
             }
@@ -248,6 +253,9 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
         }
         let changed = fs::metadata(path).and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
         hash.update(format!("{changed:?}"));
+        // The time is the container's: two samples of it that are alike in all these pieces are told apart by where they are.
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update(from.to_le_bytes());
     }
     let digest = hash.finalize();
     Some(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + ".thumb")
@@ -300,7 +308,7 @@ fn clean(folder: &Path, cap: u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raster::{NewRaster, Samples, write_geotiff};
+    use crate::raster::{BandIndex, BandPixels, NewRaster, Samples, write_geotiff};
 
     fn raster(folder: &Path, shift: u16) -> AssetPath {
         let path = folder.join("a.tif");
@@ -342,9 +350,43 @@ mod tests {
     }
 
     #[test]
+    fn one_stray_value_does_not_take_the_greys() {
+        let values: Vec<f32> = (0..4096u16).map(|n| if n == 0 { -9999.0 } else { f32::from(n) / 4096.0 }).collect();
+        let band = BandPixels { index: BandIndex::FIRST, samples: Samples::F32(values), valid: None, palette: None };
+        let small = Thumbnail::of_pixels(&Pixels { width: 64, height: 64, window: Window::full(64, 64), bands: vec![band] });
+        let image = small.rgba(None, ColourMap::Grey);
+        let greys: std::collections::BTreeSet<u8> = image.data.chunks_exact(4).map(|pixel| pixel[0]).collect();
+        assert!(greys.len() > 100, "{} greys", greys.len());
+        assert_eq!(image.data[..4], [0, 0, 0, 255], "the stray value is as dark as can be");
+    }
+
+    #[test]
+    fn one_value_everywhere_is_grey_and_colours_stay() {
+        let band = BandPixels { index: BandIndex::FIRST, samples: Samples::U8(vec![7; 4]), valid: None, palette: None };
+        let small = Thumbnail::of_pixels(&Pixels { width: 2, height: 2, window: Window::full(2, 2), bands: vec![band] });
+        assert_eq!(small.rgba(None, ColourMap::Grey).data[..4], [128, 128, 128, 255]);
+        let data: Vec<u8> = (0..=255).flat_map(|byte| [byte, 255 - byte, 9, 255]).collect();
+        let image = Rgba { width: 16, height: 16, data };
+        assert_eq!(Thumbnail::of_rgba(&image).rgba(None, ColourMap::Grey), image);
+    }
+
+    #[test]
+    fn equal_samples_of_one_archive_have_their_own_pictures() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.zip");
+        fs::File::create(&path).and_then(|file| file.set_len(3 * WHOLE_BYTES)).expect("is written");
+        let key = |offset: u64, size: u64| {
+            let asset = AssetPath::Range { container: path.as_path().into(), offset, size };
+            content_key(&ThumbnailRequest { asset, side: 64, bands: BandChoice::Auto }).expect("is there")
+        };
+        assert_ne!(key(0, WHOLE_BYTES + 1), key(WHOLE_BYTES - 1, WHOLE_BYTES + 1));
+        assert_eq!(key(0, 1000), key(1000, 1000), "small ones are known by all of their bytes");
+    }
+
+    #[test]
     fn damaged_files_of_the_cache_are_made_again() {
-        assert!(Thumbnail::from_bytes(b"TSTHUMB1").is_none());
-        assert!(Thumbnail::from_bytes(b"TSTHUMB1\x03\x03").is_none());
+        assert!(Thumbnail::from_bytes(MAGIC).is_none());
+        assert!(Thumbnail::from_bytes(&[MAGIC.as_slice(), &[3, 3]].concat()).is_none());
         assert!(Thumbnail::from_bytes(b"something else").is_none());
     }
 

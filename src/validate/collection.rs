@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id};
+use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id, instant};
 
 /// Longest title, in characters.
 pub const TITLE_MAX: usize = 250;
@@ -224,18 +224,6 @@ fn check_extent(collection: &Collection, report: &mut Report) {
             report.add(Rule::CollectionExtent, at("extent/temporal"), message);
         }
     }
-}
-
-fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
-    if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
-        return Some(time.naive_utc());
-    }
-    if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-        return day.and_hms_opt(0, 0, 0);
-    }
-    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
-        .iter()
-        .find_map(|format| chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The `__meta__` of every FOLDER against the level table (§6.2).
 
-use arrow::array::Array;
+use arrow::array::{Array, Int64Array};
 use arrow::datatypes::DataType;
 
-use crate::container::ContainerReader;
+use crate::container::{ContainerReader, Physical};
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Location, Report, Rule, Skeleton, dtype_name, is_remote};
+use crate::model::{AssetPath, Location, Report, Rule, Skeleton, dtype_name, is_remote};
 use crate::table::LevelTable;
 
 use super::columns::comparable;
@@ -87,6 +87,7 @@ fn check_folder(
         return Ok(());
     }
     check_types(reader, depth, &local, &at, report);
+    check_places(reader, tree, (depth, children), &local, &at, report)?;
     if !deep {
         return Ok(());
     }
@@ -110,6 +111,43 @@ fn check_folder(
                 there = format!("{other:?}")
             );
             report.add(Rule::LocalMetaValues, at, message);
+        }
+    }
+    Ok(())
+}
+
+/// Readers that walk from FOLDER to FOLDER take the bytes from here: in an archive the positions have to be there, and right.
+fn check_places(
+    reader: &dyn ContainerReader,
+    tree: &Skeleton,
+    (depth, children): (usize, &[u32]),
+    local: &LevelTable,
+    at: &dyn Fn() -> Location,
+    report: &mut Report,
+) -> Result<()> {
+    if !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
+        return Ok(());
+    }
+    let (offsets, sizes) = (local.integers("internal:offset")?, local.integers("internal:size")?);
+    let number = |column: &Option<Int64Array>, row: usize| {
+        let value = column.as_ref().filter(|column| column.is_valid(row)).map(|column| column.value(row));
+        value.and_then(|value| u64::try_from(value).ok())
+    };
+    for (row, &child) in children.iter().enumerate() {
+        let stated = number(&offsets, row).zip(number(&sizes, row));
+        let fits = match stated {
+            Some(stated) => match reader.asset(depth + 1, child) {
+                Ok((AssetPath::Range { offset, size, .. }, _)) => stated == (offset, size),
+                // What can't be found is a finding of its own.
+                _ => true,
+            },
+            None => false,
+        };
+        if !fits {
+            let id = tree.levels[depth + 1].id(child);
+            let message = tr!("internal:offset or internal:size of {id} in its __meta__ is missing, or not that of its bytes.", id);
+            report.add(Rule::LocalMeta, at(), message);
+            break;
         }
     }
     Ok(())

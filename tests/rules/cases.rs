@@ -369,6 +369,18 @@ pub fn all() -> Vec<Case> {
         case(Rule::LocalMeta, "scene_b", "lists 3 children (label.bin", Both(|f| f.table(META_B, |columns| reverse(columns)))),
         case(Rule::LocalMeta, "scene_b", "can't be read", Both(|f| f.put(META_B, [1; 300]))),
         case(Rule::LocalMeta, "scene_b", "no id", Both(|f| f.drop_column(META_B, "id"))),
+        case(
+            Rule::LocalMeta,
+            "scene_b",
+            "internal:offset or internal:size of after.bin",
+            Members(|f| f.set_integer(META_B, "internal:offset", 1, |at| at + 1)),
+        ),
+        case(
+            Rule::LocalMeta,
+            "scene_b",
+            "internal:offset or internal:size of",
+            Members(|f| f.drop_column(META_B, "internal:size")),
+        ),
         case(Rule::LocalMetaValues, "scene_b / after.bin", "bands is \"9\"", Both(|f| f.set_integer(META_B, "bands", 1, |_| 9))),
         case(
             Rule::NoCurrentId,

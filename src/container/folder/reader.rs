@@ -7,7 +7,7 @@ use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, Level
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, META_NAME, is_remote, place_below, safe_relative};
-use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
+use crate::remote::{FIRST_OF_SAMPLE, RemoteFile, forget_below};
 use crate::table::{LevelTable, TableHead};
 
 /// An opened FOLDER.
@@ -18,6 +18,8 @@ pub struct FolderReader {
 impl FolderReader {
     /// Opens the folder: level tables until the first that is missing, as the Python reader does.
     pub fn open(path: &Path) -> Result<Self> {
+        // Samples may have changed since they were read; the tables are asked again by themselves.
+        forget_below(&place_below(path, "DATA"));
         let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
         Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()) })

@@ -93,7 +93,14 @@ fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
 fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
     match source {
         RowSource::Asset { path: AssetPath::File(from), size } if !is_remote(from) => {
-            let copied = std::fs::copy(from, target).io_at("copy the sample", &**from)?;
+            let mut input = File::open(from).io_at("open the sample", &**from)?;
+            if !input.metadata().io_at("read the sample", &**from)?.is_file() {
+                return Err(Error::new(crate::error::Kind::Io, "the sample is not a file").at_path(from));
+            }
+            // A new file: where the disk takes `A.tif` and `a.tif` for one name, nothing is written over. And with rights of its
+            // own: that the source can't be written says nothing of the copy.
+            let mut output = File::create_new(target).io_at("write the output", target)?;
+            let copied = std::io::copy(&mut input, &mut output).io_at("copy the sample", &**from)?;
             if copied != *size {
                 return Err(Error::new(
                     crate::error::Kind::Io,
@@ -119,5 +126,5 @@ fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) 
 }
 
 fn put(target: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(target, bytes).io_at("write the output", target)
+    File::create_new(target).and_then(|mut file| file.write_all(bytes)).io_at("write the output", target)
 }

@@ -13,7 +13,8 @@ use super::rows::{LevelRows, with_internal};
 use super::sources::Sources;
 use crate::container::merge::{PartFacts, merged, sources_of, summed};
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, field_schema_of, parse_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, detect, field_schema_of,
+    parse_collection,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
@@ -101,7 +102,16 @@ impl JoinedReader {
         let folder = options.base_path.clone().or(beside).unwrap_or_default();
         let all = Sources::new(names.iter().map(|name| place_below(&folder, name)).collect(), options);
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
-        let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(|index| look(&all, index, ctx)).collect();
+        let look_at = |index: usize| {
+            let place = &all.places()[index].path;
+            // A list could list itself. Elsewhere only what is called as lists are is worth a request of its own.
+            let by_name = place.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+            if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
+                return Err(Error::format("a list of datasets can't be a part of one").at_path(place));
+            }
+            look(&all, index, ctx)
+        };
+        let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(look_at).collect();
         let (mut found, mut notes, mut listed, mut paths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, looked) in names.into_iter().zip(looked) {
             let says = match looked {

@@ -19,7 +19,7 @@ use crate::gui::slot::Slot;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::JobId;
 use crate::model::{AssetPath, SampleKind};
-use crate::raster::{BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RenderOptions, describe, preview};
+use crate::raster::{BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RenderOptions, Resampling, describe, preview};
 use crate::studio::{Command, Document, RowRef};
 
 /// Columns and rows of the picture of a whole raster; closer views of larger rasters are read when they are looked at.
@@ -32,7 +32,8 @@ pub struct PreviewState {
     shown: Option<(DocumentKey, RowRef)>,
     /// The file.
     pub asset: Option<AssetPath>,
-    band_count: usize,
+    /// What is known of the file.
+    raster: Option<Arc<RasterInfo>>,
     /// Bands, stretch and gamma; kept from one sample to the next.
     pub options: RenderOptions,
     /// The whole raster.
@@ -59,7 +60,7 @@ pub struct PreviewState {
     pub compare: Compare,
     /// The second picture.
     pub other: Option<Picture>,
-    other_asked: Slot<(DocumentKey, RowRef, BandChoice), Answer>,
+    other_asked: Slot<(DocumentKey, RowRef, BandChoice, bool), Answer>,
     /// Siblings under the same view.
     pub linked: LinkedState,
     /// Its chunks, where the dataset is streamable.
@@ -130,6 +131,11 @@ impl PreviewState {
         self.whole.as_ref().map(|picture| &picture.answer.1)
     }
 
+    /// True when the picture of the whole is the one that is wanted now.
+    pub fn has_wanted_whole(&self) -> bool {
+        self.whole.as_ref().is_some_and(|whole| self.asked_whole.as_ref() == Some(&plain(&whole.answer.0)))
+    }
+
     fn upload(&mut self, ctx: &egui::Context) {
         for answer in std::mem::take(&mut self.arrived) {
             let same = |asked: &Option<PreviewRequest>| asked.as_ref() == Some(&plain(&answer.0));
@@ -182,9 +188,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     if !same {
                         cx.session.preview.view.fit();
                     }
-                    let (path, band_count) = (asset.path.clone(), info.band_count);
+                    let (path, info) = (asset.path.clone(), info.clone());
                     cx.session.preview.asset = Some(path);
-                    cx.session.preview.band_count = band_count;
+                    cx.session.preview.raster = Some(info);
                 }
                 Ok(_) => cx.session.preview.failed = Some(tr!("It has no pixels.").to_owned()),
                 Err(error) => cx.session.preview.failed = Some(error.to_string()),
@@ -199,8 +205,9 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         preview_file::ui(ui, cx, key, at, &why);
         return;
     }
-    request_whole(cx);
-    request_other(cx, document, key, at);
+    let by_class = cx.session.preview.side.by_class && preview_side::classes_of(document).colours.is_some();
+    request_whole(cx, by_class);
+    request_other(cx, document, key, at, by_class);
     preview_chunks::refresh(cx, document, key, at);
     let look = look_of(cx, document);
     let state = &mut cx.session.preview;
@@ -264,11 +271,12 @@ fn look_of(cx: &Cx<'_>, document: &Document) -> Look {
     }
 }
 
-fn request_whole(cx: &mut Cx<'_>) {
+fn request_whole(cx: &mut Cx<'_>, by_class: bool) {
     let state = &mut cx.session.preview;
-    let Some(asset) = state.asset.clone() else { return };
+    let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else { return };
     let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-    request.options = RenderOptions { bands: within(&state.options.bands, state.band_count), ..state.options.clone() };
+    request.options = RenderOptions { bands: within(&state.options.bands, info.band_count), ..state.options.clone() };
+    request.resampling = resampling_of(by_class, &request.options.bands, &info);
     let wanted = plain(&request);
     if state.asked_whole.as_ref() != Some(&wanted) {
         state.asked_whole = Some(wanted);
@@ -283,21 +291,32 @@ pub fn within(bands: &BandChoice, count: usize) -> BandChoice {
     if has { bands.clone() } else { BandChoice::Auto }
 }
 
+/// How the bands are read. Classes are never averaged: between two of them would appear others that are not there.
+pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> Resampling {
+    match bands.resolve(info) {
+        BandChoice::Rgb(_) => Resampling::Auto,
+        _ if by_class => Resampling::Nearest,
+        _ => Resampling::Auto,
+    }
+}
+
 /// Reads the second picture, while there is something to compare with.
-fn request_other(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: RowRef) {
+fn request_other(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
     let state = &mut cx.session.preview;
     state.other_asked.poll();
     let Some(other) = preview_tools::other_of(document, at, &state.compare) else {
         state.other = None;
         return;
     };
-    let wanted = (key, other, state.options.bands.clone());
+    let wanted = (key, other, state.options.bands.clone(), by_class);
     let place = document.asset_later(other);
     let bands = state.options.bands.clone();
     state.other_asked.want(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
         let (asset, _) = place()?;
         let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-        request.options.bands = within(&bands, describe(&request.asset)?.band_count);
+        let info = describe(&request.asset)?;
+        request.options.bands = within(&bands, info.band_count);
+        request.resampling = resampling_of(by_class, &request.options.bands, &info);
         let image = preview(&request, ctx)?;
         Ok(Arc::new((request, image)))
     });

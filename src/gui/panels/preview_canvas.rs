@@ -12,7 +12,7 @@ use crate::gui::icons;
 use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
-use crate::raster::{PreviewRequest, RasterInfo, Resampling, Window, difference, probe};
+use crate::raster::{PreviewRequest, RasterInfo, Window, difference, probe};
 use crate::studio::Command;
 
 /// A view has to rest this long before it is read.
@@ -288,6 +288,10 @@ pub fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &egui::Response, transform: 
 /// Reads the visible part of a raster that is larger than the picture of the whole, once the view rests.
 fn request_closer(ui: &Ui, cx: &mut Cx<'_>, rect: Rect, transform: Transform, info: &RasterInfo) {
     let state = &mut cx.session.preview;
+    // The newest request wins: a closer view of what showed before would end that of the new whole.
+    if !state.has_wanted_whole() {
+        return;
+    }
     let Some(whole) = &state.whole else { return };
     let had = whole.answer.1.rgba.width as f64 / info.width.max(1) as f64;
     let pixels = transform.scale * f64::from(ui.pixels_per_point());
@@ -306,7 +310,8 @@ fn request_closer(ui: &Ui, cx: &mut Cx<'_>, rect: Rect, transform: Transform, in
     let Some(window) = window.clip(info.width, info.height) else { return };
     let scale = ui.pixels_per_point();
     let fit = ((rect.width() * scale) as usize, (rect.height() * scale) as usize);
-    let request = PreviewRequest { window: Some(window), fit, resampling: Resampling::Auto, ..whole.answer.0.clone() };
+    // Pixels are joined as in the whole: classes are not averaged in either.
+    let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
     let wanted = preview::plain(&request);
     if state.asked_closer.as_ref() != Some(&wanted) {
         state.asked_closer = Some(wanted);

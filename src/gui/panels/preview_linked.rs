@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
 
-use super::preview::{WHOLE, within};
+use super::preview::{WHOLE, resampling_of, within};
 use super::preview_canvas::{self, Transform};
 use super::preview_picture::{Answer, Look, Picture};
 use super::preview_tools::siblings_of;
@@ -27,7 +27,7 @@ const GAP: f32 = 2.0;
 /// One sibling.
 #[derive(Default)]
 struct One {
-    asked: Slot<(DocumentKey, BandChoice), Answer>,
+    asked: Slot<(DocumentKey, BandChoice, bool), Answer>,
     picture: Option<Picture>,
 }
 
@@ -69,10 +69,10 @@ impl LinkedState {
         }
     }
 
-    fn want(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, bands: &BandChoice) {
+    fn want(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, bands: &BandChoice, by_class: bool) {
         let mut running = self.others.values().filter(|one| one.asked.is_busy()).count();
         for (&row, one) in &mut self.others {
-            let wanted = (key, bands.clone());
+            let wanted = (key, bands.clone(), by_class);
             if one.asked.of(&wanted).is_some() || one.asked.is_busy() || running >= AT_ONCE {
                 continue;
             }
@@ -81,7 +81,9 @@ impl LinkedState {
             one.asked.want(jobs, wanted, tr!("Linked picture"), move |ctx| {
                 let (asset, _) = place()?;
                 let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-                request.options.bands = within(&bands, describe(&request.asset)?.band_count);
+                let info = describe(&request.asset)?;
+                request.options.bands = within(&bands, info.band_count);
+                request.resampling = resampling_of(by_class, &request.options.bands, &info);
                 let image = preview(&request, ctx)?;
                 Ok(Arc::new((request, image)))
             });
@@ -97,10 +99,10 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, key: DocumentKey, a
     state.linked.poll();
     if let Some(whole) = &state.whole {
         let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
-        let bands = state.options.bands.clone();
-        state.linked.want(jobs, document, key, &bands);
+        let (bands, by_class) = (state.options.bands.clone(), look.classes.is_some());
+        state.linked.want(jobs, document, key, &bands, by_class);
         for one in state.linked.others.values_mut() {
-            if let Some(Ok(answer)) = one.asked.of(&(key, bands.clone()))
+            if let Some(Ok(answer)) = one.asked.of(&(key, bands.clone(), by_class))
                 && one.picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
             {
                 one.picture = Some(Picture::new(&ctx, answer.clone()));
@@ -127,7 +129,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, key: DocumentKey, a
     for (&row, &cell) in rows.iter().zip(&cells).filter(|(row, _)| **row != at) {
         let hovered = ui
             .scope_builder(UiBuilder::new().max_rect(cell).id_salt(("linked", row.level, row.row)), |ui| {
-                cell_ui(ui, cx, document, key, row, cell)
+                cell_ui(ui, cx, document, (key, look.classes.is_some()), row, cell)
             })
             .inner;
         pixel = hovered.or(pixel);
@@ -168,7 +170,14 @@ fn transform_of(cx: &Cx<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
 }
 
 /// One sibling: its picture under the common view. Gives the pixel of the selected picture under the pointer.
-fn cell_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, key: DocumentKey, row: RowRef, cell: Rect) -> Option<(usize, usize)> {
+fn cell_ui(
+    ui: &mut Ui,
+    cx: &mut Cx<'_>,
+    document: &Document,
+    (key, by_class): (DocumentKey, bool),
+    row: RowRef,
+    cell: Rect,
+) -> Option<(usize, usize)> {
     let t = theme::tokens(ui);
     let id = document.id(row).unwrap_or_default();
     let response = ui.interact(cell, ui.scope_id().with("linked"), Sense::click_and_drag());
@@ -197,7 +206,7 @@ fn cell_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, key: DocumentKey, 
             let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
             painter.image(picture.texture.id(), place, all, Color32::WHITE);
         }
-        Some(one) => match one.asked.of(&(key, cx.session.preview.options.bands.clone())) {
+        Some(one) => match one.asked.of(&(key, cx.session.preview.options.bands.clone(), by_class)) {
             Some(Err(error)) => {
                 let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
                 paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
