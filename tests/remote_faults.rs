@@ -152,3 +152,35 @@ fn exporting_from_a_server_that_fails_leaves_nothing_behind() {
         server.fail("flat.tacozip", Fault::Status(404), 0, 1000);
     }
 }
+
+/// A server that gives every request the same answer, and what it was asked.
+fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<String>>) {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+    let host = listener.local_addr().expect("has an address").to_string();
+    let asked = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let heard = asked.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let head: String = lines.map(|line| line + "\n").collect();
+            heard.lock().expect("is whole").push_str(&head);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (host, asked)
+}
+
+#[test]
+fn the_key_of_a_link_does_not_go_where_a_server_sends_us_on_to() {
+    let workspace = Workspace::new();
+    let (elsewhere, asked) = answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into());
+    let on =
+        format!("HTTP/1.1 302 Found\r\nLocation: http://{elsewhere}/x.tacozip\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let (portal, first) = answering(on);
+    let link = format!("http://{portal}/x.tacozip?sig=SECRET");
+    workspace.studio(["inspect", link.as_str()]).expect_code(2);
+    assert!(first.lock().expect("is whole").contains("sig=SECRET"), "the link is asked as it is");
+    let asked = asked.lock().expect("is whole").clone();
+    assert!(asked.contains("/x.tacozip") && !asked.contains("SECRET"), "{asked}");
+}

@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
@@ -166,16 +165,9 @@ fn is_yes(text: Option<String>) -> bool {
     text.is_some_and(|text| ["yes", "true", "1", "on"].contains(&text.trim().to_ascii_lowercase().as_str()))
 }
 
-/// Repeating is done by us, where it is counted and can be cancelled; and so are time-outs, of which a slow but steady
-/// transfer knows none.
-fn options(headers: impl FnOnce(ClientOptions) -> ClientOptions) -> ClientOptions {
-    let options = ClientOptions::new().with_allow_http(true).with_timeout_disabled();
-    let options = options.with_connect_timeout(super::limits::patience().min(Duration::from_secs(10)));
-    let options = match concat!("taco-studio/", env!("CARGO_PKG_VERSION")).parse() {
-        Ok(agent) => options.with_user_agent(agent),
-        Err(_) => options,
-    };
-    headers(options)
+/// The rest is said where the client is made ([`Connector`]).
+fn options() -> ClientOptions {
+    ClientOptions::new().with_allow_http(true)
 }
 
 fn no_retry() -> RetryConfig {
@@ -194,19 +186,15 @@ fn web(address: &Address, query: Option<&str>, access: &Access) -> Built {
     let given = access.token.as_ref().map(|token| token.0.clone()).or_else(|| variable(&["GDAL_HTTP_BEARER"]));
     let token = given.or_else(|| variable(&["HF_TOKEN"]).filter(|_| is_hub(&address.authority)));
     let token = token.filter(|_| !access.anonymous);
-    let with_token = |options: ClientOptions| match token.and_then(|token| format!("Bearer {}", token.trim()).parse().ok()) {
-        Some(value) => {
-            let mut headers = object_store::HeaderMap::new();
-            headers.insert("authorization", value);
-            options.with_default_headers(headers)
-        }
-        None => options,
-    };
+    let mut headers = object_store::HeaderMap::new();
+    if let Some(value) = token.and_then(|token| format!("Bearer {}", token.trim()).parse().ok()) {
+        headers.insert("authorization", value);
+    }
     let builder = HttpBuilder::new()
         .with_url(format!("{scheme}://{}/{query}", address.authority))
-        .with_client_options(options(with_token))
+        .with_client_options(options())
         .with_retry(no_retry())
-        .with_http_connector(Connector);
+        .with_http_connector(Connector { headers });
     Ok(Arc::new(builder.build()?))
 }
 
@@ -225,9 +213,9 @@ fn s3(bucket: &str, access: &Access) -> Built {
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(bucket)
         .with_region(region.unwrap_or_else(|| "us-east-1".into()))
-        .with_client_options(options(|options| options))
+        .with_client_options(options())
         .with_retry(no_retry())
-        .with_http_connector(Connector);
+        .with_http_connector(Connector::default());
     if let Some(endpoint) = endpoint {
         builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
     }
@@ -266,9 +254,9 @@ fn gdal_endpoint() -> Option<String> {
 fn google(bucket: &str, access: &Access) -> Built {
     let mut builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(bucket)
-        .with_client_options(options(|options| options))
+        .with_client_options(options())
         .with_retry(no_retry())
-        .with_http_connector(Connector);
+        .with_http_connector(Connector::default());
     if let Some(endpoint) = &access.endpoint {
         builder = builder.with_base_url(endpoint.trim_end_matches('/'));
     }
@@ -285,9 +273,9 @@ fn google(bucket: &str, access: &Access) -> Built {
 fn azure(container: &str, access: &Access) -> Built {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_container_name(container)
-        .with_client_options(options(|options| options))
+        .with_client_options(options())
         .with_retry(no_retry())
-        .with_http_connector(Connector);
+        .with_http_connector(Connector::default());
     let account = access.account.clone().or_else(|| variable(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]));
     if let Some(account) = account {
         builder = builder.with_account(account);

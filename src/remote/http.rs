@@ -3,9 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::time::Duration;
 
-use object_store::ClientOptions;
-use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector};
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
+use object_store::{ClientOptions, HeaderMap};
 
 use super::meter::Purpose;
 
@@ -32,14 +33,32 @@ impl Attempt {
     }
 }
 
-/// Makes clients that count.
-#[derive(Debug)]
-pub struct Connector;
+/// Makes clients that count. They send `headers` with every request, and never name the page that they come from: where a server
+/// sends us on to another, the key of a signed link would go there with the address.
+#[derive(Debug, Default)]
+pub struct Connector {
+    pub headers: HeaderMap,
+}
 
 impl HttpConnector for Connector {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Counting { inner }))
+    /// What the options say is not taken: they do not tell, and cannot switch that off.
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = reqwest::Client::builder()
+            .referer(false)
+            .user_agent(concat!("taco-studio/", env!("CARGO_PKG_VERSION")))
+            .default_headers(self.headers.clone())
+            // Repeating is done by us, where it is counted and can be cancelled; and so are time-outs, of which a slow but steady
+            // transfer knows none.
+            .connect_timeout(super::limits::patience().min(Duration::from_secs(10)))
+            .http1_only()
+            // Ranges and lengths are those of the file.
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
+            .build()
+            .map_err(|error| object_store::Error::Generic { store: "http", source: Box::new(error) })?;
+        Ok(HttpClient::new(Counting { inner: HttpClient::new(client) }))
     }
 }
 
