@@ -333,6 +333,12 @@ impl Action {
         use Action::{MoveDown, MoveUp, Nest, Redo, Remove, Undo, Unnest};
         matches!(self, Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest)
     }
+
+    /// True for what saves, leaves or goes elsewhere: what stands in a text field has to be taken first.
+    pub fn takes_what_is_typed(self) -> bool {
+        use Action::{Close, New, NextProblem, OpenFile, OpenFolder, PreviousProblem, Quit, Save, SaveAs, Write};
+        matches!(self, Save | SaveAs | New | OpenFile | OpenFolder | Close | Quit | Write | NextProblem | PreviousProblem)
+    }
 }
 
 #[cfg(test)]

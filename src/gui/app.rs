@@ -49,6 +49,8 @@ pub struct App {
     /// The path of the job that opens a dataset, for the recent list.
     pub(super) opening: Option<PathBuf>,
     pub(super) quitting: bool,
+    /// The field that gets the focus back once it has told what was typed.
+    pub(super) refocus: Option<egui::Id>,
     /// A script that is being run in this window.
     pub(super) driver: Option<Box<Driver>>,
     /// What waits until the draft is saved.
@@ -107,6 +109,7 @@ impl App {
             asks: Vec::new(),
             opening: None,
             quitting: false,
+            refocus: None,
             driver: None,
             after_save: None,
             drawn: false,
@@ -353,7 +356,13 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         self.window_title(&ctx);
         self.take_input(&ctx);
+        // What a field says when it is left comes before what the shortcut asks that left it.
+        let asked = std::mem::take(&mut self.asks);
         self.main_ui(ui);
+        self.asks.extend(asked);
+        if let Some(field) = self.refocus.take() {
+            ctx.memory_mut(|memory| memory.request_focus(field));
+        }
         self.dialogs_ui(&ctx);
         self.palette_ui(&ctx);
         self.toast_ui(&ctx);

@@ -23,7 +23,7 @@ use crate::draft::Draft;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
-use crate::model::{NodePath, Profile, SampleKind, is_remote};
+use crate::model::{NodePath, Profile, is_remote};
 use crate::remote::admit;
 use crate::studio::{Command, Document, Event, Outcome, RUN_QUERY, RowRef, command_for, make_sample_dataset};
 
@@ -293,6 +293,7 @@ impl App {
 
     fn document_changed(&mut self) {
         self.session.next_document();
+        self.forget_questions();
         let opening = self.opening.take();
         let Some(document) = self.studio.document() else { return };
         let Some(open) = document.opened() else {
@@ -352,16 +353,6 @@ impl App {
     /// A draft is open that is not empty.
     fn has_samples(&self) -> bool {
         self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
-    }
-
-    /// The selected FOLDER, or the one that holds the selected FILE.
-    pub(super) fn folder_of_selection(&self) -> NodePath {
-        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return NodePath::root() };
-        let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else { return NodePath::root() };
-        match document.kind(at) {
-            Some(SampleKind::Folder) => node,
-            _ => node.parent().map(|(parent, _)| parent).unwrap_or_default(),
-        }
     }
 
     fn make_sample(&mut self) {
@@ -433,7 +424,7 @@ impl App {
         match wish {
             Wish::Open | Wish::OpenFolder => self.asks.push(Ask::Take(paths)),
             Wish::AddFiles | Wish::AddFolder => {
-                let into = self.folder_of_selection();
+                let into = self.folder_of(self.picked_sample());
                 self.asks.push(Ask::Run(Command::Import { paths, into, metadata: None }));
             }
             Wish::AddUnplaced | Wish::AddUnplacedFolder => self.asks.push(Ask::Run(Command::AddToTray { paths })),
@@ -448,7 +439,7 @@ impl App {
             }
             Wish::SaveProject => self.save_to(paths.into_iter().next()),
             Wish::SaveSample => {
-                if let (Some(at), Some(target)) = (self.session.selected, paths.into_iter().next()) {
+                if let (Some(at), Some(target)) = (self.picked_sample(), paths.into_iter().next()) {
                     self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
                 }
             }
@@ -471,7 +462,8 @@ impl App {
             }
             _ => String::new(),
         };
-        let waker = ctx.clone();
+        let (waker, document) = (ctx.clone(), self.studio.document());
+        self.session.picked_for = document.zip(self.session.selected).and_then(|(document, at)| document.path(at));
         self.picker = Some(Picker::open(wish, &name, move || waker.request_repaint()));
     }
 

@@ -82,7 +82,9 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
             cx.session.structure.needs_choice((cx.session.serial, revision(cx.studio)), &choice)
         }),
         Action::FixProblem => {
-            drafted().or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))
+            // Findings of the draft as it was are no ground for changing the draft as it is.
+            let checking = cx.studio.is_checking().then_some(mark!("The draft is being checked"));
+            drafted().or(checking).or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))
         }
         Action::ClearFilter => open().or(cx.studio.filters().is_empty().then_some(mark!("No filter is set"))),
         Action::CancelJobs => cx.studio.jobs().is_empty().then_some(mark!("Nothing is running")),

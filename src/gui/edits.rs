@@ -5,10 +5,11 @@ use super::action::Action;
 use super::cx::Ask;
 use super::dialogs::Dialog;
 use super::drag::{self, Dragged, Target};
+use super::picker::Wish;
 use super::widgets::Toast;
 use crate::draft::{Edit, PositionState};
 use crate::model::{NodePath, SampleKind};
-use crate::studio::{Command, Document};
+use crate::studio::{Command, Document, RowRef};
 
 /// The id of a FOLDER that is made of selected samples, until it gets another one.
 const GROUPED: &str = "group";
@@ -125,6 +126,34 @@ impl App {
         if let Some(folder) = self.chosen().into_iter().next() {
             self.edit_and_select(Edit::Unnest { folder: folder.clone() }, Some(folder));
         }
+    }
+
+    /// The selected FOLDER, or the one that holds the selected FILE.
+    pub(super) fn folder_of_selection(&self) -> NodePath {
+        self.folder_of(self.session.selected)
+    }
+
+    /// The FOLDER of a sample: itself or the one around it. The root without a sample.
+    pub(super) fn folder_of(&self, at: Option<RowRef>) -> NodePath {
+        let Some((document, at)) = self.studio.document().zip(at) else { return NodePath::root() };
+        let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else { return NodePath::root() };
+        match document.kind(at) {
+            Some(SampleKind::Folder) => node,
+            _ => node.parent().map(|(parent, _)| parent).unwrap_or_default(),
+        }
+    }
+
+    /// The sample that a file dialog was opened for, wherever it stands by now. The window stays usable behind it.
+    pub(super) fn picked_sample(&self) -> Option<RowRef> {
+        let (level, row) = self.studio.document()?.tree().find(self.session.picked_for.as_ref()?)?;
+        Some(RowRef { level, row })
+    }
+
+    /// Another document is open: what was asked about the one before is not meant for it.
+    pub(super) fn forget_questions(&mut self) {
+        self.dialogs.forget_document();
+        self.after_save = None;
+        self.picker = self.picker.take().filter(|picker| matches!(picker.wish(), Wish::Open | Wish::OpenFolder | Wish::Target));
     }
 
     /// The best way out of the selected problem.

@@ -28,6 +28,12 @@ impl App {
                     continue;
                 }
                 let now = if own { self.session.form.take_over(action) } else { Some(action) };
+                if typing && !own && action.takes_what_is_typed() {
+                    // The field says what was typed before the action is done; saving leaves one in it.
+                    let field = ctx.memory(|memory| memory.focused());
+                    ctx.memory_mut(|memory| field.into_iter().for_each(|id| memory.surrender_focus(id)));
+                    self.refocus = field.filter(|_| action == Action::Save);
+                }
                 if let Some(action) = now {
                     self.asks.push(Ask::Do(action));
                 }
@@ -51,7 +57,11 @@ impl App {
                 self.asks.push(Ask::Take(paths));
             }
         }
-        if closing && !self.quitting && self.has_changes() {
+        if closing && !self.quitting && typing {
+            ctx.memory_mut(|memory| memory.focused().into_iter().for_each(|id| memory.surrender_focus(id)));
+            ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+            self.asks.push(Ask::Do(Action::Quit));
+        } else if closing && !self.quitting && self.has_changes() {
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
             self.ask_to_discard(Ask::Do(Action::Quit));
         } else if closing && !self.quitting && self.works() {

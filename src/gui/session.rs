@@ -14,7 +14,7 @@ use super::panels::{
 use super::slot::Slot;
 use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
-use crate::model::Sample;
+use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
 use crate::studio::{Document, Recoverable, RowRef, Studio};
 
@@ -97,6 +97,10 @@ pub struct Session {
     pub columns: ColumnsState,
     /// The query whose rows wait for the name of a file.
     pub rows_to_save: Option<crate::query::Query>,
+    /// The selected sample by its ids, and the state in which it stood in that row: an edit may move it.
+    anchor: Option<(Key, RowRef, SamplePath)>,
+    /// The sample that was selected when a file dialog was opened.
+    pub picked_for: Option<SamplePath>,
     /// Structure.
     pub structure: StructureState,
     /// Extensions.
@@ -159,7 +163,16 @@ impl Session {
             let bytes = draft.map(|root| root.samples.iter().map(Sample::size_bytes).sum()).or(known);
             Ok(Totals { bytes, padded: outline::padded(&tree) })
         });
+        if let Some((was, at, path)) = &self.anchor
+            && (was.0 == key.0 && was.1 != key.1 && self.selected == Some(*at))
+            && let Some((level, row)) = document.tree().find(path)
+        {
+            self.selected = Some(RowRef { level, row });
+        }
         self.clamp(document);
+        if self.anchor.as_ref().is_none_or(|(was, at, _)| *was != key || Some(*at) != self.selected) {
+            self.anchor = self.selected.and_then(|at| Some((key, at, document.path(at)?)));
+        }
     }
 
     /// Sums, as far as they are known.

@@ -13,6 +13,7 @@ mod saving;
 mod screens;
 mod settings;
 mod spanish;
+mod steady;
 mod stranger;
 mod structure;
 mod support;

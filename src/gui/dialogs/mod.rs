@@ -352,6 +352,22 @@ impl Dialogs {
     }
 }
 
+impl Dialogs {
+    /// Closes what asks about a document that is not open any more.
+    pub fn forget_document(&mut self) {
+        let gone = match &self.current {
+            Some(Dialog::Confirm(_) | Dialog::Column(_) | Dialog::Join(_) | Dialog::Relocate(_) | Dialog::Plan(_)) => true,
+            Some(Dialog::Write(write)) => !write.is_running(),
+            Some(Dialog::Subset(subset)) => !subset.is_running(),
+            Some(Dialog::Describe(describe)) => !describe.is_running(),
+            _ => false,
+        };
+        if gone {
+            self.current = None;
+        }
+    }
+}
+
 impl App {
     /// Draws the open dialog.
     pub(super) fn dialogs_ui(&mut self, ctx: &Context) {

@@ -36,6 +36,8 @@ pub struct SampleState {
     asset: Slot<(DocumentKey, RowRef), Asset>,
     typed: HashMap<String, String>,
     typed_for: Option<(DocumentKey, Option<RowRef>)>,
+    /// The field that somebody types into.
+    focused: Option<String>,
     /// Set to put the focus into the id.
     pub rename: bool,
 }
@@ -63,8 +65,10 @@ pub fn refresh(cx: &mut Cx<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.sample;
     if state.typed_for != Some((key, cx.session.selected)) {
+        // A change elsewhere in the draft takes nothing out of the field that somebody types into.
+        let same = state.typed_for.is_some_and(|((serial, _), at)| serial == key.0 && at == cx.session.selected);
+        state.typed.retain(|name, _| same && state.focused.as_ref() == Some(name));
         state.typed_for = Some((key, cx.session.selected));
-        state.typed.clear();
     }
     state.asset.poll();
     let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
@@ -240,14 +244,30 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kin
     });
 }
 
+/// Each sample has fields of its own: what is undone in one was typed there.
+fn field_id(serial: u64, at: RowRef, name: &str) -> Id {
+    Id::unique("sample-field").with((serial, at.level, at.row, name))
+}
+
+fn note_focus(cx: &mut Cx<'_>, response: &egui::Response, name: &str) {
+    let focused = &mut cx.session.sample.focused;
+    if response.has_focus() {
+        *focused = Some(name.to_owned());
+    } else if focused.as_deref() == Some(name) {
+        *focused = None;
+    }
+}
+
 fn rename_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, id: &str) {
     let typed = cx.session.sample.typed.entry("\0id".to_owned()).or_insert_with(|| id.to_owned());
     let note = match check_sample_id(typed) {
         Err(fault) if typed != id => Note::Error(id_fault_text(fault)),
         _ => Note::None,
     };
-    let field = TextField::new("id", typed).id(Id::unique("sample-id")).name(tr!("Sample id")).mono().note(note);
+    let field =
+        TextField::new("id", typed).id(field_id(cx.session.serial, at, "sample-id")).name(tr!("Sample id")).mono().note(note);
     let response = field.show(ui);
+    note_focus(cx, &response, "\0id");
     if std::mem::take(&mut cx.session.sample.rename) {
         response.request_focus();
     }
@@ -333,7 +353,7 @@ fn is_plain(dtype: &DataType) -> bool {
 }
 
 fn field_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, field: &FieldSpec) {
-    let now = document.text(at, &field.name);
+    let (now, serial) = (document.text(at, &field.name), cx.session.serial);
     let typed = cx.session.sample.typed.entry(field.name.clone()).or_insert_with(|| now.clone());
     let parsed = parse(typed, &field.dtype);
     let note = match &parsed {
@@ -346,10 +366,15 @@ fn field_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, field
     let mut response = None;
     Frame::NONE.inner_margin(Margin::symmetric(12, 3)).show(ui, |ui| {
         let kind = dtype_name(&field.dtype);
-        response = Some(TextField::new(&field.name, typed).mono().trailing(&kind).note(note).show(ui));
+        let id = field_id(serial, at, &field.name);
+        response = Some(TextField::new(&field.name, typed).id(id).mono().trailing(&kind).note(note).show(ui));
     });
+    let typed = typed.clone();
+    if let Some(response) = &response {
+        note_focus(cx, response, &field.name);
+    }
     if response.is_some_and(|response| response.lost_focus())
-        && *typed != now
+        && typed != now
         && let (Ok(value), Some(node)) = (parsed, document.node(at))
     {
         cx.run(Command::Edit { edit: Edit::SetValue { sample: node, field: field.name.clone(), value } });

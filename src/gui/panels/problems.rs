@@ -25,7 +25,7 @@ pub struct ProblemsState {
     /// The selected finding.
     pub selected: Option<usize>,
     rows: Vec<Line>,
-    made_for: Option<(*const Report, usize)>,
+    made_for: Option<(Arc<Report>, usize)>,
     changes: usize,
     /// The ways out of findings that have been on the screen.
     fixes: HashMap<usize, Vec<Fix>>,
@@ -46,15 +46,15 @@ enum Line {
 
 impl ProblemsState {
     fn refresh(&mut self, report: &Arc<Report>) {
-        let key = Some((Arc::as_ptr(report), self.changes));
-        if self.made_for == key {
+        let same = self.made_for.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, report));
+        if same && self.made_for.as_ref().is_some_and(|(_, changes)| *changes == self.changes) {
             return;
         }
-        if self.made_for.map(|(report, _)| report) != key.map(|(report, _)| report) {
+        if !same {
             self.selected = self.selected.filter(|&selected| selected < report.findings.len());
             self.fixes.clear();
         }
-        self.made_for = key;
+        self.made_for = Some((report.clone(), self.changes));
         let mut groups: BTreeMap<(Severity, Rule), Vec<usize>> = BTreeMap::new();
         for (index, finding) in report.findings.iter().enumerate() {
             groups.entry((finding.severity, finding.rule)).or_default().push(index);

@@ -16,6 +16,7 @@ use crate::gui::slot::Slot;
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, paint};
 use crate::jobs::JobContext;
+use crate::model::SamplePath;
 use crate::query::QueryResult;
 use crate::studio::{ColumnSummary, RowRef, json_lines, summary_of};
 
@@ -178,25 +179,33 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
     want_summaries(cx, &result);
 }
 
-/// The sample of a row, looked for by its id: thousands of rows may have to be passed.
+/// The sample of a row: by its path where the query gave that, else by its id, which below level 0 many roots have. Thousands of
+/// rows may have to be passed.
 fn find_sample(cx: &mut Cx<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
     let Some(document) = cx.document() else { return };
     let Some(column) = result.table.column_index("id") else { return };
     let id = result.table.text(row, column);
+    let path = result.table.column_index("internal:relative_path").map(|column| result.table.text(row, column));
     let tree = document.tree().clone();
     let state = &mut cx.session.query.rows;
     state.finding = true;
     state.found.want(cx.jobs, (state.serial, row as u64), tr!("Find the sample"), move |ctx| {
         let Some(table) = tree.levels.get(level) else { return Ok(None) };
+        let path = path.map(|path| SamplePath::parse(path.trim_end_matches('/')));
+        if let Some((level, row)) = path.and_then(|path| tree.find(&path)) {
+            return Ok(Some(RowRef { level, row }));
+        }
+        let mut found = None;
         for row in 0..table.len() as u32 {
             if row % 65_536 == 0 {
                 ctx.check()?;
             }
-            if table.id(row) == id {
-                return Ok(Some(RowRef { level, row }));
+            if table.id(row) == id && found.replace(RowRef { level, row }).is_some() {
+                // Which of them it is, the row does not say.
+                return Ok(None);
             }
         }
-        Ok(None)
+        Ok(found)
     });
     poll(cx, level);
 }

@@ -262,6 +262,8 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         let node = outline.node(tree, row);
         match (node.gap, node.at) {
             (Some(gap), _) => gap_row(&lens, node.depth, gap, carried.is_some()),
+            // The outline may be older than the tree, while the filter runs again.
+            (None, Some(at)) if document.id(at).is_none() => TreeRow::default(),
             (None, None) => root_row(document, &marks, filtered || root_open),
             (None, Some(at)) => {
                 let row = sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at));
@@ -272,6 +274,9 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let (mut begun, mut dropped) = (None, None);
     let touch = |ui: &mut Ui, row: u64, rect: egui::Rect, response: &egui::Response| {
         let node = outline.node(tree, row);
+        if node.at.is_some_and(|at| document.id(at).is_none()) {
+            return;
+        }
         if node.gap.is_none() {
             response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut asks));
         }
@@ -325,6 +330,9 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 fn select(ui: &Ui, cx: &mut Cx<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
     let tree = document.tree();
     let node = outline.node(tree, row);
+    if node.at.is_some_and(|at| document.id(at).is_none()) {
+        return;
+    }
     if let Some(gap) = node.gap {
         cx.session.tree.clear_marks();
         return structure::select(cx, document, gap.root, Some(gap.position));
