@@ -200,15 +200,21 @@ fn a_catalogue_has_the_facts_of_the_dataset() {
     assert!(inside, "{bbox:?}");
 }
 
-#[test]
-fn items_with_and_without_an_end_are_valid_together() {
-    let workspace = Workspace::new();
+/// A golden part with more columns.
+fn with_columns(workspace: &Workspace, table: &str) -> PathBuf {
     let dataset = datasets().into_iter().find(|path| path.ends_with("44_v1_parts/parts.0000.part.tortilla")).expect("a golden set");
     let copy = workspace.path("one.tortilla");
     fs::copy(&dataset, &copy).expect("copies");
-    let ends =
-        workspace.write("ends.csv", "id,stac:time_end\nbahamas_rgb,\nflorida_nir,1000086460.0\nmichigan_tmax,1000172860.0\n");
-    workspace.studio(["edit".as_ref(), copy.as_os_str(), "--metadata".as_ref(), ends.as_os_str()]).expect_code(0);
+    let table = workspace.write("columns.csv", table);
+    workspace.studio(["edit".as_ref(), copy.as_os_str(), "--metadata".as_ref(), table.as_os_str()]).expect_code(0);
+    copy
+}
+
+#[test]
+fn items_with_and_without_an_end_are_valid_together() {
+    let workspace = Workspace::new();
+    let ends = "id,stac:time_end\nbahamas_rgb,\nflorida_nir,1000086460.0\nmichigan_tmax,1000172860.0\n";
+    let copy = with_columns(&workspace, ends);
     let (items, folder) = (workspace.path("items.parquet"), workspace.path("stac"));
     describe(&workspace, &copy, "stac-geoparquet", &items).expect_code(0);
     workspace.catalogue_python("catalogues.py", ["stac-geoparquet".as_ref(), items.as_os_str()]).expect_code(0);
@@ -221,13 +227,9 @@ fn items_with_and_without_an_end_are_valid_together() {
 #[test]
 fn columns_with_names_of_the_form_stand_beside_it() {
     let workspace = Workspace::new();
-    let dataset = datasets().into_iter().find(|path| path.ends_with("44_v1_parts/parts.0000.part.tortilla")).expect("a golden set");
-    let copy = workspace.path("one.tortilla");
-    fs::copy(&dataset, &copy).expect("copies");
     let rows =
         ["bahamas_rgb", "florida_nir", "michigan_tmax"].map(|id| format!("{id},round,20200101,wide,mine,one,here\n")).concat();
-    let more = workspace.write("more.csv", format!("id,geometry,datetime,bbox,collection,links,path\n{rows}"));
-    workspace.studio(["edit".as_ref(), copy.as_os_str(), "--metadata".as_ref(), more.as_os_str()]).expect_code(0);
+    let copy = with_columns(&workspace, &format!("id,geometry,datetime,bbox,collection,links,path\n{rows}"));
     for (form, name) in [("geoparquet", "samples.parquet"), ("stac-geoparquet", "items.parquet"), ("stac", "stac")] {
         let output = workspace.path(name);
         describe(&workspace, &copy, form, &output).expect_code(0);

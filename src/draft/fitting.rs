@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fix::{Care, FixVerb};
 use super::spelling::near_identical;
-use super::structure::align;
+use super::structure::align_samples;
 use super::tray_index::{TrayIndex, split_name, stands_in};
 use super::{PositionState, Structure};
 use crate::model::{Payload, Sample, Tortilla, free_padding_number, padding_like};
@@ -87,14 +87,7 @@ impl<'a> Fitting<'a> {
 
     /// `found` made to fit `wanted`, at every depth.
     fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
-        let ids = |tortilla: &Tortilla| tortilla.samples.iter().map(|sample| sample.id.clone()).collect::<Vec<_>>();
-        let (wanted_ids, found_ids) = (ids(wanted), ids(found));
-        let text = |ids: &[Arc<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
-        let (wanted_text, found_text) = (text(&wanted_ids), text(&found_ids));
-        let aligned = align(
-            &wanted_text.iter().map(String::as_str).collect::<Vec<_>>(),
-            &found_text.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
+        let aligned = align_samples(wanted, found);
         let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let model = &wanted.samples[position];

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::structure::align;
+use super::structure::align_samples;
 use super::{Care, Edit, Fix, FixVerb, PositionState, Structure};
 use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, SamplePath, Tortilla};
 
@@ -43,14 +43,7 @@ struct Beside {
 
 impl Beside {
     fn compare(&mut self, wanted: &Tortilla, found: &Tortilla, at: &NodePath) {
-        let ids = |tortilla: &Tortilla| tortilla.samples.iter().map(|sample| sample.id.clone()).collect::<Vec<Arc<str>>>();
-        let (wanted_ids, found_ids) = (ids(wanted), ids(found));
-        let texts = |ids: &[Arc<str>]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
-        let (wanted_texts, found_texts) = (texts(&wanted_ids), texts(&found_ids));
-        let aligned = align(
-            &wanted_texts.iter().map(String::as_str).collect::<Vec<_>>(),
-            &found_texts.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
+        let aligned = align_samples(wanted, found);
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let model = &wanted.samples[position];
             let Some(sample) = place.and_then(|place| found.samples.get(place)) else {

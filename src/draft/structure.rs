@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, is_padding};
+use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Tortilla, is_padding};
 
 /// What stands at a position of the pattern, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -448,6 +448,14 @@ pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
     }
     let extra = (0..found.len()).filter(|&index| !taken[index]).collect();
     Aligned { places, extra }
+}
+
+/// [`align`] for the children of two FOLDERs.
+pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
+    fn ids(tortilla: &Tortilla) -> Vec<&str> {
+        tortilla.samples.iter().map(|sample| &*sample.id).collect()
+    }
+    align(&ids(wanted), &ids(found))
 }
 
 /// How alike two names are, in per cent: what they share at the beginning and at the end.

@@ -165,6 +165,8 @@ impl Session {
         });
         if let Some((was, at, path)) = &self.anchor
             && (was.0 == key.0 && was.1 != key.1 && self.selected == Some(*at))
+            // Most edits move nothing, and to look through a million roots takes a moment.
+            && document.path(*at).as_ref() != Some(path)
             && let Some((level, row)) = document.tree().find(path)
         {
             self.selected = Some(RowRef { level, row });
