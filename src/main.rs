@@ -3,19 +3,22 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-use taco_studio::cli::{self, Arguments, Invocation, ReplayArguments};
+use taco_studio::cli::{self, Invocation, ReplayArguments};
 use taco_studio::error::{Error, Result};
 use taco_studio::gui::theme::Theme;
 use taco_studio::gui::{self, WindowOptions};
 
 fn main() -> ExitCode {
-    match cli::run(Arguments::parse_from(std::env::args_os().map(cli::admitted))) {
+    let arguments = match cli::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    match cli::run(arguments) {
         Invocation::Done(code) => code,
         Invocation::Doctor { json } => {
             let mut checks = taco_studio::studio::doctor::examine();
             checks.push(gui::graphics());
-            ExitCode::from(cli::report_doctor(&checks, json))
+            cli::report_doctor(&checks, json).map_or_else(|error| cli::report_error(&error), ExitCode::from)
         }
         Invocation::Replay(script) => done(replay(&script)),
         Invocation::Window { paths, renderer, theme, safe_mode, new_window } => {
@@ -27,10 +30,7 @@ fn main() -> ExitCode {
 fn done(outcome: Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", error.report());
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => cli::report_error(&error),
     }
 }
 
@@ -40,8 +40,7 @@ fn replay(script: &ReplayArguments) -> Result<()> {
         true => gui::replay(&script.file, pictures, autosave, WindowOptions::default())?,
         false => gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| script.tell_line(line, Some(steps)))?,
     };
-    script.report(lines);
-    Ok(())
+    script.report(lines)
 }
 
 fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, safe_mode: bool, new_window: bool) -> Result<()> {

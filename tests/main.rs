@@ -28,6 +28,7 @@ mod remote_faults;
 mod remote_servers;
 mod repair;
 mod replays;
+mod results;
 mod roundtrip;
 mod rules;
 mod stats;

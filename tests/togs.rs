@@ -257,3 +257,18 @@ fn nothing_is_left_beside_the_output() {
     names.sort();
     assert_eq!(names, [place.join("a.tacozip"), place.join("b")]);
 }
+
+/// An archive keeps the time of each member, and each run writes its rasters anew.
+#[test]
+fn the_same_input_is_optimised_to_the_same_bytes() {
+    let workspace = Workspace::new();
+    let made = workspace.studio(["sample", "made"]).expect_code(0);
+    let input = PathBuf::from(made.stdout.lines().last().expect("the path of the dataset"));
+    let (first, second) = (workspace.path("first.tacozip"), workspace.path("second.tacozip"));
+    optimise(&workspace, &input, &first, &["--again"]).expect_code(0);
+    // Times in archives have steps of two seconds.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let again = optimise(&workspace, &input, &second, &["--again"]).expect_code(0);
+    assert!(again.json()["written"].as_u64().is_some_and(|written| written > 0), "{}", again.stdout);
+    assert_eq!(sha256_of(&first), sha256_of(&second));
+}

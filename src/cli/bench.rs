@@ -42,7 +42,7 @@ pub fn open(path: &Path) -> Result<u8> {
         "parquet_seconds": plain.as_secs_f64(),
         "ratio": opened.as_secs_f64() / plain.as_secs_f64().max(1e-9),
     });
-    print(&out.to_string());
+    print(&out.to_string())?;
     Ok(0)
 }
 
@@ -72,7 +72,7 @@ pub fn query(path: &Path) -> Result<u8> {
             }
             Err(error) => json!({ "error": error.report() }),
         };
-        print(&out.to_string());
+        print(&out.to_string())?;
     }
     Ok(0)
 }
@@ -103,7 +103,7 @@ pub fn stats(folder: &Path) -> Result<u8> {
         "stats_seconds": computed.as_secs_f64(),
         "ratio": computed.as_secs_f64() / read.as_secs_f64().max(1e-9),
     });
-    print(&out.to_string());
+    print(&out.to_string())?;
     Ok(0)
 }
 
@@ -138,7 +138,7 @@ pub fn preview(path: &Path) -> Result<u8> {
         "stretch_median_seconds": next.get(TURNS / 2),
         "stretch_worst_seconds": next.last(),
     });
-    print(&out.to_string());
+    print(&out.to_string())?;
     Ok(0)
 }
 
@@ -190,7 +190,7 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
     if let (Json::Object(out), Json::Object(more)) = (&mut out, project_times(project, keep)?) {
         out.extend(more);
     }
-    print(&out.to_string());
+    print(&out.to_string())?;
     Ok(0)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Terminal;
 use super::arguments::SchemaName;
 use super::create::summary;
-use super::output::print;
+use super::output::{print, say};
 use super::verbs::studio;
 use crate::error::{Error, Result};
 use crate::studio::{Command, Document, Event, align_schemas};
@@ -52,14 +52,14 @@ pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
         && let Some(Document::Draft(draft)) = studio.document()
         && let Some((edit, lines)) = align_schemas(draft.draft.dataset())
     {
-        lines.into_iter().for_each(|line| eprintln!("warning: {line}"));
+        lines.into_iter().for_each(|line| say(&format!("warning: {line}")));
         studio.run_to_end(Command::Edit { edit }, &mut |progress| terminal.progress(progress))?;
     }
     let options = arguments.write.options(arguments.output, arguments.parts.parts());
     match studio.run_to_end(Command::Write { options }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
-            print(&summary(&built, arguments.json));
+            print(&summary(&built, arguments.json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("building ended with {other:?}"))),

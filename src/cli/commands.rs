@@ -6,11 +6,15 @@ use clap::{Arg, Command, CommandFactory};
 
 use super::Arguments;
 use super::output::print;
+use crate::error::Result;
 
 /// Prints the reference.
-pub fn commands() -> u8 {
-    print(&reference());
-    0
+///
+/// # Errors
+/// When standard output takes nothing.
+pub fn commands() -> Result<u8> {
+    print(&reference())?;
+    Ok(0)
 }
 
 /// Every command with its arguments, in the order of the help.

@@ -67,7 +67,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
     match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
-            print(&summary(&built, arguments.json));
+            print(&summary(&built, arguments.json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("compiling ended with {other:?}"))),

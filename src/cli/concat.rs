@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Terminal;
 use super::create::summary;
 use super::opening::{JoinArguments, print_warnings};
-use super::output::print;
+use super::output::{print, print_json};
 use super::query::FilterArguments;
 use super::verbs::studio;
 use super::writing::{PartsArguments, WriteArguments};
@@ -60,11 +60,11 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         if arguments.json {
             let datasets: Vec<String> = joined.datasets().map(|(_, path)| path.display().to_string()).collect();
             let out = json!({ "datasets": datasets, "rows": levels, "changes": joined.changes() });
-            print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+            print_json(&out)?;
         } else {
             print_warnings(&studio);
             let rows: Vec<String> = levels.iter().enumerate().map(|(level, rows)| format!("level{level}: {rows} rows")).collect();
-            print(&format!("{} datasets as one: {}", joined.datasets().len(), rows.join(", ")));
+            print(&format!("{} datasets as one: {}", joined.datasets().len(), rows.join(", ")))?;
         }
         return Ok(0);
     };
@@ -82,7 +82,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         Event::Written(built) => {
             terminal.clear();
             print_warnings(&studio);
-            print(&summary(&built, arguments.json));
+            print(&summary(&built, arguments.json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("joining ended with {other:?}"))),

@@ -38,7 +38,7 @@ pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
         Event::Written(built) => {
             terminal.clear();
             print_warnings(&studio);
-            print(&summary(&built, json));
+            print(&summary(&built, json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("converting ended with {other:?}"))),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Terminal;
 use super::arguments::{CreateArguments, WrittenGeneration};
-use super::output::print;
+use super::output::{print, say};
 use crate::container::{Built, TortillaOptions, parse_collection};
 use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
@@ -26,9 +26,9 @@ pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
     };
     terminal.clear();
     for warning in job.progress().warnings {
-        eprintln!("warning: {warning}");
+        say(&format!("warning: {warning}"));
     }
-    print(&summary(&built, json));
+    print(&summary(&built, json))?;
     Ok(0)
 }
 

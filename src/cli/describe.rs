@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::Terminal;
 use super::opening::{JoinArguments, print_warnings};
-use super::output::print;
+use super::output::{print, say};
 use super::verbs::studio;
 use crate::error::{Error, Result};
 use crate::export::Catalogue;
@@ -71,9 +71,9 @@ pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8>
         }
         let ctx = JobContext::default();
         let documents = describe_dataset(&path, &open, form, url, level, &ctx)?;
-        ctx.progress().warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        ctx.progress().warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
         let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
-        print(main.trim_end());
+        print(main.trim_end())?;
         return Ok(0);
     };
     let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };
@@ -82,7 +82,7 @@ pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8>
         Event::Saved(path) => {
             terminal.clear();
             print_warnings(&studio);
-            print(&path.display().to_string());
+            print(&path.display().to_string())?;
             Ok(0)
         }
         other => Err(Error::internal(format!("describing ended with {other:?}"))),

@@ -1,18 +1,21 @@
 //! `doctor`: what this machine has and lacks, as text or JSON. The checks themselves are `studio::doctor`'s, and the window's for graphics.
 
-use super::output::print;
+use super::output::{print, print_json};
+use crate::error::Result;
 use crate::studio::doctor::{Check, Health};
 
 /// Prints the checks; returns the exit code: 0 when nothing that the studio needs is broken, else 1.
-pub fn report(checks: &[Check], json: bool) -> u8 {
+///
+/// # Errors
+/// When standard output takes nothing.
+pub fn report(checks: &[Check], json: bool) -> Result<u8> {
     let healthy = checks.iter().all(|check| check.health != Health::Error);
     if json {
-        let value = serde_json::json!({ "healthy": healthy, "checks": checks });
-        print(&format!("{value:#}"));
+        print_json(&serde_json::json!({ "healthy": healthy, "checks": checks }))?;
     } else {
-        print(&text(checks));
+        print(&text(checks))?;
     }
-    u8::from(!healthy)
+    Ok(u8::from(!healthy))
 }
 
 fn text(checks: &[Check]) -> String {
@@ -39,9 +42,9 @@ mod tests {
     #[test]
     fn only_an_error_is_a_bad_end() {
         let fine = [Check::ok("gdal", "there"), Check::warning("display", "none", "start one")];
-        assert_eq!(report(&fine, true), 0);
+        assert_eq!(report(&fine, true).expect("prints"), 0);
         let broken = [Check::error("data", "can't be written", "make room")];
-        assert_eq!(report(&broken, true), 1);
+        assert_eq!(report(&broken, true).expect("prints"), 1);
         assert_eq!(text(&broken), "error    data  can't be written\n               → make room\n");
     }
 }

@@ -80,7 +80,7 @@ fn run(request: EditRequest, terminal: &Terminal) -> Result<u8> {
     match studio().run_to_end(Command::EditTortilla { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
         Event::Saved(path) => {
             terminal.clear();
-            print(&path.display().to_string());
+            print(&path.display().to_string())?;
             Ok(0)
         }
         other => Err(Error::internal(format!("editing ended with {other:?}"))),

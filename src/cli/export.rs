@@ -62,7 +62,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         Event::Written(built) => {
             terminal.clear();
             print_warnings(&studio);
-            print(&summary(&built, arguments.json));
+            print(&summary(&built, arguments.json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("exporting ended with {other:?}"))),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::output::print;
+use super::output::{print, print_json, say};
 use super::verbs::studio;
 use super::writing::WriteArguments;
 use crate::container;
@@ -83,16 +83,16 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         print(
             &json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed, "notes": notes })
                 .to_string(),
-        );
+        )?;
     } else {
         for line in notes.iter().flat_map(Note::lines) {
-            eprintln!("note: {line}");
+            say(&format!("note: {line}"));
         }
         for failure in &failures {
-            eprintln!("{} at {}: {}", failure.extension, failure.path, failure.error);
+            say(&format!("{} at {}: {}", failure.extension, failure.path, failure.error));
         }
         let failed = if failures.is_empty() { String::new() } else { format!(", {} failed", failures.len()) };
-        print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples));
+        print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
     Ok(u8::from(!failures.is_empty()))
 }
@@ -145,7 +145,7 @@ pub fn list(as_json: bool) -> Result<u8> {
                 json!({ "name": entry.name, "title": entry.title, "summary": entry.summary, "scope": entry.scope, "options": options })
             })
             .collect();
-        print(&serde_json::to_string_pretty(&entries).unwrap_or_default());
+        print_json(&entries)?;
         return Ok(0);
     }
     let mut text = String::new();
@@ -157,6 +157,6 @@ pub fn list(as_json: bool) -> Result<u8> {
             text.push_str(&format!("    {name}: {}{need}{default}: {help}\n", kind.describe()));
         }
     }
-    print(&text);
+    print(&text)?;
     Ok(0)
 }

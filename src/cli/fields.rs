@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::output::print;
+use super::output::{print, print_json};
 use crate::container;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -62,7 +62,7 @@ pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
         }
     }
     if arguments.json {
-        print(&serde_json::to_string_pretty(&rows).unwrap_or_default());
+        print_json(&rows)?;
         return Ok(0);
     }
     let keys = ["level", "name", "type", "nulls", "min", "max", "description"];
@@ -81,7 +81,7 @@ pub fn fields(arguments: &FieldsArguments) -> Result<u8> {
         text.push_str(padded.join("  ").trim_end());
         text.push('\n');
     }
-    print(&text);
+    print(&text)?;
     Ok(0)
 }
 

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::Terminal;
 use super::create::summary;
 use super::opening::{OpenArguments, print_warnings};
-use super::output::print;
+use super::output::{print, print_json_line};
 use super::query::RowArguments;
 use super::verbs::studio;
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<
         Event::Written(built) => {
             terminal.clear();
             print_warnings(&studio);
-            print(&summary(&built, arguments.json));
+            print(&summary(&built, arguments.json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("counting ended with {other:?}"))),
@@ -95,7 +95,11 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
     match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
         Event::Percentiles(found) => {
             terminal.clear();
-            print(&if json { serde_json::to_string(&*found).unwrap_or_default() } else { text(&found) });
+            if json {
+                print_json_line(&*found)?
+            } else {
+                print(&text(&found))?
+            }
             Ok(0)
         }
         other => Err(Error::internal(format!("reading histograms ended with {other:?}"))),

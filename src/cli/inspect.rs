@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::output::print;
+use super::output::{print, print_json};
 use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -38,7 +38,7 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
             "notes": notes,
             "tortilla": generation,
         });
-        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+        print_json(&out)?;
         return Ok(0);
     }
     let mut text = format!("{}  {} (TACO {})\n", info.path.display(), info.format.badge(), info.format.generation());
@@ -66,7 +66,7 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
     for note in reader.notes() {
         text.push_str(&format!("\n{} {}: {}\n", note.rule, note.at, note.message));
     }
-    print(&text);
+    print(&text)?;
     Ok(0)
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::output::print;
+use super::output::{print, print_json};
 use super::verbs::studio;
 use crate::error::{Error, Result};
 use crate::extensions::{Leakage, LeakageRequest};
@@ -41,10 +41,9 @@ pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
     terminal.clear();
     let Event::Leakage(found) = event else { return Err(Error::internal(format!("looking for leaks ended with {event:?}"))) };
     if json {
-        let text = serde_json::to_string_pretty(found.as_ref());
-        print(&text.map_err(|error| Error::internal("the leaks can't be written as JSON").because(error))?);
+        print_json(found.as_ref())?;
     } else {
-        print(&text(&found));
+        print(&text(&found))?;
     }
     Ok(u8::from(found.leaks()))
 }

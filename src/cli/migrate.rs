@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Map;
 
 use super::Terminal;
-use super::output::print;
+use super::output::{print, print_json};
 use super::verbs::studio;
 use super::writing::{PartsArguments, WriteArguments};
 use crate::container::{is_same_file, parse_collection, write_document};
@@ -89,9 +89,15 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let Event::Migrated(migrated) = event else { return Err(Error::internal("a migration ended without a report")) };
     let told = migrated.report();
     if let Some(path) = &report {
-        write_document(path, &serde_json::to_vec_pretty(&told).unwrap_or_default(), overwrite)?;
+        let report = serde_json::to_vec_pretty(&told)
+            .map_err(|error| Error::internal("the report can't be written as JSON").because(error))?;
+        write_document(path, &report, overwrite)?;
     }
-    print(&if json { serde_json::to_string_pretty(&told).unwrap_or_default() } else { text(&migrated, planned) });
+    if json {
+        print_json(&told)?
+    } else {
+        print(&text(&migrated, planned))?
+    }
     Ok(u8::from(!migrated.is_possible()))
 }
 

@@ -38,14 +38,16 @@ mod writing;
 pub use arguments::{Arguments, Verb};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
-pub use remote::admitted;
+use remote::admitted;
 pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::error::Result;
+use clap::Parser;
+
+use crate::error::{Error, Kind, Result};
 
 /// What the arguments ask for.
 pub enum Invocation {
@@ -102,10 +104,24 @@ pub fn run(arguments: Arguments) -> Invocation {
     }
     Invocation::Done(match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("error: {}", error.report());
-            ExitCode::from(error.exit_code())
+        Err(error) => report_error(&error),
+    })
+}
+
+/// Says what went wrong on standard error; returns the exit code.
+pub fn report_error(error: &Error) -> ExitCode {
+    output::say(&format!("error: {}", error.report()));
+    ExitCode::from(error.exit_code())
+}
+
+/// The arguments of this process. Help, the version and faults of the call are printed here, and end the process.
+pub fn arguments() -> std::result::Result<Arguments, ExitCode> {
+    Arguments::try_parse_from(std::env::args_os().map(admitted)).map_err(|asked| match asked.print() {
+        // Help and version are results like others.
+        Err(error) if !asked.use_stderr() && error.kind() != std::io::ErrorKind::BrokenPipe => {
+            report_error(&Error::new(Kind::Io, "could not write to standard output").because(error))
         }
+        _ => ExitCode::from(u8::try_from(asked.exit_code()).unwrap_or(2)),
     })
 }
 
@@ -117,8 +133,8 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Extensions { json } => extend::list(json),
         Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
-        Verb::Rules(arguments) => Ok(rules::rules(&arguments)),
-        Verb::Commands => Ok(commands::commands()),
+        Verb::Rules(arguments) => rules::rules(&arguments),
+        Verb::Commands => commands::commands(),
         Verb::Compile(arguments) => compile::compile(arguments, terminal),
         Verb::Describe(arguments) => describe::describe(arguments, terminal),
         Verb::Edit(arguments) => edit::edit(arguments, terminal),

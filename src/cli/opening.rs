@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::output::say;
 use crate::container::{JoinMode, OpenOptions};
 use crate::studio::Studio;
 
@@ -67,6 +68,6 @@ impl ModeName {
 /// Prints to stderr what the jobs warned of: columns that were left out or filled, placeholders that were dropped.
 pub fn print_warnings(studio: &Studio) {
     for line in studio.log_lines().iter().filter(|line| !line.error) {
-        eprintln!("warning: {}", line.text);
+        say(&format!("warning: {}", line.text));
     }
 }

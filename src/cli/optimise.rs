@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Terminal;
 use super::opening::OpenArguments;
-use super::output::print;
+use super::output::{print, print_json_line, say};
 use super::verbs::studio;
 use super::writing::WriteArguments;
 use crate::error::{Error, Result};
@@ -65,9 +65,9 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
             terminal.clear();
             super::opening::print_warnings(&studio);
             if json {
-                print(&serde_json::to_string(&*done).unwrap_or_default());
+                print_json_line(&*done)?;
             } else {
-                tell(&done);
+                tell(&done)?;
             }
             Ok(u8::from(done.failures() > 0))
         }
@@ -75,14 +75,14 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
     }
 }
 
-fn tell(done: &Optimised) {
+fn tell(done: &Optimised) -> Result<()> {
     for kept in done.kept.iter().take(SHOWN) {
         let how = if kept.failed { "failed" } else { "kept" };
-        eprintln!("{how}: {}: {}", kept.path, kept.reason);
+        say(&format!("{how}: {}: {}", kept.path, kept.reason));
     }
     if done.kept.len() > SHOWN {
-        eprintln!("and {} more", done.kept.len() - SHOWN);
+        say(&format!("and {} more", done.kept.len() - SHOWN));
     }
     let Optimised { already, others, .. } = done;
-    print(&format!("{}; {already} as they were, {} kept, {others} other files", done.summary(), done.kept.len()));
+    print(&format!("{}; {already} as they were, {} kept, {others} other files", done.summary(), done.kept.len()))
 }

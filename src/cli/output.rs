@@ -7,6 +7,7 @@ use std::path::Path;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::error::{Error, Kind, Result};
 use crate::jobs::Progress;
 
 /// The line of progress at the bottom of a terminal.
@@ -36,15 +37,15 @@ impl Terminal {
         if progress.bytes > 0 {
             line.push_str(&format!("  {:.1} MB", progress.bytes as f64 / 1e6));
         }
-        eprint!("\r\x1b[2K{line}");
-        let _ = std::io::stderr().flush();
+        let mut terminal = std::io::stderr().lock();
+        let _ = write!(terminal, "\r\x1b[2K{line}").and_then(|()| terminal.flush());
         self.drawn.set(true);
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
         if self.drawn.take() {
-            eprint!("\r\x1b[2K");
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");
         }
     }
 }
@@ -86,15 +87,84 @@ fn open_log(folder: &Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().create(true).append(true).open(path)
 }
 
-/// Prints to stdout; a reader that went away is the end of the output, not an error.
-pub fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+/// Writes to standard output and flushes. Returns false when the reader has closed the pipe (`| head`), which is no error: what
+/// follows may be left out.
+///
+/// # Errors
+/// [`crate::error::Kind::Io`] when the bytes did not arrive, for example on a full disk: a result that was cut is no success.
+pub fn write(bytes: &[u8]) -> Result<bool> {
+    write_to(&mut std::io::stdout().lock(), bytes)
+}
+
+fn write_to(out: &mut dyn Write, bytes: &[u8]) -> Result<bool> {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Error::new(Kind::Io, "could not write the results to standard output")
+            .because(error)
+            .hint("what arrived there is cut short: make room or name another place, then run it again")),
+    }
+}
+
+/// Prints lines of text to standard output, the last one ended.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn print(text: &str) -> Result<()> {
+    match text.ends_with('\n') {
+        true => write(text.as_bytes()),
+        false => write(format!("{text}\n").as_bytes()),
+    }
+    .map(|_| ())
+}
+
+/// Prints a value as indented JSON to standard output.
+///
+/// # Errors
+/// Those of [`write`]; [`crate::error::Kind::Internal`] for a value that JSON can't hold.
+pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    print(&serde_json::to_string_pretty(value).map_err(not_json)?)
+}
+
+/// Prints a value as JSON on one line to standard output.
+///
+/// # Errors
+/// Those of [`print_json`].
+pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
+    print(&serde_json::to_string(value).map_err(not_json)?)
+}
+
+fn not_json(error: serde_json::Error) -> Error {
+    Error::internal("the result can't be written as JSON").because(error)
+}
+
+/// Prints a line to standard error. One that can't be written is lost: there is no other place to say so, and the results count.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A pipe or file whose every write fails in one way.
+    struct Failing(std::io::ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_the_end_of_the_output_and_a_full_disk_an_error() {
+        assert!(!write_to(&mut Failing(std::io::ErrorKind::BrokenPipe), b"rows").expect("is no error"));
+        let error = write_to(&mut Failing(std::io::ErrorKind::StorageFull), b"rows").expect_err("is an error");
+        assert_eq!((error.kind(), error.exit_code()), (Kind::Io, 2));
+    }
 
     #[test]
     fn a_long_log_is_put_aside_and_the_oldest_goes() {

@@ -1,11 +1,10 @@
 //! `read`: walk a dataset by ids and positions.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::output::print;
+use super::output::{print, write};
 use crate::container::{self, ContainerReader, OpenOptions, copy_asset, read_asset};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
 use crate::studio::{read_chunk, save_chunk, split_chunk};
@@ -25,7 +24,7 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) 
     let wanted = SamplePath::parse(sample.unwrap_or_default());
     if wanted.0.is_empty() {
         let rows: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
-        print(&listing(&tree, 0, &rows));
+        print(&listing(&tree, 0, &rows))?;
         return Ok(0);
     }
     let Some((level, row)) = tree.find(&wanted) else {
@@ -36,7 +35,7 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) 
     };
     match (tree.levels[level].kind(row), &out.file) {
         (SampleKind::Folder, None) => {
-            print(&listing(&tree, level + 1, tree.levels[level].children(row)));
+            print(&listing(&tree, level + 1, tree.levels[level].children(row)))?;
             Ok(0)
         }
         (SampleKind::Folder, Some(_)) => {
@@ -54,9 +53,11 @@ fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &Jo
             let list = |numbers: &[String]| numbers.join(", ");
             let shape = list(&array.shape.map(|n| n.to_string()));
             let start = list(&array.start.map(|n| n.to_string()));
-            print(&format!("shape ({shape})  from ({start})  {}\n{}", array.dtype, array.place.to_vsi()));
+            print(&format!("shape ({shape})  from ({start})  {}\n{}", array.dtype, array.place.to_vsi()))?;
         }
-        Some(path) if path == Path::new("-") => std::io::stdout().lock().write_all(&array.bytes).io_at("write to stdout", path)?,
+        Some(path) if path == Path::new("-") => {
+            write(&array.bytes)?;
+        }
         Some(path) => save_chunk(&array, path, out.overwrite)?,
     }
     Ok(0)
@@ -65,10 +66,10 @@ fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &Jo
 fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: &Out, ctx: &JobContext) -> Result<u8> {
     let (asset, _) = reader.asset(level, row)?;
     match &out.file {
-        None => print(&asset.to_vsi()),
+        None => print(&asset.to_vsi())?,
         Some(path) if path == Path::new("-") => {
             let bytes = read_asset(&asset)?;
-            std::io::stdout().lock().write_all(&bytes).io_at("write to stdout", path)?;
+            write(&bytes)?;
         }
         Some(path) => {
             copy_asset(&asset, path, out.overwrite, ctx)?;

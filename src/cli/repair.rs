@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::output::print;
+use super::output::{print, print_json};
 use super::verbs::studio;
 use super::writing::WriteArguments;
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
             "repaired": list(&repaired.mended),
             "left": list(&repaired.left),
         });
-        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+        print_json(&out)?;
     } else {
         let lines = |word: &str, findings: &[Finding]| -> String {
             let line = |f: &Finding| format!("{word:10}{:8}{}\n          {}\n", f.rule.code(), f.at, f.message);
@@ -59,7 +59,7 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
             lines("repaired", &repaired.mended),
             lines("left", &repaired.left),
             repaired.built.path.display()
-        ));
+        ))?;
     }
     Ok(u8::from(!repaired.is_valid()))
 }

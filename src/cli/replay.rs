@@ -1,6 +1,5 @@
 //! `replay`: a file of commands is run and what it expects is checked.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use super::Terminal;
@@ -38,17 +37,22 @@ impl ReplayArguments {
     }
 
     /// Says that so many lines are done, and how many steps of the draft could be undone then, where that was asked for.
-    pub fn tell_line(&self, line: usize, steps: Option<usize>) {
-        if self.tell {
-            print(&steps.map_or_else(|| format!("line {line}"), |steps| format!("line {line}: {steps} steps")));
-            // Whoever waits for the line may end this program the moment it is there.
-            let _ = std::io::stdout().flush();
+    ///
+    /// # Errors
+    /// When standard output takes nothing.
+    pub fn tell_line(&self, line: usize, steps: Option<usize>) -> Result<()> {
+        match self.tell {
+            true => print(&steps.map_or_else(|| format!("line {line}"), |steps| format!("line {line}: {steps} steps"))),
+            false => Ok(()),
         }
     }
 
     /// Says that all went well.
-    pub fn report(&self, lines: usize) {
-        print(&format!("{}: {lines} lines did what they should", self.file.display()));
+    ///
+    /// # Errors
+    /// When standard output takes nothing.
+    pub fn report(&self, lines: usize) -> Result<()> {
+        print(&format!("{}: {lines} lines did what they should", self.file.display()))
     }
 }
 
@@ -59,6 +63,6 @@ pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
     let count = replay_file(&arguments.file, &mut studio, &mut |progress| terminal.progress(progress), &mut tell)?;
     studio.forget_kept();
     terminal.clear();
-    print(&format!("{}: {count} commands did what they should", arguments.file.display()));
+    print(&format!("{}: {count} commands did what they should", arguments.file.display()))?;
     Ok(0)
 }

@@ -16,8 +16,8 @@ pub fn reset() -> Result<u8> {
         }
     }
     match removed.as_slice() {
-        [] => print("nothing was remembered"),
-        folders => print(&format!("removed {}", folders.join(" and "))),
+        [] => print("nothing was remembered")?,
+        folders => print(&format!("removed {}", folders.join(" and ")))?,
     }
     Ok(0)
 }

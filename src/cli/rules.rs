@@ -2,7 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::output::print;
+use super::output::{print, print_json};
+use crate::error::Result;
 use crate::model::Rule;
 
 /// Arguments of `rules`.
@@ -17,14 +18,16 @@ pub struct RulesArguments {
 }
 
 /// Prints every rule.
-pub fn rules(arguments: &RulesArguments) -> u8 {
-    let text = match (arguments.json, arguments.markdown) {
-        (true, _) => serde_json::to_string_pretty(&Rule::ALL.iter().copied().map(rule_json).collect::<Json>()).unwrap_or_default(),
-        (_, true) => markdown(),
-        _ => Rule::ALL.iter().copied().map(rule_text).collect(),
-    };
-    print(&text);
-    0
+///
+/// # Errors
+/// When standard output takes nothing.
+pub fn rules(arguments: &RulesArguments) -> Result<u8> {
+    match (arguments.json, arguments.markdown) {
+        (true, _) => print_json(&Rule::ALL.iter().copied().map(rule_json).collect::<Json>())?,
+        (_, true) => print(&markdown())?,
+        _ => print(&Rule::ALL.iter().copied().map(rule_text).collect::<String>())?,
+    }
+    Ok(0)
 }
 
 fn rule_json(rule: Rule) -> Json {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::output::print;
+use super::output::{print, print_json, say};
 use super::query::parse_box;
 use super::verbs::studio;
 use crate::error::{Error, Result};
@@ -49,13 +49,12 @@ pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
     terminal.clear();
     let Event::Pooled(report) = event else { return Err(Error::internal(format!("pooling ended with {event:?}"))) };
     for line in studio.log_lines().iter().filter(|line| !line.text.contains(" took ")) {
-        eprintln!("warning: {}", line.text);
+        say(&format!("warning: {}", line.text));
     }
     if json {
-        let text = serde_json::to_string_pretty(report.as_ref());
-        print(&text.map_err(|error| Error::internal("the statistics can't be written as JSON").because(error))?);
+        print_json(report.as_ref())?;
     } else {
-        print(&table(&report));
+        print(&table(&report))?;
     }
     Ok(0)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Terminal;
 use super::create::summary;
-use super::output::print;
+use super::output::{print, say};
 use super::verbs::studio;
 use super::writing::ParquetArguments;
 use crate::container::{ConsolidateOptions, Format};
@@ -70,9 +70,9 @@ fn run(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u
         Event::Written(built) => {
             terminal.clear();
             if let Some(text) = absent {
-                eprintln!("warning: {text}");
+                say(&format!("warning: {text}"));
             }
-            print(&summary(&built, json));
+            print(&summary(&built, json))?;
             Ok(0)
         }
         other => Err(Error::internal(format!("joining ended with {other:?}"))),

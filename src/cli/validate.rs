@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::output::print;
+use super::output::{print, print_json, say};
 use crate::container::{self, OpenOptions};
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
@@ -91,17 +91,17 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
             Ok(report) => reports.push((path, report)),
             // Several parts given together: the others are still checked.
             Err(error) => {
-                eprintln!("error: {}", error.report());
+                say(&format!("error: {}", error.report()));
                 failed = Some(error.exit_code());
             }
         }
     }
     match format {
-        ReportFormat::Text => reports.iter().for_each(|(path, report)| print(&report_text(path, report))),
-        ReportFormat::Json => print_json(&reports, paths.len(), failed.is_some()),
+        ReportFormat::Text => print(&reports.iter().map(|(path, report)| report_text(path, report)).collect::<String>())?,
+        ReportFormat::Json => print_reports(&reports, paths.len(), failed.is_some())?,
         ReportFormat::Sarif => {
             let borrowed: Vec<(&Path, &Report)> = reports.iter().map(|(path, report)| (*path, report)).collect();
-            print(&serde_json::to_string_pretty(&validate::sarif(&borrowed, failed.is_none())).unwrap_or_default());
+            print_json(&validate::sarif(&borrowed, failed.is_none()))?;
         }
     }
     let valid = reports.iter().all(|(_, report)| report.is_valid());
@@ -124,15 +124,13 @@ fn check(path: &Path, open: &OpenOptions, profile: Profile, deep: bool, tog: boo
     Ok(report)
 }
 
-fn print_json(reports: &[(&Path, Report)], asked: usize, failed: bool) {
+fn print_reports(reports: &[(&Path, Report)], asked: usize, failed: bool) -> Result<()> {
     let all: Vec<Json> = reports.iter().map(|(path, report)| report_json(path, report)).collect();
     let out = match all.as_slice() {
         [one] if asked == 1 => one.clone(),
         _ => Json::Array(all),
     };
-    if !failed || !reports.is_empty() {
-        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
-    }
+    if failed && reports.is_empty() { Ok(()) } else { print_json(&out) }
 }
 
 fn report_json(path: &Path, report: &Report) -> Json {

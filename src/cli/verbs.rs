@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::output::print;
+use super::output::{print, print_json};
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
 use crate::raster;
@@ -18,7 +18,7 @@ pub(super) fn studio() -> Studio {
 
 pub fn sample(folder: &Path) -> Result<u8> {
     let path = make_sample_dataset(folder, &JobContext::default())?;
-    print(&path.display().to_string());
+    print(&path.display().to_string())?;
     Ok(0)
 }
 
@@ -32,7 +32,7 @@ pub fn drivers(as_json: bool) -> Result<u8> {
             "drivers": names,
             "missing": environment.missing,
         });
-        print(&serde_json::to_string_pretty(&out).unwrap_or_default());
+        print_json(&out)?;
         return Ok(0);
     }
     let mut text = format!("GDAL {}\n", environment.gdal_version);
@@ -42,6 +42,6 @@ pub fn drivers(as_json: bool) -> Result<u8> {
     if !environment.missing.is_empty() {
         text.push_str(&format!("missing: {}\n", environment.missing.join(", ")));
     }
-    print(&text);
+    print(&text)?;
     Ok(0)
 }

@@ -31,7 +31,7 @@ pub fn replay_headless(
     file: &Path,
     pictures: Option<PathBuf>,
     autosave: Option<PathBuf>,
-    tell: &mut dyn FnMut(usize, usize),
+    tell: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<usize> {
     let lines = read_script(file)?;
     let ctx = Context::default();
@@ -49,7 +49,7 @@ pub fn replay_headless(
         let done = app.lines_done();
         if done > told {
             told = done;
-            tell(done, app.studio().document().and_then(Document::draft).map_or(0, Draft::steps));
+            tell(done, app.studio().document().and_then(Document::draft).map_or(0, Draft::steps))?;
         }
         if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What was never painted is not wanted.

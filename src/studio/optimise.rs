@@ -306,6 +306,17 @@ fn write_one(asset: &AssetPath, target: &Path, request: &OptimiseRequest, ctx: &
     }
 }
 
+/// Gives a TOG the modification time of the file that it was made of, or the one of members that the writer makes: an archive keeps
+/// the time, and the same input gives the same bytes.
+fn date_like_source(asset: &AssetPath, target: &Path) -> Result<()> {
+    let source = match asset {
+        AssetPath::File(path) if !is_remote(path) => std::fs::metadata(path).and_then(|meta| meta.modified()).ok(),
+        _ => None,
+    };
+    let tog = std::fs::OpenOptions::new().write(true).open(target).io_at("open the raster", target)?;
+    tog.set_modified(source.unwrap_or(std::time::UNIX_EPOCH)).io_at("date the raster", target)
+}
+
 fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let first_generation = request
@@ -370,6 +381,9 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
             let RowSource::Asset { path, size } = &assembly.levels[depth].sources[row] else { return Ok(None) };
             let target = staging.join(format!("{depth}_{row}.tif"));
             let done = write_one(path, &target, request, ctx)?;
+            if let Done::Written { place, .. } = &done {
+                date_like_source(path, place)?;
+            }
             ctx.step(1);
             Ok(Some((*size, done)))
         })

@@ -48,7 +48,7 @@ pub fn replay(
     file: &Path,
     studio: &mut Studio,
     on_progress: &mut dyn FnMut(&Progress),
-    on_line: &mut dyn FnMut(usize),
+    on_line: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<usize> {
     let lines = read_script(file)?;
     let count = lines.len();
@@ -59,7 +59,7 @@ pub fn replay(
             ScriptLine::Step(step) => run_step(step, studio, on_progress),
         }
         .map_err(place)?;
-        on_line(number + 1);
+        on_line(number + 1)?;
     }
     Ok(count)
 }
