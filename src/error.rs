@@ -206,10 +206,12 @@ impl Error {
 
     /// The error as several lines: the sentence and place, the reasons below it, the next steps.
     pub fn report(&self) -> String {
-        let mut text = self.to_string();
+        // A line end in a name or an answer would begin a line that reads as the studio's own.
+        let line = |text: &str| text.trim_end().replace('\r', "\\r").replace('\n', "\\n");
+        let mut text = line(&self.to_string());
         for hint in &self.hints {
             text.push_str("\n  try: ");
-            text.push_str(hint);
+            text.push_str(&line(hint));
         }
         text
     }

@@ -9,6 +9,8 @@
 //! | [`text`] | texts of the interface in the user's language |
 //! | [`error`] | the one error type: what happened, where, what to do |
 //! | [`folders`] | the user's folders that the studio writes into by itself |
+//! | [`consent`] | what the user of this session agreed to: programs, servers |
+//! | [`files`] | opening regular files, and members within the folder of their dataset |
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
@@ -61,11 +63,13 @@
 pub mod text;
 
 pub mod cli;
+pub mod consent;
 pub mod container;
 pub mod draft;
 pub mod error;
 pub mod export;
 pub mod extensions;
+pub mod files;
 pub mod folders;
 pub mod gui;
 pub mod jobs;

@@ -35,6 +35,7 @@ fn done(outcome: Result<()>) -> ExitCode {
 }
 
 fn replay(script: &ReplayArguments) -> Result<()> {
+    script.agree();
     let (pictures, autosave) = (script.screenshots.clone(), script.autosave.clone());
     let lines = match script.window {
         true => gui::replay(&script.file, pictures, autosave, WindowOptions::default())?,

@@ -7,6 +7,7 @@
 //!
 //! Errors and what the command line prints stay English: people search for them, and programs read them.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -203,6 +204,43 @@ pub struct Entry {
     pub translated: Vec<String>,
 }
 
+/// Text as it may be shown on a terminal: control characters, which a terminal obeys, and marks that turn the direction of a line
+/// or have no width, which make it read as something else, become escapes as in JSON, so that JSON stays what it was. Line ends and tabs
+/// stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(|letter| is_deceptive(letter)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match is_deceptive(letter) {
+            true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}"))),
+            false => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// [`printable`], in one line: line ends and tabs become escapes as well.
+pub fn printable_line(text: &str) -> Cow<'_, str> {
+    let text = printable(text);
+    if !text.contains(['\n', '\t']) {
+        return text;
+    }
+    Cow::Owned(text.replace('\n', "\\n").replace('\t', "\\t"))
+}
+
+fn is_deceptive(letter: char) -> bool {
+    match letter {
+        '\n' | '\t' => false,
+        '\u{2028}' | '\u{2029}' => true,
+        // Overrides, embeddings and isolates of direction; marks of direction; letters without width.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => true,
+        '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        _ => letter.is_control(),
+    }
+}
+
 /// Reads a catalogue.
 pub fn entries(catalogue: &str) -> Result<Vec<Entry>, polib::po_file::POParseError> {
     let options = polib::po_file::POParseOptions { message_body_only: true, ..Default::default() };
@@ -270,6 +308,15 @@ macro_rules! mark {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_letters_stay() {
+        let plain = "γ ñ 雪 مرحبا 👩\u{200d}🚀\n\tb";
+        assert!(matches!(printable(plain), Cow::Borrowed(same) if same == plain));
+        let shown = printable("a\u{1b}[2Jb\rc\u{9b}d\u{7f}e\u{202e}f\u{2066}g\u{200b}h\0");
+        assert_eq!(shown, r"a\u001b[2Jb\u000dc\u009bd\u007fe\u202ef\u2066g\u200bh\u0000");
+        assert_eq!(printable_line("a\nerror: b\t\u{2028}"), r"a\nerror: b\t\u2028");
+    }
 
     #[test]
     fn places_take_their_values_and_doubled_braces_stay() {

@@ -80,6 +80,12 @@ fn reports(good: &Good, case: &Case) -> Vec<(&'static str, Report)> {
             damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
             found.push(("FOLDER", check_path(folder.path())));
         }
+        Damage::Disk(change) => {
+            let place = folder.path().join("set");
+            Files::of_folder(&good.folder).write_folder(&place);
+            change(&place);
+            found.push(("FOLDER", check_path(&place)));
+        }
         Damage::Both(change) => {
             damaged(Files::of_folder(&good.folder), change).write_folder(folder.path());
             found.push(("FOLDER", check_path(folder.path())));

@@ -21,6 +21,9 @@ pub struct BuildArguments {
     /// Run the extensions that the project keeps before writing; columns of the same name are replaced.
     #[arg(long)]
     pub recipe: bool,
+    /// Let the programs start that the project's recipe names; without it they are listed, and nothing is run.
+    #[arg(long, requires = "recipe")]
+    pub allow_commands: bool,
     /// Where tortillas of a level have different fields: refuse, or align them with nulls and wider types.
     #[arg(long, value_name = "MODE", default_value = "strict")]
     pub schema: SchemaName,
@@ -38,9 +41,19 @@ pub struct BuildArguments {
 }
 
 pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
+    if arguments.allow_commands {
+        crate::consent::allow_all_programs();
+    }
     let mut studio = studio();
     let mut run = |command| studio.run_to_end(command, &mut |progress| terminal.progress(progress));
     run(Command::OpenProject { path: arguments.project })?;
+    // Said before anything is asked of them: nothing that was typed names these servers.
+    if let Some(Document::Draft(draft)) = studio.document() {
+        draft.servers().iter().for_each(|server| {
+            say(format!("warning: the project reads {} from {}, which gets no token of yours", server.files_text(), server.host));
+        });
+    }
+    let mut run = |command| studio.run_to_end(command, &mut |progress| terminal.progress(progress));
     if let Some([from, to]) = arguments.relocate.as_deref() {
         let edit = crate::draft::Edit::Relocate { from: from.clone(), to: to.clone() };
         run(Command::Edit { edit })?;
@@ -52,7 +65,7 @@ pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
         && let Some(Document::Draft(draft)) = studio.document()
         && let Some((edit, lines)) = align_schemas(draft.draft.dataset())
     {
-        lines.into_iter().for_each(|line| say(&format!("warning: {line}")));
+        lines.into_iter().for_each(|line| say(format!("warning: {line}")));
         studio.run_to_end(Command::Edit { edit }, &mut |progress| terminal.progress(progress))?;
     }
     let options = arguments.write.options(arguments.output, arguments.parts.parts());

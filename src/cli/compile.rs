@@ -45,7 +45,7 @@ pub struct CompileArguments {
 pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
     let collection = match &arguments.collection {
         Some(path) => {
-            let bytes = std::fs::read(path).io_at("read the collection", path)?;
+            let bytes = crate::files::read(path).io_at("read the collection", path)?;
             Some(parse_collection(&bytes).map_err(|error| error.at_path(path))?.fields)
         }
         None => None,

@@ -26,7 +26,7 @@ pub fn create(arguments: CreateArguments, terminal: &Terminal) -> Result<u8> {
     };
     terminal.clear();
     for warning in job.progress().warnings {
-        say(&format!("warning: {warning}"));
+        say(format!("warning: {warning}"));
     }
     print(&summary(&built, json))?;
     Ok(0)
@@ -101,7 +101,7 @@ fn collection_of(arguments: &CreateArguments, generation: WrittenGeneration) -> 
                 .hint("name a JSON file with them: --collection collection.json; only a .tortilla has none")),
         };
     };
-    let bytes = std::fs::read(file).io_at("read the collection", file)?;
+    let bytes = crate::files::read(file).io_at("read the collection", file)?;
     let given = parse_collection(&bytes).map_err(|error| error.at_path(file))?;
     for (key, value) in given.descriptive() {
         collection.set(&key, Some(value));

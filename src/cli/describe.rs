@@ -71,7 +71,7 @@ pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8>
         }
         let ctx = JobContext::default();
         let documents = describe_dataset(&path, &open, form, url, level, &ctx)?;
-        ctx.progress().warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+        ctx.progress().warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
         let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
         print(main.trim_end())?;
         return Ok(0);

@@ -72,7 +72,7 @@ fn field(text: &str) -> Result<(String, Json), String> {
 }
 
 fn collection_in(path: &Path) -> Result<Map<String, Json>> {
-    let bytes = std::fs::read(path).io_at("read the collection", path)?;
+    let bytes = crate::files::read(path).io_at("read the collection", path)?;
     Ok(parse_collection(&bytes).map_err(|error| error.at_path(path))?.fields)
 }
 

@@ -8,9 +8,10 @@ use super::Terminal;
 use super::output::{print, print_json, say};
 use super::verbs::studio;
 use super::writing::WriteArguments;
+use crate::consent;
 use crate::container;
 use crate::error::{Error, IoContext, Result};
-use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin};
+use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, need_consent, programs_in};
 use crate::studio::{Command, Event};
 
 /// Arguments of `extend`.
@@ -42,6 +43,9 @@ pub struct ExtendArguments {
     /// Replace columns of the same name.
     #[arg(long)]
     pub replace: bool,
+    /// Let programs start that a file with options or calls names; those in the arguments themselves start without.
+    #[arg(long)]
+    pub allow_commands: bool,
     #[command(flatten)]
     pub open: super::opening::OpenArguments,
     #[command(flatten)]
@@ -53,6 +57,12 @@ pub struct ExtendArguments {
 
 pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let calls = calls_of(&arguments)?;
+    // What stands in the arguments is the user's own; a file may be anybody's.
+    let typed = |text: &Option<String>| text.as_deref().is_none_or(is_inline);
+    if arguments.allow_commands || (typed(&arguments.options) && typed(&arguments.calls)) {
+        programs_in(&calls).iter().for_each(|program| consent::allow_program(program));
+    }
+    need_consent(&calls)?;
     let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
     if same(&arguments.path, &arguments.output) {
         return Err(Error::usage("the output is the dataset itself").at_path(&arguments.output).hint("write to another name"));
@@ -86,10 +96,10 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         )?;
     } else {
         for line in notes.iter().flat_map(Note::lines) {
-            say(&format!("note: {line}"));
+            say(format!("note: {line}"));
         }
         for failure in &failures {
-            say(&format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+            say(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
         }
         let failed = if failures.is_empty() { String::new() } else { format!(", {} failed", failures.len()) };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
@@ -120,15 +130,18 @@ fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {
     Ok(names.iter().map(call).collect())
 }
 
+fn is_inline(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
 /// JSON text, or the file of that name.
 fn json_or_file(text: &str) -> Result<Json> {
-    let inline = text.trim_start().starts_with(['{', '[']);
-    let content = match inline {
+    let content = match is_inline(text) {
         true => text.to_owned(),
-        false => std::fs::read_to_string(text).io_at("read the options", text)?,
+        false => crate::files::read_to_string(Path::new(text)).io_at("read the options", text)?,
     };
     serde_json::from_str(&content).map_err(|error| {
-        let place = if inline { "--options" } else { text };
+        let place = if is_inline(text) { "--options" } else { text };
         Error::usage("this is not JSON").because(error).at(place)
     })
 }

@@ -63,7 +63,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let allow_missing_parts = arguments.allow_missing_parts;
     let mut fields = field;
     if let Some(path) = &mapping {
-        let bytes = std::fs::read(path).io_at("read the mapping", path)?;
+        let bytes = crate::files::read(path).io_at("read the mapping", path)?;
         let more: Vec<FieldChoice> = serde_json::from_slice(&bytes).map_err(|error| {
             let hint = "write [{\"level\": 0, \"from\": \"old name\", \"to\": \"new name\"}]";
             Error::usage("the mapping is not a list of choices").because(error).at_path(path).hint(hint)
@@ -72,7 +72,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     }
     let collection = match &collection {
         Some(path) => {
-            let bytes = std::fs::read(path).io_at("read the collection", path)?;
+            let bytes = crate::files::read(path).io_at("read the collection", path)?;
             parse_collection(&bytes).map_err(|error| error.at_path(path))?.descriptive()
         }
         None => Map::new(),

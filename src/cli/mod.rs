@@ -110,7 +110,7 @@ pub fn run(arguments: Arguments) -> Invocation {
 
 /// Says what went wrong on standard error; returns the exit code.
 pub fn report_error(error: &Error) -> ExitCode {
-    output::say(&format!("error: {}", error.report()));
+    output::say_error(error);
     ExitCode::from(error.exit_code())
 }
 

@@ -68,6 +68,6 @@ impl ModeName {
 /// Prints to stderr what the jobs warned of: columns that were left out or filled, placeholders that were dropped.
 pub fn print_warnings(studio: &Studio) {
     for line in studio.log_lines().iter().filter(|line| !line.error) {
-        say(&format!("warning: {}", line.text));
+        say(format!("warning: {}", line.text));
     }
 }

@@ -67,7 +67,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
             if json {
                 print_json_line(&*done)?;
             } else {
-                tell(&done)?;
+                print_done(&done)?;
             }
             Ok(u8::from(done.failures() > 0))
         }
@@ -75,13 +75,13 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
     }
 }
 
-fn tell(done: &Optimised) -> Result<()> {
+fn print_done(done: &Optimised) -> Result<()> {
     for kept in done.kept.iter().take(SHOWN) {
         let how = if kept.failed { "failed" } else { "kept" };
-        say(&format!("{how}: {}: {}", kept.path, kept.reason));
+        say(format!("{how}: {}: {}", kept.path, kept.reason));
     }
     if done.kept.len() > SHOWN {
-        say(&format!("and {} more", done.kept.len() - SHOWN));
+        say(format!("and {} more", done.kept.len() - SHOWN));
     }
     let Optimised { already, others, .. } = done;
     print(&format!("{}; {already} as they were, {} kept, {others} other files", done.summary(), done.kept.len()))

@@ -4,11 +4,13 @@ use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::{Error, Kind, Result};
 use crate::jobs::Progress;
+use crate::text::{printable, printable_line};
 
 /// The line of progress at the bottom of a terminal.
 pub struct Terminal {
@@ -27,7 +29,7 @@ impl Terminal {
         if !self.shown {
             return;
         }
-        let mut line = progress.stage.name.clone();
+        let mut line = printable_line(&progress.stage.name).into_owned();
         if let Some(total) = progress.total {
             line.push_str(&format!("  {} of {total}", progress.done));
         }
@@ -65,10 +67,18 @@ pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let terminal = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    // What is logged may quote files and servers of strangers.
+    let fields = || {
+        tracing_subscriber::fmt::format::debug_fn(|writer, field, value| match field.name() {
+            "message" => write!(writer, "{}", printable_line(&format!("{value:?}"))),
+            name => write!(writer, "{name}={}", printable_line(&format!("{value:?}"))),
+        })
+        .delimited(" ")
+    };
+    let terminal = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).fmt_fields(fields()).with_ansi(colours);
     let file = folder
         .and_then(|folder| open_log(folder).ok())
-        .map(|file| tracing_subscriber::fmt::layer().with_writer(std::sync::Mutex::new(file)).with_ansi(false));
+        .map(|file| tracing_subscriber::fmt::layer().with_writer(std::sync::Mutex::new(file)).fmt_fields(fields()).with_ansi(false));
     let _ = tracing_subscriber::registry().with(filter).with(terminal).with(file).try_init();
 }
 
@@ -106,16 +116,29 @@ fn write_to(out: &mut dyn Write, bytes: &[u8]) -> Result<bool> {
     }
 }
 
-/// Prints lines of text to standard output, the last one ended.
+/// Prints lines of text to standard output, the last one ended. Control characters, which files and servers of strangers may bring,
+/// are escaped.
 ///
 /// # Errors
 /// Those of [`write`].
 pub fn print(text: &str) -> Result<()> {
+    let text = printable(text);
     match text.ends_with('\n') {
         true => write(text.as_bytes()),
         false => write(format!("{text}\n").as_bytes()),
     }
     .map(|_| ())
+}
+
+/// Prints rows for another program: as they are, but for a terminal, which would obey the control characters in them.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn print_data(bytes: &[u8]) -> Result<()> {
+    match std::io::stdout().is_terminal() {
+        true => print(&String::from_utf8_lossy(bytes)),
+        false => write(bytes).map(|_| ()),
+    }
 }
 
 /// Prints a value as indented JSON to standard output.
@@ -138,9 +161,20 @@ fn not_json(error: serde_json::Error) -> Error {
     Error::internal("the result can't be written as JSON").because(error)
 }
 
-/// Prints a line to standard error. One that can't be written is lost: there is no other place to say so, and the results count.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+/// Prints one line to standard error, control characters escaped. One that can't be written is lost: there is no other place to say
+/// so, and the results count.
+pub fn say(line: impl AsRef<str>) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable_line(line.as_ref()));
+}
+
+/// [`say`], for several lines.
+pub fn say_lines(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
+}
+
+/// Prints an error with its reasons and next steps to standard error.
+pub fn say_error(error: &Error) {
+    say_lines(&format!("error: {}", error.report()));
 }
 
 #[cfg(test)]

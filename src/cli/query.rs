@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Terminal;
-use super::output::write;
+use super::output::{print, print_data};
 use super::verbs::studio;
 use crate::container::{OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};
@@ -157,9 +157,8 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let bytes = written(&result, format)?;
     match arguments.output {
         Some(file) => write_document(&file, &bytes, arguments.overwrite)?,
-        None => {
-            write(&bytes)?;
-        }
+        None if format == RowFormat::Table => print(&String::from_utf8_lossy(&bytes))?,
+        None => print_data(&bytes)?,
     }
     Ok(0)
 }

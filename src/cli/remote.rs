@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use super::output::say;
+use super::output::{say, say_lines};
 use crate::remote::{Access, admit, set_access, traffic};
 
 /// How to reach other machines.
@@ -56,7 +56,7 @@ pub fn admitted(argument: OsString) -> OsString {
 /// The meter of this run.
 pub fn print_traffic() {
     match serde_json::to_string_pretty(&traffic()) {
-        Ok(text) => say(&text),
-        Err(error) => say(&format!("the meter can't be printed: {error}")),
+        Ok(text) => say_lines(&text),
+        Err(error) => say(format!("the meter can't be printed: {error}")),
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Terminal;
 use super::output::print;
 use super::verbs::studio;
+use crate::consent;
 use crate::error::Result;
 use crate::studio::replay as replay_file;
 
@@ -22,6 +23,12 @@ pub struct ReplayArguments {
     /// Run it in the window's application without a display.
     #[arg(long)]
     pub headless: bool,
+    /// Let the programs start that the script names; without it they are listed, and nothing of the script is run.
+    #[arg(long)]
+    pub allow_commands: bool,
+    /// Let the script choose servers, profiles and tokens for other machines (`connect`).
+    #[arg(long)]
+    pub allow_connect: bool,
     /// Where the pictures go that the script takes.
     #[arg(long, value_name = "FOLDER")]
     pub screenshots: Option<PathBuf>,
@@ -34,6 +41,16 @@ impl ReplayArguments {
     /// True when it takes the window's application, seen or not.
     pub fn needs_application(&self) -> bool {
         self.window || self.headless || self.screenshots.is_some()
+    }
+
+    /// Takes what the user agrees to.
+    pub fn agree(&self) {
+        if self.allow_commands {
+            consent::allow_all_programs();
+        }
+        if self.allow_connect {
+            consent::allow_connect();
+        }
     }
 
     /// Says that so many lines are done, and how many steps of the draft could be undone then, where that was asked for.
@@ -57,6 +74,7 @@ impl ReplayArguments {
 }
 
 pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
+    arguments.agree();
     let mut studio = studio();
     studio.set_autosave(arguments.autosave.clone());
     let mut tell = |line: usize| arguments.tell_line(line, None);

@@ -49,7 +49,7 @@ pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
     terminal.clear();
     let Event::Pooled(report) = event else { return Err(Error::internal(format!("pooling ended with {event:?}"))) };
     for line in studio.log_lines().iter().filter(|line| !line.text.contains(" took ")) {
-        say(&format!("warning: {}", line.text));
+        say(format!("warning: {}", line.text));
     }
     if json {
         print_json(report.as_ref())?;

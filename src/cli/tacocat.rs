@@ -70,7 +70,7 @@ fn run(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u
         Event::Written(built) => {
             terminal.clear();
             if let Some(text) = absent {
-                say(&format!("warning: {text}"));
+                say(format!("warning: {text}"));
             }
             print(&summary(&built, json))?;
             Ok(0)

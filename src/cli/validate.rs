@@ -7,12 +7,13 @@ use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
-use super::output::{print, print_json, say};
+use super::output::{print, print_json, say_error};
 use crate::container::{self, OpenOptions};
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Profile, Report, Rule};
 use crate::studio::check_togs;
+use crate::text::printable_line;
 use crate::validate;
 
 /// Arguments of `validate`.
@@ -91,7 +92,7 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
             Ok(report) => reports.push((path, report)),
             // Several parts given together: the others are still checked.
             Err(error) => {
-                say(&format!("error: {}", error.report()));
+                say_error(&error);
                 failed = Some(error.exit_code());
             }
         }
@@ -142,13 +143,14 @@ fn report_text(path: &Path, report: &Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {
         let severity = finding.severity.as_str();
-        text.push_str(&format!("{severity:8}{:8}{}\n        {}\n", finding.rule.code(), finding.at, finding.message));
+        let (at, message) = (finding.at.to_string(), printable_line(&finding.message));
+        text.push_str(&format!("{severity:8}{:8}{}\n        {message}\n", finding.rule.code(), printable_line(&at)));
     }
     let verdict = match (report.errors(), report.warnings()) {
         (0, 0) => "valid".to_owned(),
         (0, warnings) => format!("valid, {warnings} warnings"),
         (errors, warnings) => format!("{errors} errors, {warnings} warnings"),
     };
-    text.push_str(&format!("{}: {verdict}\n", path.display()));
+    text.push_str(&format!("{}: {verdict}\n", printable_line(&path.display().to_string())));
     text
 }

@@ -1,6 +1,5 @@
 //! What a path is: by its content, never by its name alone. The only place that decides a format.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -157,7 +156,7 @@ fn detect_folder(path: &Path) -> Result<Detected> {
 
 fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     let mut head = Vec::with_capacity(256);
-    let file = File::open(path).io_at("open", path)?;
+    let file = crate::files::open(path).io_at("open", path)?;
     file.take(256).read_to_end(&mut head).io_at("read", path)?;
     detect_bytes(path, size, &head)
 }
@@ -210,7 +209,7 @@ fn is_tacollection(path: &Path, size: u64) -> bool {
         return true;
     }
     let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) && size <= JSON_MAX;
-    json && std::fs::read(path).is_ok_and(|text| text.windows(LISTS.len()).any(|part| part == LISTS))
+    json && crate::files::read(path).is_ok_and(|text| text.windows(LISTS.len()).any(|part| part == LISTS))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::output::PartialFile;
 use super::transfer::Sources;
 use super::{HeaderEntry, RowSource};
 use crate::error::{Error, IoContext, Result};
+use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
@@ -70,7 +71,7 @@ impl ByteSource {
     }
 
     fn open_local(path: &Path) -> Result<Self> {
-        let file = File::open(path).io_at("open", path)?;
+        let file = files::open(path).io_at("open", path)?;
         let size = file.metadata().io_at("read", path)?.len();
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.to_owned(), size }) })
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ByteSource, parse_collection};
 use crate::error::{Error, Result};
+use crate::files::Root;
 use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
 use crate::remote::RemoteFile;
 use crate::table::TableHead;
@@ -23,7 +24,12 @@ pub struct TableFiles {
 /// Reads the tables whose names begin with `prefix` below `folder`, and the collection beside them.
 pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     let file = place_below(folder, "COLLECTION.json");
-    let source = ByteSource::open(&file).map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
+    let root = Root::new(folder);
+    let source = match is_remote(folder) {
+        true => ByteSource::open(&file),
+        false => within(&root, "COLLECTION.json").and_then(|_| ByteSource::open(&file)),
+    };
+    let source = source.map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
     let collection = source.and_then(|source| parse_collection(&source.read(0, source.size_bytes())?));
     if let Err(error) = &collection
         && error.is_cancelled()
@@ -32,7 +38,7 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     }
     let sources = match is_remote(folder) {
         true => remote_tables(folder, prefix, collection.as_ref().ok())?,
-        false => local_tables(folder, prefix)?,
+        false => local_tables(&root, prefix)?,
     };
     let mut heads = Vec::new();
     for (level, source) in sources.iter().enumerate() {
@@ -57,9 +63,22 @@ fn table_at(folder: &Path, prefix: &str, level: usize) -> PathBuf {
     place_below(folder, &format!("{prefix}level{level}.parquet"))
 }
 
-fn local_tables(folder: &Path, prefix: &str) -> Result<Vec<ByteSource>> {
-    let tables = (0..=MAX_LEVELS).map(|level| table_at(folder, prefix, level)).take_while(|table| table.exists());
-    tables.map(|table| ByteSource::open(&table)).collect()
+fn local_tables(root: &Root, prefix: &str) -> Result<Vec<ByteSource>> {
+    let mut tables = Vec::new();
+    for level in 0..=MAX_LEVELS {
+        let table = table_at(root.folder(), prefix, level);
+        if !table.exists() {
+            break;
+        }
+        within(root, &format!("{prefix}level{level}.parquet"))?;
+        tables.push(ByteSource::open(&table)?);
+    }
+    Ok(tables)
+}
+
+/// Refuses a table that is a link out of its dataset.
+fn within(root: &Root, name: &str) -> Result<()> {
+    root.file(name).map(drop).map_err(|why| why.into_error("open", &root.folder().join(name)))
 }
 
 /// The collection says how many levels there are; without it one is asked for after the other.

@@ -180,7 +180,7 @@ fn changed(planned: u64, found: u64) -> Error {
 
 /// Opens a source and compares its size with the plan's: offsets of everything after it depend on that.
 fn open_planned(path: &Path, size: u64) -> Result<(File, Option<SystemTime>)> {
-    let file = File::open(path).io_at("open the sample", path)?;
+    let file = crate::files::open(path).io_at("open the sample", path)?;
     let meta = file.metadata().io_at("read the sample", path)?;
     if meta.len() != size || !meta.is_file() {
         return Err(changed(size, meta.len()).at_path(path));

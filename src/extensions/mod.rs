@@ -41,7 +41,7 @@ pub use view::{SampleView, TortillaView};
 
 use serde_json::Value as Json;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value};
 
@@ -97,6 +97,11 @@ pub trait SampleExtension: Send + Sync {
         true
     }
 
+    /// The program that it starts, with its arguments: nothing starts that the user has not agreed to.
+    fn program(&self) -> Option<&[String]> {
+        None
+    }
+
     /// The way to compute many samples at once, for those that are dear to start.
     fn batch(&self) -> Option<&dyn BatchExtension> {
         None
@@ -125,6 +130,42 @@ pub trait TortillaExtension: Send + Sync {
 pub trait CollectionExtension: Send + Sync {
     /// Keys and values, in the order in which they are to stand.
     fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Vec<(String, Json)>>;
+}
+
+/// The programs that these calls start which the user of this session has not agreed to, each once with its arguments. Calls that
+/// can't be made start nothing.
+pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
+    let registry = builtin();
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for call in calls.iter().filter(|call| !call.schema_only) {
+        let Ok(Made::Sample(extension)) = registry.make(&call.extension, &call.options) else { continue };
+        if let Some(program) = extension.program()
+            && !crate::consent::allows_program(program)
+            && !found.iter().any(|known| known == program)
+        {
+            found.push(program.to_vec());
+        }
+    }
+    found
+}
+
+/// Refuses calls that start programs which the user of this session has not agreed to.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] with each program and its arguments.
+pub fn need_consent(calls: &[ExtensionCall]) -> Result<()> {
+    match programs_in(calls).as_slice() {
+        [] => Ok(()),
+        programs => Err(not_agreed(programs)),
+    }
+}
+
+/// The error for programs that nobody has agreed to.
+pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
+    let listed: Vec<String> = programs.iter().map(|program| crate::consent::described(program)).collect();
+    let programs = if listed.len() == 1 { "a program" } else { "programs" };
+    Error::usage(format!("this starts {programs} that you have not agreed to: {}", listed.join("; ")))
+        .hint("if you trust what is named, run it again with --allow-commands")
 }
 
 /// One extension to run, as plain data.

@@ -79,6 +79,7 @@ pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry) 
 
 /// Runs the calls in order, each over its target. Sample extensions that follow each other on one level run together.
 pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx: &JobContext) -> Result<Run> {
+    super::need_consent(calls)?;
     let made = calls.iter().map(|call| registry.make(&call.extension, &call.options)).collect::<Result<Vec<_>>>()?;
     let depth = dataset.depth();
     check(calls, &made, depth)?;

@@ -69,6 +69,7 @@ impl App {
         let jobs = Jobs::new(move || waker.request_repaint());
         let studio = Studio::new(jobs.clone());
         let mut app = Self { persistent: true, ..Self::build(ctx, studio, jobs, view) };
+        app.studio.set_asks_for_servers(true);
         app.session.cache_dir = crate::folders::cache_dir();
         let waker = ctx.clone();
         let listening = crate::folders::data_dir().map(|folder| Instance::listen(&folder, move || waker.request_repaint()));

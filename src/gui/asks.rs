@@ -79,6 +79,7 @@ impl App {
                 }
             }
             Ask::SampleDataset => self.make_sample(),
+            Ask::Agreed(agreement, ask) => self.agreed(agreement, *ask),
             Ask::Anyway(ask) => self.anyway(ctx, *ask),
             Ask::SaveFirst(ask) => self.save_first(ctx, *ask),
         }
@@ -92,11 +93,14 @@ impl App {
             self.ask_to_discard(Ask::Run(command));
             return;
         }
-        self.run_now(command);
+        if !self.asks_for_programs(&command) {
+            self.run_now(command);
+        }
     }
 
     fn anyway(&mut self, ctx: &Context, ask: Ask) {
         match ask {
+            Ask::Run(command) if self.asks_for_programs(&command) => {}
             Ask::Run(command) => self.run_now(command),
             Ask::Do(Action::Quit) => {
                 self.quitting = true;
@@ -191,6 +195,7 @@ impl App {
             Event::PatternFound(report) => self.session.pattern.take(report),
             Event::ProjectSaved(path) => self.saved(&path),
             Event::DocumentChanged => self.document_changed(),
+            Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
             Event::Edited { label, sets, .. } => {
                 self.session.edited_s = Some(now_s());
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
@@ -428,10 +433,7 @@ impl App {
                 self.asks.push(Ask::Run(Command::Import { paths, into, metadata: None }));
             }
             Wish::AddUnplaced | Wish::AddUnplacedFolder => self.asks.push(Ask::Run(Command::AddToTray { paths })),
-            Wish::Watch => {
-                let folders = paths.into_iter();
-                self.asks.extend(folders.map(|folder| Ask::Run(Command::Watch { folder })));
-            }
+            Wish::Watch => self.watch_chosen(paths),
             Wish::JoinTable => {
                 if let Some(table) = paths.into_iter().next() {
                     self.dialogs.open(Dialog::join(table, None));

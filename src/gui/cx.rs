@@ -53,6 +53,8 @@ pub enum Ask {
     SampleDataset,
     /// Do this even though unsaved changes are lost.
     Anyway(Box<Ask>),
+    /// The user agrees to this for the session; then do that.
+    Agreed(super::consent::Agreement, Box<Ask>),
     /// Save the draft, then do this.
     SaveFirst(Box<Ask>),
 }

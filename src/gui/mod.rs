@@ -10,6 +10,7 @@ mod app;
 mod asks;
 mod chrome;
 mod commands;
+mod consent;
 mod cx;
 mod dialogs;
 mod dock;

@@ -65,15 +65,13 @@ impl App {
         let level = draft.view.get("level").and_then(serde_json::Value::as_u64).unwrap_or_default() as usize;
         let ids = draft.view.get("selected").and_then(serde_json::Value::as_str).map(SamplePath::parse);
         let found = ids.and_then(|ids| document.tree().find(&ids));
-        // A folder that is gone is not watched; that is told as any failure is.
         let watched = draft.view.get("watched").and_then(serde_json::Value::as_array);
-        for folder in watched.into_iter().flatten().filter_map(serde_json::Value::as_str).map(PathBuf::from) {
-            self.asks.push(Ask::Run(Command::Watch { folder }));
-        }
+        let watched = watched.into_iter().flatten().filter_map(serde_json::Value::as_str).map(PathBuf::from).collect();
         self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
         if let Some((level, row)) = found {
             self.asks.push(Ask::Select(Some(RowRef { level, row })));
         }
+        self.ask_to_watch(watched);
     }
 
     /// The draft was saved: it is the newest of the recent ones, and whatever waited for it goes on.

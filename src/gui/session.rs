@@ -1,6 +1,6 @@
 //! The window's state for what is open now: selection, filters, marks, half-typed text. Forgotten when another dataset is opened.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -83,6 +83,8 @@ pub struct Session {
     pub edited_s: Option<u64>,
     /// Drafts that were never saved, looked for once for each showing of the welcome screen.
     pub recoverable: Slot<u64, Vec<Recoverable>>,
+    /// Folders that the user chose, or agreed, to watch.
+    pub watch_agreed: HashSet<PathBuf>,
     /// Grows when one of them is forgotten.
     pub forgotten: u64,
     /// Where small pictures are kept; none in tests.

@@ -262,6 +262,9 @@ rules! {
     FolderPath "DIR-3" Error Both "6.4"
         mark!("Paths in the levels stay inside DATA/.")
         "Rename the sample.";
+    FolderLink "DIR-4" Error Both "6.4"
+        mark!("What a dataset names in its folder lies there: no member is a link that leads out of the dataset.")
+        "Put the file itself in the place of the link, or drop the sample.";
     PartMissing "CAT-1" Error Both "6.5"
         mark!("Every part that an index names lies beside it and can be opened.")
         "Put the part there, or name the folder that holds the parts with --base-path.";

@@ -143,7 +143,7 @@ fn check(asset: &AssetPath) -> Result<Stamp> {
     if matches!(asset, AssetPath::File(_)) && is_connection(path) {
         return Ok(Stamp::None);
     }
-    let metadata = std::fs::metadata(path).io_at("open the raster", path)?;
+    let metadata = crate::files::metadata(path).io_at("open the raster", path)?;
     let length = metadata.len();
     check_range(asset, length)?;
     if matches!(asset, AssetPath::File(_)) && metadata.is_file() && length == 0 {
@@ -231,7 +231,7 @@ fn as_netcdf(asset: &AssetPath, place: Option<&Place>, direct: &Result<Dataset>)
     let mut read: Box<dyn FnMut(u64, u64) -> Option<Vec<u8>>> = match (place, asset.local_file()) {
         (Some(place), _) => Box::new(|at, length| Some(place.file.read(at, length).ok()?.to_vec())),
         (None, path) => {
-            let mut file = std::fs::File::open(path?).ok()?;
+            let mut file = crate::files::open(path?).ok()?;
             Box::new(move |at, length| {
                 let mut bytes = vec![0; length as usize];
                 file.seek(SeekFrom::Start(at)).ok()?;

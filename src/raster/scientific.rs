@@ -2,7 +2,6 @@
 //! library that is not safe to use from two threads: together they crash. Whoever opens, uses or closes such a file holds
 //! the lock here meanwhile.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +34,7 @@ pub fn turn_for(asset: &AssetPath) -> Option<Turn> {
         AssetPath::Range { container, offset, .. } => (container, *offset),
         AssetPath::Vsi(_) => return Some(turn()),
     };
-    let Ok(mut file) = File::open(path) else { return Some(turn()) };
+    let Ok(mut file) = crate::files::open(path) else { return Some(turn()) };
     let begins_with = |at: u64, magic: &[u8]| {
         let mut bytes = vec![0; magic.len()];
         let read = file.seek(SeekFrom::Start(start.saturating_add(at))).and_then(|_| file.read_exact(&mut bytes));

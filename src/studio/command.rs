@@ -474,6 +474,13 @@ pub enum Event {
     },
     /// The draft was saved as a project.
     ProjectSaved(PathBuf),
+    /// A project was read and not shown: its files lie on servers that nobody has agreed to.
+    ProjectAsks {
+        /// The project.
+        path: PathBuf,
+        /// The servers.
+        servers: Vec<super::Server>,
+    },
     /// A level's table can be read without waiting.
     LevelReady(usize),
     /// What lies in the cache of remote files.

@@ -21,13 +21,18 @@ impl Command {
             | Self::ImportCollection { path }
             | Self::OpenProject { path }
             | Self::Restore { path }
-            | Self::Forget { path }
             | Self::SplitOff { path, .. }
             | Self::Watch { folder: path }
             | Self::Unwatch { folder: path }
             | Self::PlaceUnplaced { file: path, .. }
             | Self::SaveAsset { target: path, .. }
             | Self::SaveRows { target: path, .. } => base.join(path),
+            // A name alone is that of a journal in the folder of autosave.
+            Self::Forget { path } => {
+                if path.components().count() > 1 {
+                    base.join(path);
+                }
+            }
             Self::SaveProject { path, .. } | Self::CheckTogs { path } | Self::Select { path, .. } => base.join_all(path),
             Self::OpenWith { path, options } => {
                 base.join(path);

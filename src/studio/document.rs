@@ -83,8 +83,25 @@ pub struct DraftDocument {
     pub recipe: Vec<ExtensionCall>,
     /// What the window wants to find again when the project is opened; null for nothing.
     pub view: Json,
+    pub(super) servers: Vec<Server>,
     pub(super) origin: Origin,
     pub(super) keep: Option<Keep>,
+}
+
+/// Another machine that files of a project lie on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Scheme and host, or scheme and bucket.
+    pub host: String,
+    /// How many samples lie there.
+    pub files: u64,
+}
+
+impl Server {
+    /// How many files, for people.
+    pub fn files_text(&self) -> String {
+        if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) }
+    }
 }
 
 /// The lens, and the tree of the same roots: it is used on while no id and no type changes, and mended where some do.
@@ -136,10 +153,16 @@ impl DraftDocument {
             tray: Mutex::default(),
             project: None,
             recipe: Vec::new(),
+            servers: Vec::new(),
             view: Json::Null,
             origin: Origin::Other,
             keep: None,
         }
+    }
+
+    /// The servers that the files of its project lay on when it was opened, for whoever shows where data come from.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
     }
 
     /// What a project file keeps of it. Cheap: samples are shared.

@@ -18,6 +18,7 @@ impl Studio {
         for call in &calls {
             registry.make(&call.extension, &call.options)?;
         }
+        extensions::need_consent(&calls)?;
         let (dataset, revision, here) = (draft.dataset().clone(), draft.revision(), self.here());
         let label = label_of(&calls);
         let outcome = self.start(&label.clone(), move |ctx| {

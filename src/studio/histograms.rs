@@ -227,7 +227,7 @@ fn count(asset: &AssetPath, scale: &[(f64, f64)], file: &std::path::Path, ctx: &
         .collect();
     let options = vec![("TILED", "NO"), ("COMPRESS", "ZSTD"), ("ZSTD_LEVEL", "13"), ("INTERLEAVE", "BAND")];
     raster::write_geotiff(file, &NewRaster { width: BINS, height: 1, bands, options, ..NewRaster::default() })?;
-    let bytes = std::fs::read(file).io_at("read the histogram", file)?;
+    let bytes = crate::files::read(file).io_at("read the histogram", file)?;
     std::fs::remove_file(file).io_at("remove the temporary file", file)?;
     Ok(bytes.into())
 }

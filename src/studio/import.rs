@@ -10,6 +10,7 @@ use arrow::datatypes::DataType;
 use super::command::Imported;
 use crate::draft::Unplaced;
 use crate::error::{Error, IoContext, Result};
+use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, MAX_LEVELS, META_NAME, Payload, Sample, Schema, Tortilla, Value, check_field_name};
 use crate::table::LevelTable;
@@ -28,10 +29,9 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
         let name = path.file_name().or_else(|| path.parent()?.file_name());
         let name = name.ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
         let Some(id) = text_name(name, path, &mut report) else { continue };
-        match scan(path, &id, &meta, 0, &mut report, ctx)? {
-            Some(sample) => samples.push(sample),
-            None => continue,
-        }
+        let mut links = Links::of(path);
+        samples.extend(scan(path, &id, &meta, 0, &mut links, &mut report, ctx)?);
+        links.tell(ctx);
     }
     Ok((samples, report))
 }
@@ -92,8 +92,51 @@ pub(super) fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Samp
 pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
-    let samples = children(folder, 0, &mut report, ctx)?;
+    let mut links = Links::of(folder);
+    let samples = children(folder, 0, &mut links, &mut report, ctx)?;
+    links.tell(ctx);
     Ok((samples, report))
+}
+
+/// The links met below a folder that lead out of it. They are followed: a folder of links to scenes is a way to choose scenes. But
+/// what they lead to is packed with the rest, so that is said.
+struct Links {
+    folder: PathBuf,
+    /// The same without links; none where the system can't tell.
+    real: Option<PathBuf>,
+    /// How many lead out.
+    out: u64,
+    /// The first of them.
+    first: Vec<String>,
+}
+
+impl Links {
+    const NAMED: usize = 3;
+
+    fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), real: folder.canonicalize().ok(), out: 0, first: Vec::new() }
+    }
+
+    fn follow(&mut self, link: &Path) {
+        let inside = || Some(link.canonicalize().ok()?.starts_with(self.real.as_ref()?));
+        if inside() == Some(true) {
+            return;
+        }
+        self.out += 1;
+        if self.first.len() < Self::NAMED {
+            self.first.push(link.display().to_string());
+        }
+    }
+
+    fn tell(&self, ctx: &JobContext) {
+        if self.out == 0 {
+            return;
+        }
+        let more = if self.out > Self::NAMED as u64 { ", …" } else { "" };
+        let (folder, first) = (self.folder.display(), self.first.join(", "));
+        let links = if self.out == 1 { "1 link leads".to_owned() } else { format!("{} links lead", self.out) };
+        ctx.warn(format!("{links} out of {folder}; what is there becomes part of the dataset: {first}{more}"));
+    }
 }
 
 fn scan(
@@ -101,6 +144,7 @@ fn scan(
     id: &str,
     meta: &std::fs::Metadata,
     depth: usize,
+    links: &mut Links,
     report: &mut Imported,
     ctx: &JobContext,
 ) -> Result<Option<Sample>> {
@@ -112,7 +156,8 @@ fn scan(
         return Ok(Some(Sample::file(id, path, meta.len())));
     }
     if !meta.is_dir() {
-        report.skipped.push(format!("{}: neither a file nor a folder", path.display()));
+        let what = files::special(meta.file_type()).unwrap_or("no regular file");
+        report.skipped.push(format!("{}: it is {what}, neither a file nor a folder", path.display()));
         return Ok(None);
     }
     if depth >= MAX_LEVELS - 1 {
@@ -121,7 +166,7 @@ fn scan(
         ))
         .at_path(path));
     }
-    let samples = children(path, depth + 1, report, ctx)?;
+    let samples = children(path, depth + 1, links, report, ctx)?;
     if samples.is_empty() {
         report.skipped.push(format!("{}: an empty folder", path.display()));
         return Ok(None);
@@ -130,7 +175,7 @@ fn scan(
     Ok(Some(Sample::folder(id, Tortilla::new(samples))))
 }
 
-fn children(folder: &Path, depth: usize, report: &mut Imported, ctx: &JobContext) -> Result<Vec<Sample>> {
+fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Imported, ctx: &JobContext) -> Result<Vec<Sample>> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
         let entry = entry.io_at("read the folder", folder)?;
@@ -144,7 +189,10 @@ fn children(folder: &Path, depth: usize, report: &mut Imported, ctx: &JobContext
         // Links are followed, so that a folder of links to scenes works; the level limit ends loops.
         let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let meta = if link { std::fs::metadata(&path) } else { entry.metadata() }.io_at("read", &path)?;
-        samples.extend(scan(&path, &id, &meta, depth, report, ctx)?);
+        if link {
+            links.follow(&path);
+        }
+        samples.extend(scan(&path, &id, &meta, depth, links, report, ctx)?);
     }
     Ok(samples)
 }

@@ -47,7 +47,7 @@ pub use align::align_schemas;
 pub use chunk::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, save_chunk, split_chunk};
 pub use command::{Command, Event, Imported, Outcome};
 pub use describe::{DescribeRequest, describe_dataset, describe_to};
-pub use document::{Document, DraftDocument, OpenDataset, RowRef};
+pub use document::{Document, DraftDocument, OpenDataset, RowRef, Server};
 pub use export::{ExportRequest, RowChoice, export};
 pub use filtered::{Kept, kept};
 pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
@@ -133,6 +133,8 @@ pub struct Studio {
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filtered::FilterState,
+    /// Projects with files on unknown servers are asked about before they are shown.
+    asks_for_servers: bool,
     /// Folders whose new files come into the tray of the draft.
     watched: Vec<watch::Watched>,
 }
@@ -153,6 +155,7 @@ impl Studio {
             log: VecDeque::new(),
             pending: Vec::new(),
             filter: filtered::FilterState::default(),
+            asks_for_servers: false,
             watched: Vec::new(),
         }
     }
@@ -277,6 +280,18 @@ impl Studio {
                     return outcome?(self);
                 }
             }
+        }
+    }
+
+    /// Programs that a command would start and that the user of this session has not agreed to.
+    pub fn programs_of(&self, command: &Command) -> Vec<Vec<String>> {
+        match command {
+            Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
+            Command::RunRecipe => match &self.document {
+                Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
         }
     }
 

@@ -17,8 +17,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use super::Command;
 use super::replay::{Expect, ReplayLine};
 use crate::error::{Error, IoContext, Result};
+use crate::extensions;
 
 /// Seconds that a step waits when it does not say how long.
 pub const WAIT_SECONDS: f64 = 60.0;
@@ -175,8 +177,12 @@ impl<'de> Deserialize<'de> for ScriptLine {
 }
 
 /// Reads a script. Paths in it are joined to its folder.
+///
+/// # Errors
+/// For a file that is no script, and for one that starts programs or says how to reach other machines where the user of this session
+/// has not agreed to that: then nothing of it is run.
 pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
-    let text = std::fs::read_to_string(file).io_at("read the command file", file)?;
+    let text = crate::files::read_to_string(file).io_at("read the command file", file)?;
     let wrong = |error| Error::usage("the command file is not a list of commands").because(error).at_path(file);
     let mut lines: Vec<ScriptLine> = serde_json::from_str(&text).map_err(wrong)?;
     let base = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -188,10 +194,37 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
                 let here = std::path::absolute(base).io_at("look at the folder of the script", base)?;
                 *text = text.replace(HERE, &here.display().to_string());
             }
+            ScriptLine::Step(Step::Screenshot { name }) if !is_file_name(name) => {
+                let error = Error::usage("a picture is saved in the folder of the screenshots, so its name is a file name alone");
+                return Err(error.at(name.escape_debug()));
+            }
             ScriptLine::Step(_) => {}
         }
     }
+    need_consent(&lines).map_err(|error| error.at_path(file))?;
     Ok(lines)
+}
+
+fn is_file_name(name: &str) -> bool {
+    crate::model::safe_relative(name) && !name.contains('/')
+}
+
+/// Refuses a script with lines that the user of this session has to agree to first. What is only known later, such as the recipe of a
+/// project that the script opens, is refused when it is to run.
+fn need_consent(lines: &[ScriptLine]) -> Result<()> {
+    let commands = lines.iter().filter_map(|line| if let ScriptLine::Command(line) = line { Some(&line.command) } else { None });
+    let mut calls = Vec::new();
+    for command in commands {
+        match command {
+            Command::Extend { calls: own, .. } | Command::SetRecipe { recipe: own } => calls.extend(own.iter().cloned()),
+            Command::Connect { .. } if !crate::consent::allows_connect() => {
+                let error = Error::usage("the script says how to reach other machines (connect), which you have not agreed to");
+                return Err(error.hint("look at what it says; --allow-connect lets it"));
+            }
+            _ => {}
+        }
+    }
+    extensions::need_consent(&calls)
 }
 
 #[cfg(test)]

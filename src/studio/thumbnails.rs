@@ -233,7 +233,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
         AssetPath::Range { container, offset, size } => (container, *offset, *size),
         AssetPath::Vsi(_) => return None,
     };
-    let mut file = fs::File::open(path).ok()?;
+    let mut file = crate::files::open(path).ok()?;
     let mut hash = Sha256::new();
     hash.update(format!("{size} {} {:?}", request.side, request.bands));
     let mut piece = |at: u64, length: usize| -> Option<()> {

@@ -144,7 +144,7 @@ impl Studio {
         self.need_draft()?;
         let here = self.here();
         Ok(self.start(&tr!("Read {path}", path = path.display()), move |_| {
-            let bytes = std::fs::read(&path).io_at("read the collection", &path)?;
+            let bytes = crate::files::read(&path).io_at("read the collection", &path)?;
             let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
             // What every dataset needs and the file does not say, as in a new draft.
             let mut collection = Collection::template();

@@ -1,6 +1,5 @@
 //! Metadata tables that lie beside the data: CSV, JSON and Parquet, told by content.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ pub fn read_sidecar(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
 
 /// As [`read_sidecar`]; the columns of a CSV that `text` names stay text whatever their rows look like.
 pub fn read_sidecar_as(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<LevelTable> {
-    let mut file = File::open(path).io_at("open the metadata table", path)?;
+    let mut file = crate::files::open(path).io_at("open the metadata table", path)?;
     let mut magic = [0; 64];
     let read = file.read(&mut magic).io_at("read the metadata table", path)?;
     file.seek(SeekFrom::Start(0)).io_at("read the metadata table", path)?;

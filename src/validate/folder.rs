@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::container::{ContainerReader, FolderReader};
 use crate::error::{IoContext, Result};
+use crate::files::Outside;
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, is_remote, place_below, safe_relative};
 use crate::remote::RemoteFile;
@@ -37,8 +38,17 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
             }
             if remote {
                 asked.push((place_below(&data, &name), name.clone(), at));
-            } else if !data.join(&name).is_file() {
-                report.add(Rule::FolderMissing, at, tr!("DATA/{name} is not there.", name));
+            } else {
+                match folder.root().file(&format!("DATA/{name}")) {
+                    Ok(_) => {}
+                    Err(Outside::LeadsOut(target)) => report.add(Rule::FolderLink, at, leads_out(&name, &target)),
+                    Err(why) if why.is_missing() => report.add(Rule::FolderMissing, at, tr!("DATA/{name} is not there.", name)),
+                    Err(why) => {
+                        let message = tr!("DATA/{path} can't be read.", path = name.escape_debug());
+                        let why = why.into_error("read the sample", &data.join(&name)).sentence();
+                        report.add(Rule::FolderMissing, at, format!("{message} {why}"));
+                    }
+                }
             }
             named.insert(name);
         }
@@ -50,10 +60,23 @@ pub fn check(folder: &FolderReader, deep: bool, report: &mut Report, ctx: &JobCo
     if !remote && data.is_dir() {
         walk(&data, "", &named, &mut stray, ctx)?;
     }
-    for name in stray {
+    let above = if stray.iter().any(|(_, link)| *link) { folders_of(&named) } else { HashSet::new() };
+    // A link in the place of a folder was looked at with the samples below it.
+    for (name, _) in stray.into_iter().filter(|(name, link)| !(*link && above.contains(name.as_str()))) {
         report.add(Rule::FolderStray, Location::Member(format!("DATA/{name}")), tr!("No level names this file."));
     }
     Ok(())
+}
+
+/// The message about a member that is, or lies behind, a link to somewhere else.
+pub(super) fn leads_out(name: &str, target: &Path) -> String {
+    let (name, target) = (name.escape_debug(), target.display().to_string());
+    tr!("DATA/{name} is a link that leads out of the dataset, to {target}.", name, target = target.escape_debug())
+}
+
+/// The folders that these files lie in, and those above.
+pub(super) fn folders_of(files: &HashSet<String>) -> HashSet<&str> {
+    files.iter().flat_map(|file| file.match_indices('/').map(move |(at, _)| &file[..at])).collect()
 }
 
 /// Asks a server for every file: only the deep form may take so many requests. What no level names can't be asked for.
@@ -73,7 +96,7 @@ fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobCont
     Ok(())
 }
 
-fn walk(folder: &Path, prefix: &str, named: &HashSet<String>, stray: &mut Vec<String>, ctx: &JobContext) -> Result<()> {
+fn walk(folder: &Path, prefix: &str, named: &HashSet<String>, stray: &mut Vec<(String, bool)>, ctx: &JobContext) -> Result<()> {
     ctx.check()?;
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
         let entry = entry.io_at("read the folder", folder)?;
@@ -83,7 +106,7 @@ fn walk(folder: &Path, prefix: &str, named: &HashSet<String>, stray: &mut Vec<St
         if kind.is_dir() {
             walk(&entry.path(), &format!("{name}/"), named, stray, ctx)?;
         } else if !named.contains(&name) {
-            stray.push(name);
+            stray.push((name, kind.is_symlink()));
         }
     }
     Ok(())

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value as Json;
 
+use super::folder::{folders_of, leads_out};
 use crate::container::{ContainerReader, Taco3Reader};
 use crate::error::Result;
+use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule};
 
@@ -30,6 +32,14 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
                 continue;
             }
             let path = dataset.relative_path(depth, row)?;
+            named.insert(path.to_owned());
+            if let Some((_, inside)) = path.split_once('/') {
+                found.entry(root_of(&tree, depth, row)).or_default().insert(inside.to_owned());
+            }
+            if let Some(Err(Outside::LeadsOut(target))) = dataset.root().map(|root: &Root| root.file(&format!("DATA/{path}"))) {
+                report.add(Rule::FolderLink, at(), leads_out(path, &target));
+                continue;
+            }
             match dataset.asset(depth, row) {
                 Ok((AssetPath::Range { offset, size, .. }, _)) if positions.range(row) != Some((offset, size)) => {
                     let message = tr!(
@@ -46,13 +56,12 @@ pub fn check(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> Re
                     report.add(Rule::Taco3Files, at(), format!("{message} {}", error.sentence()));
                 }
             }
-            if let Some((_, inside)) = path.split_once('/') {
-                found.entry(root_of(&tree, depth, row)).or_default().insert(inside.to_owned());
-            }
-            named.insert(path.to_owned());
         }
     }
-    for stray in dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file)) {
+    let strays: Vec<String> = dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file)).collect();
+    // A link in the place of a folder was looked at with the files below it.
+    let above = if strays.is_empty() { HashSet::new() } else { folders_of(&named) };
+    for stray in strays.iter().filter(|stray| !above.contains(stray.as_str())) {
         let at = Location::Member(format!("DATA/{}", stray.escape_debug()));
         report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }

@@ -81,6 +81,12 @@ fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, 
 }
 
 fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+    if let Some(target) = index.part_leads_out(name) {
+        let target = target.display().to_string();
+        let message = tr!("{part} is a link that leads out of the folder of the parts, to {target}.", part = name.escape_debug(), target = target.escape_debug());
+        report.add(Rule::FolderLink, at(name), message);
+        return Ok(());
+    }
     let part = match index.part(name) {
         Ok(part) => part,
         Err(error) => {

@@ -1,5 +1,6 @@
 //! One broken dataset for every rule, or several: what is damaged, and what the finding has to say.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
@@ -21,6 +22,8 @@ pub enum Damage {
     Bytes(fn(&mut Vec<u8>)),
     /// To the files of a FOLDER.
     Folder(fn(&mut Files)),
+    /// To a FOLDER on the disk; a folder beside it is called `elsewhere`.
+    Disk(fn(&Path)),
     /// None, but it lies in a folder of this name.
     Place(&'static str),
 }
@@ -42,6 +45,16 @@ const AFTER: &str = "DATA/scene_a/after.bin";
 
 fn root(dataset: &mut Dataset) -> &mut Tortilla {
     Arc::make_mut(&mut dataset.root)
+}
+
+/// Puts what stands at `path` beside the dataset, and a link to it in its place.
+#[cfg(unix)]
+fn lead_out(path: &Path, name: &str) {
+    let dataset = path.ancestors().find(|above| above.join("COLLECTION.json").exists()).expect("a dataset");
+    let elsewhere = dataset.with_file_name("elsewhere");
+    std::fs::create_dir_all(&elsewhere).expect("a folder");
+    std::fs::rename(path, elsewhere.join(name)).expect("moves");
+    std::os::unix::fs::symlink(elsewhere.join(name), path).expect("links");
 }
 
 /// The tortilla of a root.
@@ -155,6 +168,8 @@ const fn case(rule: Rule, at: &'static str, says: &'static str, damage: Damage) 
 }
 
 pub fn all() -> Vec<Case> {
+    #[cfg(unix)]
+    use Damage::Disk;
     use Damage::{Both, Bytes, Draft, Folder, Members};
     let mut cases = vec![
         case(Rule::PitRoots, "scene_b", "label.bin", Draft(|d| drop(inside(d, 1).samples.pop()))),
@@ -467,6 +482,10 @@ pub fn all() -> Vec<Case> {
         case(Rule::FolderMissing, "scene_b", META_B, Folder(|f| f.remove(META_B))),
         case(Rule::FolderStray, "DATA/scene_a/notes.txt", "No level", Folder(|f| f.put("DATA/scene_a/notes.txt", "hello"))),
         case(Rule::FolderPath, "..", "outside DATA/", Folder(|f| f.set_text(LEVEL0, "id", 0, ".."))),
+        #[cfg(unix)]
+        case(Rule::FolderLink, "scene_a / after.bin", "elsewhere/secret", Disk(|folder| lead_out(&folder.join(AFTER), "secret"))),
+        #[cfg(unix)]
+        case(Rule::FolderLink, "scene_b / after.bin", "elsewhere", Disk(|folder| lead_out(&folder.join("DATA/scene_b"), "d"))),
         case(
             Rule::Unreadable,
             "dataset",

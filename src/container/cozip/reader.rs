@@ -15,6 +15,7 @@ use crate::container::{
     parse_collection,
 };
 use crate::error::{Error, IoContext, Result};
+use crate::files::Root;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, MAX_LEVELS, is_remote, place_below, safe_relative};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
@@ -41,7 +42,7 @@ enum Store {
         file: LocalFile,
         directory: Directory,
     },
-    Folder(PathBuf),
+    Folder(Root),
     /// A folder of another machine, which nobody can look into: these tables may be there.
     Remote {
         root: PathBuf,
@@ -63,7 +64,7 @@ impl Taco3Reader {
     /// Opens an archive or a folder.
     pub fn open(path: &Path, ctx: &JobContext) -> Result<Self> {
         let store = if path.is_dir() {
-            Store::Folder(path.to_owned())
+            Store::Folder(Root::new(path))
         } else if is_remote(path) && !is_archive(path)? {
             Store::Remote { root: path.to_owned(), tables: tables_of_remote_folder(path)? }
         } else {
@@ -126,10 +127,19 @@ impl Taco3Reader {
             }
             Store::Folder(root) => {
                 let mut found = Vec::new();
-                walk(&root.join("DATA"), "", 0, &mut found)?;
+                walk(&root.folder().join("DATA"), "", 0, &mut found)?;
                 Ok(Some(found))
             }
             Store::Remote { .. } => Ok(None),
+        }
+    }
+
+    /// The folder that the files have to lie in; none for an archive and at an address. A `..` or an absolute path in the tables is
+    /// refused when its file is read.
+    pub fn root(&self) -> Option<&Root> {
+        match &self.store {
+            Store::Folder(root) => Some(root),
+            Store::Zip { .. } | Store::Remote { .. } => None,
         }
     }
 
@@ -212,11 +222,8 @@ impl Store {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
                 }
-                let path = root.join(name);
-                let meta = std::fs::metadata(&path).io_at("read", &path)?;
-                if !meta.is_file() {
-                    return Err(Error::format("this is not a file").at_path(&path));
-                }
+                let path = root.folder().join(name);
+                let meta = root.file(name).map_err(|why| why.into_error("read the sample", &path))?;
                 Ok((AssetPath::file(path), meta.len()))
             }
             Store::Remote { root, .. } => {
@@ -265,7 +272,7 @@ impl Store {
         let mut files: Vec<String> = match self {
             Store::Zip { directory, .. } => directory.entries.iter().map(|entry| entry.name.to_string()).collect(),
             Store::Folder(root) => {
-                let folder = root.join("METADATA");
+                let folder = root.folder().join("METADATA");
                 let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
                 entries.flatten().map(|entry| format!("METADATA/{}", entry.file_name().to_string_lossy())).collect()
             }

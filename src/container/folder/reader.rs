@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::container::table_files::{TableFiles, read_tables};
 use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, asset_size};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
+use crate::files::Root;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, META_NAME, is_remote, place_below, safe_relative};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile, forget_below};
@@ -13,6 +14,7 @@ use crate::table::{LevelTable, TableHead};
 /// An opened FOLDER.
 pub struct FolderReader {
     opening: Opening,
+    root: Root,
 }
 
 impl FolderReader {
@@ -22,11 +24,12 @@ impl FolderReader {
         forget_below(&place_below(path, "DATA"));
         let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
-        Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()) })
+        Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()), root: Root::new(path) })
     }
 
-    /// Where the sample in `row` of `level` lies; for a FOLDER its `__meta__`. Ids that would lead outside are refused.
-    pub fn file_of(&self, level: usize, row: u32) -> Result<PathBuf> {
+    /// The sample in `row` of `level`, below the dataset's folder; for a FOLDER its `__meta__`. Ids that would lead outside are
+    /// refused.
+    fn name_of(&self, level: usize, row: u32) -> Result<String> {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
@@ -35,8 +38,27 @@ impl FolderReader {
         if !safe_relative(&path) || ids.0.len() != level + 1 {
             return Err(Error::format("the ids of this sample lead outside the dataset").at(path.escape_default()));
         }
-        let below = if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") };
-        Ok(place_below(&self.opening.info.path, &below))
+        Ok(if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") })
+    }
+
+    /// What has to hold for a file of this dataset: that it lies within its folder.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        place_below(&self.opening.info.path, name)
+    }
+
+    /// The file on this machine that holds the sample, and its length in bytes. A link that leads out of the dataset is refused:
+    /// what it leads to was never meant to be read, let alone packed and published.
+    fn local(&self, level: usize, row: u32) -> Result<(PathBuf, u64)> {
+        let name = self.name_of(level, row)?;
+        let file = self.at(&name);
+        match self.root.file(&name) {
+            Ok(meta) => Ok((file, meta.len())),
+            Err(why) => Err(why.into_error("read the sample", &file)),
+        }
     }
 }
 
@@ -46,7 +68,8 @@ impl ContainerReader for FolderReader {
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
-        let file = ByteSource::open_for(&AssetPath::file(self.file_of(level, row)?))?;
+        let (asset, _) = self.asset(level, row)?;
+        let file = ByteSource::open_for(&asset)?;
         TableHead::read(file.parquet(0, file.size_bytes())?)?.decode(&JobContext::default())
     }
 
@@ -55,22 +78,18 @@ impl ContainerReader for FolderReader {
             return Ok(());
         }
         // What can't be had is told by the read that needs it, which knows the sample.
-        let files: Vec<PathBuf> = rows.iter().filter_map(|&row| self.file_of(level, row).ok()).collect();
+        let files: Vec<PathBuf> = rows.iter().filter_map(|&row| Some(self.at(&self.name_of(level, row).ok()?))).collect();
         RemoteFile::open_all(&files.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_SAMPLE).map(drop)
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
-        let file = self.file_of(level, row)?;
-        if is_remote(&file) {
-            let asset = AssetPath::file(file);
+        if is_remote(&self.opening.info.path) {
+            let asset = AssetPath::file(self.at(&self.name_of(level, row)?));
             let size = asset_size(&asset)?;
             return Ok((asset, size));
         }
-        let meta = std::fs::metadata(&file).io_at("read the sample", &file)?;
-        if !meta.is_file() {
-            return Err(Error::format("the sample is not a file").at_path(&file));
-        }
-        Ok((AssetPath::file(file), meta.len()))
+        let (file, size) = self.local(level, row)?;
+        Ok((AssetPath::file(file), size))
     }
 
     fn physical(&self) -> Physical<'_> {

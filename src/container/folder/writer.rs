@@ -11,6 +11,7 @@ use crate::container::output::{PartialFolder, check_space};
 use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
+use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
 
@@ -93,7 +94,7 @@ fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
 fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
     match source {
         RowSource::Asset { path: AssetPath::File(from), size } if !is_remote(from) => {
-            let mut input = File::open(from).io_at("open the sample", &**from)?;
+            let mut input = files::open(from).io_at("open the sample", &**from)?;
             if !input.metadata().io_at("read the sample", &**from)?.is_file() {
                 return Err(Error::new(crate::error::Kind::Io, "the sample is not a file").at_path(from));
             }

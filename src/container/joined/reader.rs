@@ -17,6 +17,7 @@ use crate::container::{
     parse_collection,
 };
 use crate::error::{Error, IoContext, Kind, Result};
+use crate::files::Root;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below, safe_relative};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
@@ -102,8 +103,16 @@ impl JoinedReader {
         let folder = options.base_path.clone().or(beside).unwrap_or_default();
         let all = Sources::new(names.iter().map(|name| place_below(&folder, name)).collect(), options);
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
+        let root = Root::new(&folder);
         let look_at = |index: usize| {
             let place = &all.places()[index].path;
+            if !is_remote(place) {
+                // What is not there is told by what opens it.
+                match root.entry(&names[index]) {
+                    Err(why) if !why.is_missing() => return Err(why.into_error("open the part", place)),
+                    _ => {}
+                }
+            }
             // A list could list itself. Elsewhere only what is called as lists are is worth a request of its own.
             let by_name = place.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
             if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {

@@ -13,6 +13,7 @@ use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader, parse_collection,
 };
 use crate::error::{Error, IoContext, Result};
+use crate::files::Outside;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, SampleKind, is_remote, place_above};
 use crate::table::{LevelTable, TableHead};
@@ -67,8 +68,20 @@ impl TacocatReader {
     }
 
     /// Where the part called `name` lies, whether or not it is there.
+    ///
+    /// # Errors
+    /// For a name, or a link, that leads out of the folder of the parts.
     pub fn part_path(&self, name: &str) -> Result<PathBuf> {
-        self.parts.path(name)
+        let path = self.parts.path(name)?;
+        match self.parts.leads_out(name) {
+            Some(target) => Err(Outside::LeadsOut(target).into_error("open the part", &path)),
+            None => Ok(path),
+        }
+    }
+
+    /// Where a part that is a link leads, when that is out of the folder of the parts.
+    pub fn part_leads_out(&self, name: &str) -> Option<PathBuf> {
+        self.parts.leads_out(name)
     }
 
     /// The part called `name`, opened.

@@ -1,5 +1,6 @@
 //! `command`: the user's own program, called for each sample or for several at once. It gets one JSON line for each sample on its
-//! standard input and answers with one JSON line each; the columns are declared beforehand. It runs without a shell.
+//! standard input and answers with one JSON line each; the columns are declared beforehand. It runs without a shell, and only when the
+//! user of this session has agreed to it.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -10,7 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::super::declared::{need_type, value_of};
-use super::super::{BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{
+    BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, not_agreed, parse_options,
+};
 use super::field;
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
@@ -115,6 +118,10 @@ impl Program {
 
     /// Starts the program with `input` and gives what it printed. Standard error goes into the failure.
     fn call(&self, input: String, ctx: &JobContext) -> Result<String> {
+        // Whoever runs calls asks before; here no way leads past it.
+        if !crate::consent::allows_program(&self.command) {
+            return Err(not_agreed(std::slice::from_ref(&self.command)));
+        }
         let name = self.command.first().map_or("", String::as_str);
         let failed = |summary: String| Error::new(Kind::Io, summary);
         let mut command = Command::new(name);
@@ -220,6 +227,10 @@ impl SampleExtension for Program {
 
     fn needs_file(&self) -> bool {
         self.needs_file
+    }
+
+    fn program(&self) -> Option<&[String]> {
+        Some(&self.command)
     }
 
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {

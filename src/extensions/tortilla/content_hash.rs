@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, IoContext, Result};
+use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Payload, Sample};
 
@@ -38,11 +39,11 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
         Payload::Bytes(bytes) => hasher.update(bytes),
         Payload::Asset { path, .. } if path.remote_file().is_some() => hasher.update(crate::container::read_asset(path)?),
         Payload::Asset { path: AssetPath::File(path), .. } => {
-            let file = File::open(path).io_at("open the sample", &**path)?;
+            let file = files::open(path).io_at("open the sample", &**path)?;
             stream(file, None, path, &mut hasher, ctx)?;
         }
         Payload::Asset { path: AssetPath::Range { container, offset, size }, .. } => {
-            let mut file = File::open(container).io_at("open the container", &**container)?;
+            let mut file = files::open(container).io_at("open the container", &**container)?;
             file.seek(SeekFrom::Start(*offset)).io_at("read the sample", &**container)?;
             stream(file, Some(*size), container, &mut hasher, ctx)?;
         }

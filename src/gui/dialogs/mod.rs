@@ -3,6 +3,7 @@
 mod about;
 mod column;
 mod confirm;
+mod consent;
 mod crash;
 mod describe;
 mod export_subset;
@@ -40,6 +41,7 @@ use crate::studio::{Command, Lacking, Migrated, Verified};
 use about::About;
 use column::ColumnDialog;
 use confirm::Confirm;
+use consent::Consent;
 pub use crash::CrashReport;
 use describe::Describe;
 use export_subset::ExportSubset;
@@ -66,6 +68,8 @@ pub enum Dialog {
     Path(OpenPath),
     /// A question before something is lost.
     Confirm(Box<Confirm>),
+    /// A question before something begins that a file asks for.
+    Consent(Box<Consent>),
     /// Where sources lie now.
     Relocate(Relocate),
     /// A table whose columns are joined.
@@ -402,6 +406,7 @@ impl App {
                 Dialog::Join(dialog) => dialog.ui(ui, cx),
                 Dialog::Relocate(dialog) => dialog.ui(ui),
                 Dialog::Confirm(dialog) => dialog.ui(ui),
+                Dialog::Consent(dialog) => dialog.ui(ui),
                 Dialog::Plan(dialog) => dialog.ui(ui, cx),
                 Dialog::Recent => open_path::recent_ui(ui, cx),
                 Dialog::Settings(dialog) => dialog.ui(ui, cx),
@@ -431,9 +436,17 @@ impl App {
             }
             Next::Addresses(access, paths) => {
                 self.picker = None;
-                self.asks.push(Ask::Run(Command::Connect { access }));
-                self.asks.push(Ask::Take(paths));
                 keep = false;
+                let known = access == crate::remote::access();
+                // A script types into the dialog as a person does, but whom to trust is the person's to say.
+                if !known && self.driver.is_some() && !crate::consent::allows_connect() {
+                    self.studio.log(true, "a script may not say how to reach other machines without --allow-connect");
+                } else {
+                    let servers = paths.iter().filter(|path| crate::model::is_remote(path));
+                    servers.for_each(|path| crate::consent::allow_server(&crate::consent::server_of(&path.to_string_lossy())));
+                    self.asks.push(Ask::Run(Command::Connect { access }));
+                    self.asks.push(Ask::Take(paths));
+                }
             }
             Next::Paths(wish, paths) => {
                 self.picker = None;

@@ -78,7 +78,12 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     let registry = builtin();
     let there = extensions::clashes(&small, calls, &registry)?;
     let started = Instant::now();
-    let run = extensions::run(&small, calls, &registry, ctx)?;
+    // A program that nobody has agreed to is not started for an example, nor while it is being typed: its columns show with nulls.
+    let mut shown = calls.to_vec();
+    for call in &mut shown {
+        call.schema_only |= !extensions::programs_in(std::slice::from_ref(call)).is_empty();
+    }
+    let run = extensions::run(&small, &shown, &registry, ctx)?;
     let root_s = started.elapsed().as_secs_f64();
     let mut columns = Vec::new();
     for (level, made) in run.columns.iter().enumerate() {

@@ -36,7 +36,7 @@ fn names() -> Vec<String> {
 /// The calls of a recipe.
 pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
     let path = folder().ok_or_else(|| tr!("There is no folder for settings."))?.join(format!("{name}.json"));
-    let text = std::fs::read(&path).map_err(|error| tr!("{path} can't be read: {error}.", path = path.display(), error))?;
+    let text = crate::files::read(&path).map_err(|error| tr!("{path} can't be read: {error}.", path = path.display(), error))?;
     serde_json::from_slice(&text).map_err(|error| tr!("{path} is no recipe: {error}.", path = path.display(), error))
 }
 

@@ -105,7 +105,7 @@ fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
     match asset {
         AssetPath::File(path) => {
             let mut bytes = Vec::new();
-            let file = std::fs::File::open(&**path).io_at("read the sample", &**path)?;
+            let file = crate::files::open(path).io_at("read the sample", &**path)?;
             file.take(most).read_to_end(&mut bytes).io_at("read the sample", &**path)?;
             Ok(bytes)
         }

@@ -1,17 +1,18 @@
 //! Projects as commands: save, open, restore, split off.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
 use super::file::{Project, open_project, real_path, save_project};
-use super::journal::{forget, restore};
+use super::journal::{forget, own_journal, restore};
 use super::keep::{Change, Keep, Origin, mark_of};
 use crate::draft::{Content, Draft, Structure, split_off};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
-use crate::model::{Dataset, Tortilla};
-use crate::studio::document::{Document, DraftDocument};
+use crate::model::{Dataset, Payload, Tortilla};
+use crate::studio::document::{Document, DraftDocument, Server};
 use crate::studio::{Event, Finish, Outcome, Studio};
 
 impl Studio {
@@ -72,17 +73,29 @@ impl Studio {
         }))
     }
 
+    /// Whether a project whose files lie on servers that nobody has agreed to is shown only after a question
+    /// ([`Event::ProjectAsks`]). The command line says it instead.
+    pub fn set_asks_for_servers(&mut self, on: bool) {
+        self.asks_for_servers = on;
+    }
+
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
         let leaving = self.leaving();
         Ok(self.start(&tr!("Open {path}", path = path.display()), move |ctx| {
             let mark = mark_of(&path);
             let project = open_project(&path, ctx)?;
+            let servers = servers_of(&project.content.dataset);
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
+                let unknown = servers.iter().any(|server| !crate::consent::allows_server(&server.host));
+                if studio.asks_for_servers && unknown {
+                    return Ok(Event::ProjectAsks { path, servers });
+                }
                 let mut document = DraftDocument::new(Draft::with_content(project.content));
                 document.recipe = project.recipe;
                 document.view = project.view;
+                document.servers = servers;
                 document.origin = Origin::Project(path.clone(), mark);
                 document.project = Some(path);
                 studio.show(Document::Draft(Box::new(document)));
@@ -113,8 +126,12 @@ impl Studio {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
                     document.keep.iter().for_each(Keep::settle);
-                    if whole && document.keep.as_ref().is_some_and(Keep::is_kept) {
-                        forget(&path);
+                    // A journal that lies elsewhere is somebody's file: it stays.
+                    if whole
+                        && document.keep.as_ref().is_some_and(Keep::is_kept)
+                        && let Ok(journal) = own_journal(studio.autosave.as_deref(), &path)
+                    {
+                        forget(&journal);
                     }
                 }
                 Ok(Event::DocumentChanged)
@@ -123,7 +140,7 @@ impl Studio {
     }
 
     pub(in crate::studio) fn forget(&mut self, path: &Path) -> Result<Outcome> {
-        forget(path);
+        forget(&own_journal(self.autosave.as_deref(), path)?);
         Ok(Outcome::Done(Event::None))
     }
 
@@ -160,6 +177,36 @@ impl Studio {
             Ok(edit)
         })
     }
+}
+
+/// The servers that files of a dataset lie on, those with the most files first.
+fn servers_of(dataset: &Dataset) -> Vec<Server> {
+    fn count(tortilla: &Tortilla, found: &mut HashMap<String, u64>) {
+        let mut last: Option<(&str, String)> = None;
+        for sample in &tortilla.samples {
+            match &sample.payload {
+                Payload::Folder(children) => count(children, found),
+                Payload::Asset { path, .. } => {
+                    let Some(address) = path.remote_file().and_then(Path::to_str) else { continue };
+                    // Neighbours are mostly of one server: the text up to the path is read once.
+                    let end = address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at);
+                    let start = &address[..end];
+                    let host = match &last {
+                        Some((known, host)) if *known == start => host.clone(),
+                        _ => crate::consent::server_of(address),
+                    };
+                    *found.entry(host.clone()).or_default() += 1;
+                    last = Some((start, host));
+                }
+                Payload::Bytes(_) => {}
+            }
+        }
+    }
+    let mut found = HashMap::new();
+    count(&dataset.root, &mut found);
+    let mut servers: Vec<Server> = found.into_iter().map(|(host, files)| Server { host, files }).collect();
+    servers.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.host.cmp(&b.host)));
+    servers
 }
 
 fn no_draft() -> Error {

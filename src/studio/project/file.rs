@@ -2,7 +2,6 @@
 //! Parquet, so that a million samples open in little time. Sources are relative to the file's folder. Appears complete or not at
 //! all.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
@@ -64,7 +63,7 @@ struct Part {
 /// True for a file that begins as projects do.
 pub fn is_project(path: &Path) -> bool {
     let mut head = vec![0; MAGIC.len()];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
+    crate::files::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
 }
 
 /// Paths as they are written: below the folder of the project, or beside it, relative; others whole.
@@ -196,7 +195,7 @@ pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
 pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Result<Project> {
     ctx.stage(tr!("Opening the project"), None);
     let damaged = |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
-    let file = File::open(path).io_at("open the project", path)?;
+    let file = crate::files::open(path).io_at("open the project", path)?;
     let length = file.metadata().io_at("read the project", path)?.len();
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();

@@ -275,12 +275,37 @@ fn begin_file(path: &Path, head: &Head) -> Result<(File, u64)> {
     Ok((file, line.len() as u64))
 }
 
+/// The journal that `path` means: a file of autosave's `folder`, named by its path or by its name alone. Nothing else is ever removed
+/// as one, whoever asks for it.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for every other path.
+pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf> {
+    let refused = || {
+        let error = Error::usage("this is no draft that autosave keeps, so it is not removed").at_path(path);
+        error.hint("name a file draft-….journal of the folder of autosave")
+    };
+    let folder = folder.ok_or_else(refused)?;
+    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(refused)?;
+    let is_draft = name.strip_prefix("draft-").and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
+    let numbered = is_draft.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+    let same = |above: &Path| above == folder || matches!((above.canonicalize(), folder.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    let here = path.parent().is_some_and(|above| above.as_os_str().is_empty() || same(above));
+    let journal = folder.join(name);
+    let plain = std::fs::symlink_metadata(&journal).map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |meta| meta.is_file());
+    if numbered && here && plain { Ok(journal) } else { Err(refused()) }
+}
+
 /// Removes a journal and what belongs to it.
 pub(super) fn forget(path: &Path) {
     let head = read_head(path).ok();
     let _ = std::fs::remove_file(path);
+    let own = |base: &str| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        !base.contains(['/', '\\']) && base.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'))
+    };
     if let (Some(base), Some(folder)) = (head.and_then(|(head, _)| head.base), path.parent())
-        && !base.contains(['/', '\\'])
+        && own(&base)
     {
         let _ = std::fs::remove_file(folder.join(base));
     }
@@ -288,7 +313,7 @@ pub(super) fn forget(path: &Path) {
 }
 
 fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
-    let mut reader = BufReader::new(File::open(path).io_at("open the journal", path)?);
+    let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
     let mut line = String::new();
     reader.read_line(&mut line).io_at("read the journal", path)?;
     let wrong = |error: serde_json::Error| Error::format("this is not a journal of the studio").because(error).at_path(path);

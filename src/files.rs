@@ -1,0 +1,278 @@
+//! Opening what a path names: regular files only, and for the members of a dataset only what lies within its folder. Must not know
+//! what is in them.
+
+use std::collections::HashSet;
+use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+use crate::error::{Error, Kind};
+
+/// Folders of one dataset that are remembered as lying within it.
+const KNOWN_MAX: usize = 1 << 16;
+
+/// Opens a file for reading. A pipe would keep its reader waiting, and a device may never end: both are refused before they are
+/// opened, as folders and sockets are.
+///
+/// # Errors
+/// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] for what is no regular file, and what the system says.
+pub fn open(path: &Path) -> io::Result<File> {
+    need_file(std::fs::metadata(path)?.file_type())?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // A pipe that took the file's place since it was looked at is not waited for either.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    need_file(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let mut bytes = Vec::with_capacity(file.metadata()?.len().min(1 << 20) as usize);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text of a file in UTF-8.
+///
+/// # Errors
+/// As [`open`], and [`ErrorKind::InvalidData`] for other bytes.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Metadata of a path that is about to be handed to a library which opens it by name; folders may be formats of their own.
+///
+/// # Errors
+/// [`ErrorKind::InvalidInput`] for pipes, devices and sockets.
+pub fn metadata(path: &Path) -> io::Result<Metadata> {
+    let meta = std::fs::metadata(path)?;
+    match special(meta.file_type()) {
+        Some(what) => Err(not_a_file(what)),
+        None => Ok(meta),
+    }
+}
+
+/// A name for what is neither a regular file nor a folder nor a link.
+pub fn special(kind: FileType) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Some("a named pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return Some("a device");
+        }
+    }
+    (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("no regular file")
+}
+
+fn need_file(kind: FileType) -> io::Result<()> {
+    match special(kind) {
+        Some(what) => Err(not_a_file(what)),
+        None if kind.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file")),
+        None => Ok(()),
+    }
+}
+
+fn not_a_file(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, format!("it is {what}, and only regular files and folders are read"))
+}
+
+/// The folder of a dataset, for what has to lie within it. The folder itself may be a link, and so may what is in it, as long as the
+/// links end within the folder. Each folder below is looked at once.
+#[derive(Debug)]
+pub struct Root {
+    folder: PathBuf,
+    real: OnceLock<PathBuf>,
+    known: RwLock<HashSet<Box<str>>>,
+}
+
+/// Why a member of a dataset is not read.
+#[derive(Debug)]
+pub enum Outside {
+    /// It, or a folder above it, is a link that ends here, outside the dataset.
+    LeadsOut(PathBuf),
+    /// It is not a regular file.
+    NotFile(&'static str),
+    /// It can't be looked at.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Outside {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Outside {
+    /// True when nothing is there, or a link that ends nowhere.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Io(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+    }
+
+    /// The error for the member at `path`; `doing` completes "could not …".
+    pub fn into_error(self, doing: &str, path: &Path) -> Error {
+        match self {
+            Self::LeadsOut(target) => {
+                let summary = format!("{} is a link that leads out of the dataset, to {}", path.display(), target.display());
+                let error = Error::new(Kind::Format, summary).at_path(path);
+                error.hint("put the file itself there if it belongs to the dataset; links that stay within the dataset are followed")
+            }
+            Self::NotFile(what) => Error::new(Kind::Format, format!("this is {what}, not a file")).at_path(path),
+            Self::Io(error) => Error::io(doing, path, error),
+        }
+    }
+}
+
+impl Root {
+    /// The members of a dataset lie below `folder`.
+    pub fn new(folder: &Path) -> Self {
+        // A bare name has the empty folder above it.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        Self { folder: folder.to_owned(), real: OnceLock::new(), known: RwLock::default() }
+    }
+
+    /// The folder as it was named.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Metadata of the regular file at `below`, steps parted by `/`.
+    ///
+    /// # Errors
+    /// [`Outside`] where it is none or lies elsewhere.
+    pub fn file(&self, below: &str) -> Result<Metadata, Outside> {
+        let meta = self.entry(below)?;
+        match special(meta.file_type()) {
+            Some(what) => Err(Outside::NotFile(what)),
+            None if meta.is_dir() => Err(Outside::NotFile("a folder")),
+            None => Ok(meta),
+        }
+    }
+
+    /// Metadata of the file or folder at `below`.
+    ///
+    /// # Errors
+    /// [`Outside`] where it lies elsewhere or can't be looked at.
+    pub fn entry(&self, below: &str) -> Result<Metadata, Outside> {
+        if below.split('/').any(|step| matches!(step, "" | "." | "..")) || Path::new(below).is_absolute() {
+            return Err(Outside::LeadsOut(self.folder.join(below)));
+        }
+        if let Some((above, _)) = below.rsplit_once('/') {
+            self.enter(above)?;
+        }
+        self.look(below)
+    }
+
+    /// Looks at each folder on the way to `below` that was not looked at before.
+    fn enter(&self, below: &str) -> Result<(), Outside> {
+        let seen = |part: &str| self.known.read().unwrap_or_else(PoisonError::into_inner).contains(part);
+        if seen(below) {
+            return Ok(());
+        }
+        for end in below.match_indices('/').map(|(at, _)| at).chain([below.len()]) {
+            let part = &below[..end];
+            if seen(part) {
+                continue;
+            }
+            self.look(part)?;
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= KNOWN_MAX {
+                known.clear();
+            }
+            known.insert(part.into());
+        }
+        Ok(())
+    }
+
+    /// One step, whose folder is known to lie within: only a link needs its real path.
+    fn look(&self, below: &str) -> Result<Metadata, Outside> {
+        let path = self.folder.join(below);
+        let meta = std::fs::symlink_metadata(&path)?;
+        if !meta.is_symlink() {
+            return Ok(meta);
+        }
+        let target = path.canonicalize()?;
+        let real = match self.real.get() {
+            Some(real) => real,
+            None => {
+                let real = self.folder.canonicalize()?;
+                self.real.get_or_init(|| real)
+            }
+        };
+        match target.starts_with(real) {
+            true => Ok(std::fs::metadata(&path)?),
+            false => Err(Outside::LeadsOut(target)),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn tree() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, bytes) in [("set/DATA/a/x.bin", "x"), ("secret/key", "key"), ("secret/d/y", "y")] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("a folder");
+            std::fs::write(path, bytes).expect("writes");
+        }
+        folder
+    }
+
+    #[test]
+    fn links_that_lead_out_are_told_from_those_that_stay() {
+        let folder = tree();
+        let at = |path: &str| folder.path().join(path);
+        symlink(at("secret/key"), at("set/DATA/a/out")).expect("links");
+        symlink("../a/x.bin", at("set/DATA/a/in")).expect("links");
+        symlink(at("set/DATA/a/out"), at("set/DATA/a/twice")).expect("links");
+        symlink(at("secret/d"), at("set/DATA/d")).expect("links");
+        symlink("a", at("set/DATA/same")).expect("links");
+        symlink("gone", at("set/DATA/a/dangling")).expect("links");
+        symlink("loop", at("set/DATA/a/loop")).expect("links");
+        symlink(at("set"), at("named")).expect("links");
+        for root in [Root::new(&at("set")), Root::new(&at("named"))] {
+            for good in ["DATA/a/x.bin", "DATA/a/in", "DATA/same/x.bin", "DATA/same/in"] {
+                assert_eq!(root.file(good).expect(good).len(), 1);
+            }
+            for bad in ["DATA/a/out", "DATA/a/twice", "DATA/d/y", "DATA/same/out", "DATA/../../secret/key", "DATA//x", "/etc/passwd"] {
+                assert!(matches!(root.file(bad), Err(Outside::LeadsOut(_))), "{bad}");
+            }
+            assert!(root.file("DATA/a/dangling").is_err_and(|why| why.is_missing()));
+            assert!(root.file("DATA/a/x.bin/below").is_err_and(|why| why.is_missing()));
+            assert!(matches!(root.file("DATA/a/loop"), Err(Outside::Io(_))));
+            assert!(matches!(root.file("DATA/a"), Err(Outside::NotFile("a folder"))));
+        }
+    }
+
+    #[test]
+    fn pipes_devices_and_folders_are_named_and_not_waited_for() {
+        let folder = tree();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).expect("a pipe");
+        for (path, what) in [(&*pipe, "named pipe"), (Path::new("/dev/zero"), "device"), (folder.path(), "folder")] {
+            for error in [open(path).expect_err("is refused"), read_to_string(path).expect_err("is refused")] {
+                assert!(error.to_string().contains(what), "{error}");
+            }
+        }
+        assert!(metadata(&pipe).is_err() && metadata(folder.path()).is_ok());
+        assert_eq!(read(&folder.path().join("secret/key")).expect("reads"), b"key");
+    }
+}

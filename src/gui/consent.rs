@@ -1,0 +1,82 @@
+//! Questions before something begins that a file asks for and not the user: a program of a recipe, a folder that a project watches, a
+//! server that a project reads from. What is agreed to holds for this session.
+
+use std::path::PathBuf;
+
+use super::App;
+use super::cx::Ask;
+use super::dialogs::Dialog;
+use super::intake;
+use crate::consent;
+use crate::studio::{Command, Server};
+
+/// What the user agrees to.
+#[derive(Clone)]
+pub enum Agreement {
+    /// These programs start, each with exactly these arguments.
+    Programs(Vec<Vec<String>>),
+    /// These servers are asked for files of projects.
+    Servers(Vec<String>),
+    /// These folders are watched.
+    Watching(Vec<PathBuf>),
+}
+
+impl App {
+    /// Asks before programs start; true when the command has to wait for the answer. A script can't answer: there the studio refuses
+    /// what `--allow-commands` did not allow.
+    pub(super) fn asks_for_programs(&mut self, command: &Command) -> bool {
+        if self.driver.is_some() {
+            return false;
+        }
+        let programs = self.studio.programs_of(command);
+        if programs.is_empty() {
+            return false;
+        }
+        let lines = programs.iter().map(|program| consent::described(program)).collect();
+        let then = Ask::Agreed(Agreement::Programs(programs), Box::new(Ask::Run(command.clone())));
+        self.dialogs.open(Dialog::programs(lines, then));
+        true
+    }
+
+    /// Asks before a project is shown whose files lie on other servers.
+    pub(super) fn ask_for_servers(&mut self, path: PathBuf, servers: &[Server]) {
+        let line = |server: &Server| format!("{}: {}", server.host.escape_debug(), server.files_text());
+        let hosts = servers.iter().map(|server| server.host.clone()).collect();
+        let then = Ask::Agreed(Agreement::Servers(hosts), Box::new(Ask::Run(Command::OpenProject { path })));
+        self.dialogs.open(Dialog::servers(servers.iter().map(line).collect(), then));
+    }
+
+    /// Asks before folders are watched that a project names. Where a script runs nobody can answer, and nothing is watched.
+    pub(super) fn ask_to_watch(&mut self, folders: Vec<PathBuf>) {
+        if self.driver.is_some() {
+            return;
+        }
+        let (known, new): (Vec<PathBuf>, Vec<PathBuf>) =
+            folders.into_iter().partition(|folder| self.session.watch_agreed.contains(folder));
+        self.asks.extend(known.into_iter().map(|folder| Ask::Run(Command::Watch { folder })));
+        let Some(first) = new.first().cloned() else { return };
+        let lines = new.iter().map(|folder| intake::shown(folder).escape_debug().to_string()).collect();
+        // The first is the command that goes on; the others are agreed to with it.
+        let then = Ask::Agreed(Agreement::Watching(new), Box::new(Ask::Run(Command::Watch { folder: first })));
+        self.dialogs.open(Dialog::watching(lines, then));
+    }
+
+    /// Watches folders that the user chose.
+    pub(super) fn watch_chosen(&mut self, folders: Vec<PathBuf>) {
+        self.session.watch_agreed.extend(folders.iter().cloned());
+        self.asks.extend(folders.into_iter().map(|folder| Ask::Run(Command::Watch { folder })));
+    }
+
+    /// Takes the answer and goes on.
+    pub(super) fn agreed(&mut self, agreement: Agreement, then: Ask) {
+        match agreement {
+            Agreement::Programs(programs) => programs.iter().for_each(|program| consent::allow_program(program)),
+            Agreement::Servers(hosts) => hosts.iter().for_each(|host| consent::allow_server(host)),
+            Agreement::Watching(folders) => {
+                self.session.watch_agreed.extend(folders.iter().cloned());
+                self.asks.extend(folders.into_iter().skip(1).map(|folder| Ask::Run(Command::Watch { folder })));
+            }
+        }
+        self.asks.push(then);
+    }
+}

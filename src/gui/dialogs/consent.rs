@@ -1,0 +1,89 @@
+//! A question before something begins that a file asks for and not the user. Lists all of it, in words that can't pass for others.
+
+use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui};
+
+use super::{Dialog, Next, foot_ui, head_ui};
+use crate::gui::cx::Ask;
+use crate::gui::icons;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::Button;
+
+/// The question.
+pub struct Consent {
+    title: String,
+    /// What it is about.
+    what: String,
+    /// What would begin, one line each.
+    lines: Vec<String>,
+    /// The verb that lets it begin.
+    button: String,
+    /// The verb that does not.
+    stay: String,
+    then: Option<Ask>,
+}
+
+impl Dialog {
+    /// Asks before programs start.
+    pub fn programs(lines: Vec<String>, then: Ask) -> Self {
+        Self::Consent(Box::new(Consent {
+            title: tr!("Start a program of this computer?").into(),
+            what: tr!("The recipe starts what is listed here, with your rights. Start only what you know.").into(),
+            lines,
+            button: tr!("Start it").into(),
+            stay: tr!("Do not start it").into(),
+            then: Some(then),
+        }))
+    }
+
+    /// Asks before a project reads from other servers.
+    pub fn servers(lines: Vec<String>, then: Ask) -> Self {
+        Self::Consent(Box::new(Consent {
+            title: tr!("Read from other servers?").into(),
+            what: tr!("Files of this project lie on these servers. They would see that you ask, and get no token of yours.").into(),
+            lines,
+            button: tr!("Open and read").into(),
+            stay: tr!("Do not open").into(),
+            then: Some(then),
+        }))
+    }
+
+    /// Asks before folders are watched.
+    pub fn watching(lines: Vec<String>, then: Ask) -> Self {
+        Self::Consent(Box::new(Consent {
+            title: tr!("Watch these folders?").into(),
+            what: tr!("The project asks for it: files that appear there come into its tray by themselves.").into(),
+            lines,
+            button: tr!("Watch").into(),
+            stay: tr!("Do not watch").into(),
+            then: Some(then),
+        }))
+    }
+}
+
+impl Consent {
+    /// Draws the dialog. The keyboard begins at the answer that starts nothing.
+    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(520.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let close = head_ui(ui, icons::WARNING, &self.title, "");
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            ui.label(RichText::new(&self.what).text_style(text_style("small12")).color(t.tx2));
+            ScrollArea::vertical().id_salt("consent").max_height(260.0).auto_shrink([false, true]).show(ui, |ui| {
+                for line in &self.lines {
+                    ui.add(Label::new(RichText::new(line).font(font::mono(12.0)).color(t.tx)).wrap());
+                }
+            });
+        });
+        let (stay, act) = foot_ui(ui, |ui| {
+            let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
+            (ui.add(Button::ghost(self.stay.as_str()).large().first()).clicked(), act)
+        });
+        match (act, stay || close) {
+            (true, _) => self.then.take().map_or(Next::Close, Next::Do),
+            (_, true) => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+}
