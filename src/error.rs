@@ -25,6 +25,18 @@ pub enum Kind {
     Internal,
 }
 
+/// What went wrong with another machine, for code that decides by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The server answered with this status.
+    HttpStatus(u16),
+    /// The server does not send parts of files.
+    NoRanges,
+    /// The next try may go otherwise: no connection, silence, an answer that was cut short or of another version of the file, a
+    /// system that was short of something.
+    Passing,
+}
+
 /// An error that a person can act on. `Display` gives the whole chain in one line; [`Error::report`] gives it in several.
 #[derive(Debug)]
 pub struct Error {
@@ -34,12 +46,13 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
     level: Option<usize>,
+    cause: Option<Cause>,
 }
 
 impl Error {
     /// An error with one sentence that says what happened.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None }
+        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None, cause: None }
     }
 
     /// [`Kind::Usage`].
@@ -92,7 +105,7 @@ impl Error {
             let inner =
                 error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()).and_then(|io| io.downcast_ref::<Error>());
             if let Some(own) = inner.or_else(|| error.downcast_ref::<Error>()) {
-                let Self { kind, summary, place, hints, source, level } = own;
+                let Self { kind, summary, place, hints, source, level, .. } = own;
                 let source = source.as_ref().map(|source| source.to_string().into());
                 return Some(Self {
                     kind: *kind,
@@ -101,6 +114,8 @@ impl Error {
                     source,
                     hints: hints.clone(),
                     level: *level,
+                    // What tells it may be among the reasons, which are text from here on.
+                    cause: own.cause().or_else(|| own.is_passing().then_some(Cause::Passing)),
                 });
             }
             below = error.source();
@@ -139,6 +154,40 @@ impl Error {
     pub fn level(&self) -> Option<usize> {
         let below = || self.source.as_ref()?.downcast_ref::<Error>()?.level();
         self.level.or_else(below)
+    }
+
+    /// Tells what another machine did.
+    #[must_use]
+    pub fn caused_by(mut self, cause: Cause) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
+    /// What another machine did, if that is what this error or one below it is about.
+    pub fn cause(&self) -> Option<Cause> {
+        self.cause.or_else(|| Self::found_in(self.source.as_deref()?)?.cause)
+    }
+
+    /// True when asking again may bring another answer, so that this one is not to be kept: the work was stopped, the network
+    /// failed, a server was not able to answer, or the system was short of something.
+    pub fn is_passing(&self) -> bool {
+        if self.is_cancelled() || Self::below(self).any(Error::is_cancelled) {
+            return true;
+        }
+        match self.cause() {
+            Some(Cause::HttpStatus(status)) => matches!(status, 408 | 425 | 429 | 500..),
+            Some(Cause::Passing) => true,
+            Some(Cause::NoRanges) => false,
+            None => {
+                let below = std::iter::successors(std::error::Error::source(self), |error| error.source());
+                below.filter_map(|error| error.downcast_ref::<std::io::Error>()).any(is_passing_io)
+            }
+        }
+    }
+
+    /// The errors of the studio below this one.
+    fn below(&self) -> impl Iterator<Item = &Error> {
+        std::iter::successors(std::error::Error::source(self), |error| error.source()).filter_map(|error| error.downcast_ref())
     }
 
     /// Adds a next step.
@@ -241,6 +290,26 @@ impl std::error::Error for Error {
     }
 }
 
+/// True for what the system may do otherwise at the next try. What it says of the file itself stays.
+fn is_passing_io(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        return own.is_passing();
+    }
+    !matches!(
+        error.kind(),
+        ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::InvalidInput
+            | ErrorKind::InvalidData
+            | ErrorKind::InvalidFilename
+            | ErrorKind::Unsupported
+    )
+}
+
 fn io_hint(error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind;
     match error.kind() {
@@ -249,6 +318,17 @@ fn io_hint(error: &std::io::Error) -> Option<&'static str> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("free some space, or write to another disk"),
         ErrorKind::ReadOnlyFilesystem => Some("write to another folder"),
         _ => None,
+    }
+}
+
+/// The outcome as it may be kept: the value, or an error that would come again. One that may pass is handed up.
+///
+/// # Errors
+/// The error of `outcome`, where [`Error::is_passing`].
+pub fn settled<T>(outcome: Result<T>) -> Result<Result<T>> {
+    match outcome {
+        Err(error) if error.is_passing() => Err(error),
+        outcome => Ok(outcome),
     }
 }
 
@@ -274,5 +354,35 @@ mod tests {
         assert_eq!(error.to_string(), "could not read the sample: entity not found (/data/a.tif)");
         assert!(error.report().contains("try: check the path"));
         assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn only_errors_that_would_come_again_are_kept() {
+        use std::io::ErrorKind;
+        let of_io = |kind: ErrorKind| Error::io("read", Path::new("a"), kind.into());
+        let wrapped = |error: Error| Error::format("level0 can't be read").because(error);
+        let passing = [
+            Error::cancelled(),
+            Error::new(Kind::Io, "silent").caused_by(Cause::Passing),
+            Error::new(Kind::Io, "busy").caused_by(Cause::HttpStatus(503)),
+            of_io(ErrorKind::TimedOut),
+            // As a reader of Parquet hands it on.
+            Error::format("damaged").because(std::io::Error::other(Error::new(Kind::Io, "silent").caused_by(Cause::Passing))),
+        ];
+        for error in passing.into_iter().flat_map(|error| {
+            let text = error.to_string();
+            [Error::found_in(&error).expect(&text), wrapped(error)]
+        }) {
+            assert!(error.is_passing(), "{error}");
+        }
+        for error in [
+            Error::format("no ZIP"),
+            of_io(ErrorKind::NotFound),
+            of_io(ErrorKind::PermissionDenied),
+            Error::new(Kind::Io, "absent").caused_by(Cause::HttpStatus(404)),
+            Error::new(Kind::Io, "whole").caused_by(Cause::NoRanges),
+        ] {
+            assert!(!error.is_passing() && !wrapped(error).is_passing());
+        }
     }
 }

@@ -18,15 +18,23 @@ const KNOWN_MAX: usize = 1 << 16;
 /// # Errors
 /// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] for what is no regular file, and what the system says.
 pub fn open(path: &Path) -> io::Result<File> {
+    let file = reading(path)?.open(path)?;
+    need_file(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Options that open the regular file at `path` for reading.
+///
+/// # Errors
+/// As [`open`].
+pub fn reading(path: &Path) -> io::Result<OpenOptions> {
     need_file(std::fs::metadata(path)?.file_type())?;
     let mut options = OpenOptions::new();
     options.read(true);
     // A pipe that took the file's place since it was looked at is not waited for either.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path)?;
-    need_file(file.metadata()?.file_type())?;
-    Ok(file)
+    Ok(options)
 }
 
 /// The bytes of a file.
@@ -130,7 +138,8 @@ impl Outside {
             Self::LeadsOut(target) => {
                 let summary = format!("{} is a link that leads out of the dataset, to {}", path.display(), target.display());
                 let error = Error::new(Kind::Format, summary).at_path(path);
-                error.hint("put the file itself there if it belongs to the dataset; links that stay within the dataset are followed")
+                error
+                    .hint("put the file itself there if it belongs to the dataset; links that stay within the dataset are followed")
             }
             Self::NotFile(what) => Error::new(Kind::Format, format!("this is {what}, not a file")).at_path(path),
             Self::Io(error) => Error::io(doing, path, error),
@@ -252,7 +261,9 @@ mod tests {
             for good in ["DATA/a/x.bin", "DATA/a/in", "DATA/same/x.bin", "DATA/same/in"] {
                 assert_eq!(root.file(good).expect(good).len(), 1);
             }
-            for bad in ["DATA/a/out", "DATA/a/twice", "DATA/d/y", "DATA/same/out", "DATA/../../secret/key", "DATA//x", "/etc/passwd"] {
+            for bad in
+                ["DATA/a/out", "DATA/a/twice", "DATA/d/y", "DATA/same/out", "DATA/../../secret/key", "DATA//x", "/etc/passwd"]
+            {
                 assert!(matches!(root.file(bad), Err(Outside::LeadsOut(_))), "{bad}");
             }
             assert!(root.file("DATA/a/dangling").is_err_and(|why| why.is_missing()));

@@ -11,6 +11,7 @@
 //! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`consent`] | what the user of this session agreed to: programs, servers |
 //! | [`files`] | opening regular files, and members within the folder of their dataset |
+//! | [`handles`] | open files of this machine: a bounded number of handles |
 //! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
@@ -72,6 +73,7 @@ pub mod extensions;
 pub mod files;
 pub mod folders;
 pub mod gui;
+pub mod handles;
 pub mod jobs;
 pub mod model;
 pub mod query;

@@ -17,6 +17,8 @@ mod imagery;
 mod interop;
 mod legacy;
 mod licences;
+#[cfg(target_os = "linux")]
+mod limits;
 mod mutants;
 mod padding;
 mod parts;
@@ -31,7 +33,9 @@ mod replays;
 mod results;
 mod roundtrip;
 mod rules;
+mod secrets;
 mod stats;
+mod strangers;
 mod support;
 mod tacocat;
 mod texts;

@@ -184,3 +184,96 @@ fn the_key_of_a_link_does_not_go_where_a_server_sends_us_on_to() {
     let asked = asked.lock().expect("is whole").clone();
     assert!(asked.contains("/x.tacozip") && !asked.contains("SECRET"), "{asked}");
 }
+
+/// A folder of another machine with all files of a golden set.
+fn served(workspace: &Workspace, set: &str) -> Server {
+    let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
+    let source = all.into_iter().find(|folder| folder.ends_with(set)).expect("a golden set");
+    for name in crate::support::files_below(&source) {
+        workspace.write(&format!("served/{name}"), fs::read(source.join(&name)).expect("reads"));
+    }
+    Server::of(&workspace.path("served"))
+}
+
+/// Times that the program asks a server that fails.
+const TRIES: usize = 4;
+
+/// What `inspect --json` says of an address.
+fn seen(workspace: &Workspace, url: &str) -> serde_json::Value {
+    workspace.studio(["inspect", url, "--json"]).expect_code(0).json()
+}
+
+#[test]
+fn a_fault_while_a_folder_is_first_looked_at_does_not_make_it_another_dataset() {
+    let workspace = Workspace::new();
+    let server = served(&workspace, "09_split_tacocat");
+    let url = server.url("");
+    let good = seen(&workspace, &url);
+    // Beside the index lies what would be a dataset of its own.
+    workspace.write("served/COLLECTION.json", "{}");
+    for part in [".tacocat/COLLECTION.json", ".tacocat/level0.parquet"] {
+        server.forget();
+        server.fail(part, Fault::Status(500), 0, TRIES);
+        workspace.studio(["inspect", &url]).expect_code(2);
+        let again = seen(&workspace, &url);
+        assert_eq!(again["format"], good["format"], "{part}");
+    }
+}
+
+#[test]
+fn a_fault_while_the_collection_is_first_read_is_not_kept_as_its_answer() {
+    for (set, place, part) in [
+        ("04_nested2_folder", "change", "change/COLLECTION.json"),
+        ("27_v018_parts_tacocat", "__TACOCAT__", "__TACOCAT__"),
+        ("27_v018_parts_tacocat", "TACOLLECTION.json", "parts_part0002.tacozip"),
+        ("61_v3_folder", "", "METADATA"),
+    ] {
+        let workspace = Workspace::new();
+        let server = served(&workspace, set);
+        let place = match place {
+            "" => crate::support::entries(&workspace.path("served")).into_iter().find(|path| path.is_dir()).expect("a folder"),
+            name => workspace.path("served").join(name),
+        };
+        let url = server.url(place.strip_prefix(workspace.path("served")).expect("is below").to_str().expect("text"));
+        let good = seen(&workspace, &url);
+        server.forget();
+        // The cache of the workspace would answer.
+        let fresh = Workspace::new();
+        server.fail(part, Fault::Status(500), 0, TRIES);
+        fresh.studio(["inspect", &url, "--json"]).expect_code(2);
+        assert_eq!(seen(&fresh, &url), good, "{set}: {part}");
+    }
+}
+
+#[test]
+fn a_fault_while_a_directory_is_first_read_is_asked_again() {
+    use taco_studio::container::{self, Physical};
+    use taco_studio::jobs::JobContext;
+    let workspace = Workspace::new();
+    // A directory of its own request: far from the tables, and too long to come along with them.
+    let mut rows = String::from("path\n");
+    for number in 0..2500 {
+        let name = format!("{number:05}-a-long-name-so-that-the-directory-is-long-as-well.bin");
+        workspace.write(&format!("scenes/{name}"), [7]);
+        rows += &format!("{name}\n");
+    }
+    let (scenes, out) = (workspace.path("scenes"), workspace.path("served/long.tacozip"));
+    let collection = workspace.write("collection.json", crate::support::COLLECTION);
+    let arguments = [
+        "create".as_ref(),
+        scenes.as_os_str(),
+        "--output".as_ref(),
+        out.as_os_str(),
+        "--collection".as_ref(),
+        collection.as_os_str(),
+    ];
+    workspace.studio(arguments).expect_code(0);
+    let server = Server::of(&workspace.path("served"));
+    let reader = container::open(server.url("long.tacozip").as_ref(), &JobContext::default()).expect("opens");
+    let Physical::Zip(zip) = reader.physical() else { panic!("is a ZIP") };
+    server.forget();
+    server.fail("long.tacozip", Fault::Elsewhere, 0, 1);
+    zip.directory().map(drop).expect_err("the fault is told");
+    let directory = zip.directory().expect("the next read brings it");
+    assert!(directory.entries.len() > 2500 && server.asked().len() >= 2, "{} requests", server.asked().len());
+}

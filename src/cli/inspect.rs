@@ -42,7 +42,12 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool) -> Result<u8> 
         print_json(&out)?;
         return Ok(0);
     }
-    let mut text = format!("{}  {} (TACO {})\n", printable_line(&info.path.display().to_string()), info.format.badge(), info.format.generation());
+    let mut text = format!(
+        "{}  {} (TACO {})\n",
+        printable_line(&info.path.display().to_string()),
+        info.format.badge(),
+        info.format.generation()
+    );
     let title = collection.text("title");
     text.push_str(&format!("id       {}\n", printable_line(collection.id())));
     if !title.is_empty() {

@@ -80,7 +80,10 @@ pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
     let log = if arguments.verb.is_none() { crate::folders::data_dir() } else { None };
     output::set_up_logging(arguments.verbose, log.as_deref());
-    arguments.remote.apply();
+    if let Err(error) = arguments.remote.apply() {
+        eprintln!("error: {}", error.report());
+        return Invocation::Done(ExitCode::from(error.exit_code()));
+    }
     let Some(verb) = arguments.verb else {
         let Arguments { paths, renderer, theme, safe_mode, new_window, .. } = arguments;
         return Invocation::Window { paths, renderer, theme, safe_mode, new_window };

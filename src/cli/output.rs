@@ -9,6 +9,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::{Error, Kind, Result};
+use crate::folders::{make_private, open_private};
 use crate::jobs::Progress;
 use crate::text::{printable, printable_line};
 
@@ -76,15 +77,16 @@ pub fn set_up_logging(verbose: u8, folder: Option<&Path>) {
         .delimited(" ")
     };
     let terminal = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).fmt_fields(fields()).with_ansi(colours);
-    let file = folder
-        .and_then(|folder| open_log(folder).ok())
-        .map(|file| tracing_subscriber::fmt::layer().with_writer(std::sync::Mutex::new(file)).fmt_fields(fields()).with_ansi(false));
+    let file = folder.and_then(|folder| open_log(folder).ok()).map(|file| {
+        tracing_subscriber::fmt::layer().with_writer(std::sync::Mutex::new(file)).fmt_fields(fields()).with_ansi(false)
+    });
     let _ = tracing_subscriber::registry().with(filter).with(terminal).with(file).try_init();
 }
 
 /// Opens the log to add to it; a long one becomes `taco-studio.1.log`, the one before `.2.log`, and so on.
 fn open_log(folder: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::create_dir_all(folder)?;
+    // The names of people's files are in it.
+    make_private(folder)?;
     let path = folder.join("taco-studio.log");
     if std::fs::metadata(&path).is_ok_and(|about| about.len() >= LOG_BYTES) {
         let aside = |number: usize| folder.join(format!("taco-studio.{number}.log"));
@@ -94,7 +96,9 @@ fn open_log(folder: &Path) -> std::io::Result<std::fs::File> {
         }
         std::fs::rename(&path, aside(1))?;
     }
-    std::fs::OpenOptions::new().create(true).append(true).open(path)
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    open_private(options, &path)
 }
 
 /// Writes to standard output and flushes. Returns false when the reader has closed the pipe (`| head`), which is no error: what

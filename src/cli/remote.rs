@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use super::output::{say, say_lines};
+use crate::error::Result;
 use crate::remote::{Access, admit, set_access, traffic};
 
 /// How to reach other machines.
@@ -35,10 +36,13 @@ pub struct RemoteArguments {
 
 impl RemoteArguments {
     /// Uses them from now on.
-    pub fn apply(&self) {
+    ///
+    /// # Errors
+    /// Those of [`set_access`].
+    pub fn apply(&self) -> Result<()> {
         let Self { endpoint, region, aws_profile, account, anonymous, connections, .. } = self.clone();
         let connections = connections.map(usize::from);
-        set_access(Access { endpoint, region, profile: aws_profile, account, anonymous, token: None, connections });
+        set_access(Access { endpoint, region, profile: aws_profile, account, anonymous, connections, ..Access::default() })
     }
 }
 

@@ -4,8 +4,26 @@ use arrow::datatypes::{DataType, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::ByteSource;
 use crate::error::{Error, Result};
 use crate::model::{Collection, KNOWN_KEYS, PitSchema, dtype_name};
+
+/// A COLLECTION.json larger than this is refused before it is read.
+pub(super) const COLLECTION_MAX: u64 = 256 << 20;
+
+/// The COLLECTION.json that is all of a file, here or elsewhere.
+///
+/// # Errors
+/// When the file is larger than any collection, can't be read, or is none.
+pub(super) fn collection_of(source: &ByteSource) -> Result<Collection> {
+    let bytes = source.size_bytes();
+    if bytes > COLLECTION_MAX {
+        return Err(
+            Error::format(format!("COLLECTION.json claims {bytes} bytes, more than {COLLECTION_MAX}")).at_path(source.path())
+        );
+    }
+    parse_collection(&source.read(0, bytes)?)
+}
 
 /// Reads COLLECTION.json. A broken file is an error that says where.
 pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {

@@ -2,11 +2,13 @@
 //! files that a folder would have to hold.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::collection_file::collection_of;
 use super::detect::{Detected, Format, detect_bytes};
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
-use super::{PartSet, parse_collection};
-use crate::error::{Error, Result};
+use super::{ByteSource, PartSet};
+use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 
@@ -88,20 +90,19 @@ fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
 fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
     let places = [".tacocat/COLLECTION.json", "COLLECTION.json"].map(|name| place_below(folder, name));
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
-    // As in the Python reader, the index wins over a dataset in the same folder.
-    if let Some(Ok(_)) = opened.next() {
+    // As in the Python reader, the index wins over a dataset in the same folder: one that can't be asked for now may be there.
+    if let Some(Ok(_)) = opened.next().map(settled).transpose()? {
         return Ok(Detected { format: Format::Tacocat, path: place_below(folder, ".tacocat") });
     }
     let found = |format, path: PathBuf| Ok(Detected { format, path });
-    match opened.next() {
+    match opened.next().map(settled).transpose()? {
         Some(Ok(_)) if place_name(folder) == ".tacocat" => found(Format::Tacocat, folder.to_owned()),
-        Some(Ok(file)) if is_third_generation(&file) => found(Format::Taco3, folder.to_owned()),
+        Some(Ok(file)) if is_third_generation(&file)? => found(Format::Taco3, folder.to_owned()),
         Some(Ok(_)) => found(Format::Folder, folder.to_owned()),
-        Some(Err(error)) if error.is_cancelled() => Err(error),
         other => {
             for (name, format) in [("__TACOCAT__", Format::TacocatFile), ("TACOLLECTION.json", Format::Tacollection)] {
                 let index = place_below(folder, name);
-                if RemoteFile::open_if_there(&index, FIRST_OF_DATASET).is_ok_and(|file| file.is_some()) {
+                if settled(RemoteFile::open_if_there(&index, FIRST_OF_DATASET))?.is_ok_and(|file| file.is_some()) {
                     return found(format, index);
                 }
             }
@@ -112,10 +113,10 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
 }
 
 /// Its folder has the same COLLECTION.json and DATA/; only the version tells.
-fn is_third_generation(collection: &RemoteFile) -> bool {
-    let read = collection.read(0, collection.size_bytes()).ok();
-    let fields = read.and_then(|bytes| parse_collection(&bytes).ok());
-    fields.as_ref().and_then(|fields| fields.get("taco:version")?.as_str()).is_some_and(|version| version.starts_with("3."))
+fn is_third_generation(collection: &Arc<RemoteFile>) -> Result<bool> {
+    let fields = settled(collection_of(&ByteSource::of_remote(collection.clone(), Path::new(collection.text()))))?;
+    let version = fields.as_ref().ok().and_then(|fields| fields.get("taco:version")?.as_str());
+    Ok(version.is_some_and(|version| version.starts_with("3.")))
 }
 
 fn place_name(path: &Path) -> String {

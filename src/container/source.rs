@@ -12,7 +12,7 @@ use super::output::PartialFile;
 use super::transfer::Sources;
 use super::{HeaderEntry, RowSource};
 use crate::error::{Error, IoContext, Result};
-use crate::files;
+use crate::handles::SharedFile;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
@@ -39,7 +39,7 @@ const METADATA_WHOLE: u64 = 32 << 20;
 const FOOTER: u64 = 128 << 10;
 
 enum Origin {
-    Local(File),
+    Local(Arc<SharedFile>),
     Remote(Arc<RemoteFile>),
 }
 
@@ -71,14 +71,16 @@ impl ByteSource {
     }
 
     fn open_local(path: &Path) -> Result<Self> {
-        let file = files::open(path).io_at("open", path)?;
-        let size = file.metadata().io_at("read", path)?.len();
+        let file = SharedFile::open(path).io_at("open", path)?;
+        let size = file.size_bytes();
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.to_owned(), size }) })
     }
 
     /// A file that is open and has no name.
     pub(super) fn of_file(file: File) -> Result<Self> {
-        let size = file.metadata().map_err(|error| Error::internal("a temporary file can't be read").because(error))?.len();
+        let file = SharedFile::of_nameless(file);
+        let file = file.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
+        let size = file.size_bytes();
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: PathBuf::new(), size }) })
     }
 
@@ -92,20 +94,12 @@ impl ByteSource {
         matches!(self.inner.bytes, Origin::Remote(_))
     }
 
-    /// The file itself, when it lies on this machine.
-    pub fn local(&self) -> Option<&File> {
-        match &self.inner.bytes {
-            Origin::Local(file) => Some(file),
-            Origin::Remote(_) => None,
-        }
-    }
-
     /// Which version of the file is being read: length, time of the last change, the server's mark.
     pub fn identity(&self) -> Identity {
         match &self.inner.bytes {
             Origin::Remote(file) => file.identity().clone(),
             Origin::Local(file) => {
-                let modified = file.metadata().and_then(|meta| meta.modified()).ok();
+                let modified = file.handle().and_then(|file| file.metadata()?.modified()).ok();
                 let since = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
                 let modified_ms = since.map_or(0, |since| since.as_millis() as i64);
                 Identity { etag: None, modified_ms, size: self.inner.size }
@@ -126,7 +120,7 @@ impl ByteSource {
     /// Fills `buffer` from `offset`.
     pub fn read_into(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.inner.bytes {
-            Origin::Local(file) => read_exact_at(file, offset, buffer),
+            Origin::Local(file) => file.read_exact_at(offset, buffer),
             Origin::Remote(file) => {
                 let bytes = file.read(offset, buffer.len() as u64).map_err(std::io::Error::other)?;
                 buffer.copy_from_slice(&bytes);
@@ -149,7 +143,7 @@ impl ByteSource {
             Origin::Remote(file) => file.read(offset, size),
             Origin::Local(file) => {
                 let mut buffer = vec![0; size as usize];
-                read_exact_at(file, offset, &mut buffer).io_at("read", &self.inner.path)?;
+                file.read_exact_at(offset, &mut buffer).io_at("read", &self.inner.path)?;
                 Ok(buffer.into())
             }
         }
@@ -167,7 +161,7 @@ impl ByteSource {
     pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
         if let Origin::Remote(file) = &self.inner.bytes {
             let inside: Vec<(u64, u64)> = ranges.iter().copied().filter(|&(offset, size)| self.contains(offset, size)).collect();
-            file.read_ranges(&inside)?;
+            file.prefetch(&inside)?;
         }
         Ok(())
     }
@@ -207,7 +201,7 @@ impl ByteSource {
             Origin::Remote(remote) => remote.read(offset + start, length as u64).map_err(std::io::Error::other),
             Origin::Local(local) => {
                 let mut buffer = vec![0; length];
-                read_exact_at(local, offset + start, &mut buffer)?;
+                local.read_exact_at(offset + start, &mut buffer)?;
                 Ok(buffer.into())
             }
         });
@@ -219,25 +213,6 @@ impl ByteSource {
             let ranges: Vec<(u64, u64)> = ranges.iter().map(|&(start, length)| (offset + start, length)).collect();
             file.prefetch(&ranges).map_err(std::io::Error::other)
         }))
-    }
-}
-
-fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
-    }
-    #[cfg(windows)]
-    {
-        let mut done = 0;
-        while done < buffer.len() {
-            let read = std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset + done as u64)?;
-            if read == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            done += read;
-        }
-        Ok(())
     }
 }
 

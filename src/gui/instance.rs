@@ -88,7 +88,7 @@ impl Instance {
         })?;
         let door = Door { port, password: password.clone(), desktop };
         let file = folder.join(FILE);
-        std::fs::create_dir_all(folder)?;
+        crate::folders::make_private(folder)?;
         // Temporary files are for their owner alone.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer(&mut draft, &door)?;

@@ -108,7 +108,7 @@ impl ViewState {
     pub fn save(&self) -> std::io::Result<()> {
         let Some(path) = file() else { return Ok(()) };
         let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
+        crate::folders::make_private(folder)?;
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer_pretty(&mut draft, self)?;
         draft.persist(&path).map_err(|error| error.error)?;

@@ -28,21 +28,17 @@ const SCHEMES: [(Scheme, &str, &str); 5] = [
     (Scheme::Az, "az://", "/vsiaz/"),
 ];
 
-/// Keys of a query that let their bearer in: a query that has one of them is never shown or kept.
-const SECRET_KEYS: [&str; 12] = [
-    "sig",
-    "signature",
-    "token",
-    "access_token",
-    "auth",
-    "key",
-    "apikey",
-    "api_key",
-    "password",
-    "awsaccesskeyid",
-    "key-pair-id",
-    "policy",
+/// What keys of a query have in them that let their bearer in: a query with such a key is never shown or kept.
+const SECRET_KEYS: [&str; 17] = [
+    "sig", "token", "auth", "key", "pass", "pw", "secret", "policy", "cred", "session", "sid", "jwt", "ticket", "code", "x-amz-",
+    "x-goog-", "bearer",
 ];
+/// Longer queries are not shown or kept, whatever their keys.
+const QUERY_MAX: usize = 96;
+/// Longest value of letters and digits that is no secret: a year, a version, a level.
+const MIXED_MAX: usize = 8;
+/// Longest value that is a number or words.
+const PLAIN_MAX: usize = 32;
 
 /// A file, or a folder of files, on another machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,15 +111,23 @@ impl Address {
         if self.is_web() { self.authority.to_string() } else { format!("{}{}", self.prefix(), self.authority) }
     }
 
-    /// The address without a query that lets its bearer in, and that query.
-    pub fn without_secret(mut self) -> (Self, Option<Box<str>>) {
-        let secret = |query: &str| {
-            query.split('&').any(|pair| {
-                let key = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
-                SECRET_KEYS.contains(&key.as_str()) || key.starts_with("x-amz-") || key.starts_with("x-goog-")
-            })
+    /// What credentials belong to: scheme, host and port, the port left out where it is the scheme's own; or the bucket with its
+    /// scheme.
+    pub fn origin(&self) -> String {
+        let authority = if self.is_web() { self.authority.to_ascii_lowercase() } else { self.authority.to_string() };
+        let own_port = match self.scheme {
+            Scheme::Https => ":443",
+            Scheme::Http => ":80",
+            Scheme::S3 | Scheme::Gs | Scheme::Az => "",
         };
-        let query = self.query.take_if(|query| secret(query));
+        let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
+        format!("{}{}", self.prefix(), authority.trim_end_matches('.'))
+    }
+
+    /// The address without a query that may let its bearer in, and that query: one with a telling key, a long one, or one with a
+    /// value that looks like nothing.
+    pub fn without_secret(mut self) -> (Self, Option<Box<str>>) {
+        let query = self.query.take_if(|query| may_be_secret(query));
         (self, query)
     }
 
@@ -179,6 +183,28 @@ fn without<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
+fn may_be_secret(query: &str) -> bool {
+    if query.len() > QUERY_MAX {
+        return true;
+    }
+    query.split('&').any(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or(("", pair));
+        let key = key.to_ascii_lowercase();
+        SECRET_KEYS.iter().any(|known| key.contains(known)) || is_opaque(value)
+    })
+}
+
+/// True for what is neither short, nor a number or date, nor words.
+fn is_opaque(value: &str) -> bool {
+    let plain = |letter: char| "._-,+/: ".contains(letter);
+    let number = value.chars().all(|letter| letter.is_ascii_digit() || plain(letter));
+    // Words begin with capitals at the most; random letters have them anywhere.
+    let shifts = value.as_bytes().windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
+    let words = shifts < 2 && value.chars().all(|letter| letter.is_ascii_alphabetic() || plain(letter));
+    let limit = if number || words { PLAIN_MAX } else { MIXED_MAX };
+    value.len() > limit
+}
+
 fn percent_encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -231,5 +257,35 @@ mod tests {
         assert_eq!((clean.to_string().as_str(), secret.as_deref()), ("https://h/a.tacozip", Some("sv=1&sig=abc")));
         let (clean, secret) = parsed("https://h/a.tacozip?download=1").without_secret();
         assert_eq!((clean.to_string().as_str(), secret), ("https://h/a.tacozip?download=1", None));
+    }
+
+    #[test]
+    fn any_query_that_looks_like_nothing_is_taken_off() {
+        for query in [
+            "h=Zx8kQ2mV0aPq",
+            "3fa85f64-5717-4562-b3fc-2c963f66afa6",
+            "u=deadbeef1234",
+            "x=AbCdEfGhIj",
+            "X-Amz-Expires=60",
+            "myAccessToken=1",
+            "st=2024-01-01&sp=r&skoid=1&sktid=2&skt=2024&ske=2024&sks=b&skv=2023&more=of-the-same-kind-and-so-on",
+            "words=theyareoneverylongwordthatgoesonandon",
+        ] {
+            let (clean, secret) = parsed(&format!("https://h/a?{query}")).without_secret();
+            assert_eq!((clean.to_string().as_str(), secret.as_deref()), ("https://h/a", Some(query)));
+        }
+        for query in
+            ["download=true", "raw=1", "version=2.0.1", "date=2024-05-01", "layer=SentinelTwo&level=12", "v=2024a", "latest"]
+        {
+            assert_eq!(parsed(&format!("https://h/a?{query}")).without_secret().1, None, "{query}");
+        }
+    }
+
+    #[test]
+    fn credentials_belong_to_scheme_host_and_port() {
+        assert_eq!(parsed("https://Data.Example:443/a").origin(), "https://data.example");
+        assert_eq!(parsed("http://data.example.:8080/a").origin(), "http://data.example.:8080");
+        assert_eq!(parsed("http://data.example:443/").origin(), "http://data.example:443");
+        assert_eq!(parsed("/vsis3/Bucket/a").origin(), "s3://Bucket");
     }
 }

@@ -86,6 +86,60 @@ pub fn check_sample_id(id: &str) -> Result<(), IdFault> {
     Ok(())
 }
 
+/// Why some systems can't hold a file of this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameFault {
+    /// `CON`, `NUL`, `COM1`, …, with any ending.
+    #[error("is the name of a device on Windows")]
+    Device,
+    /// Windows drops these.
+    #[error("ends with a dot or a space, which Windows drops")]
+    Ending,
+    /// One of `< > " | ? *`, a separator, or a control character.
+    #[error("contains {0:?}, which Windows does not take in a name")]
+    Letter(char),
+}
+
+impl NameFault {
+    /// The words of `Display` in the language that is spoken, for findings.
+    pub fn said(self) -> String {
+        match self {
+            Self::Device => tr!("is the name of a device on Windows").to_owned(),
+            Self::Ending => tr!("ends with a dot or a space, which Windows drops").to_owned(),
+            Self::Letter(letter) => {
+                tr!("contains {letter}, which Windows does not take in a name", letter = format!("{letter:?}"))
+            }
+        }
+    }
+}
+
+/// Whether every system can hold a file or folder of this name. Asked on every system alike: a dataset moves between them.
+pub fn check_portable_name(name: &str) -> Result<(), NameFault> {
+    if let Some(letter) = name.chars().find(|c| matches!(c, '<' | '>' | '"' | '|' | '?' | '*' | ':' | '/' | '\\') || c.is_control())
+    {
+        return Err(NameFault::Letter(letter));
+    }
+    if name.ends_with(['.', ' ']) {
+        return Err(NameFault::Ending);
+    }
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let device = |known: &str| stem.eq_ignore_ascii_case(known);
+    // COM¹ is COM1 to Windows.
+    let numbered = || {
+        let mut letters = stem.chars();
+        let number = letters.next_back().is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
+        let port = letters.as_str();
+        number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
+    };
+    let is_device = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].into_iter().any(device) || numbered();
+    if is_device { Err(NameFault::Device) } else { Ok(()) }
+}
+
+/// A name as systems compare it that do not tell upper from lower case.
+pub fn without_case(name: &str) -> String {
+    name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
 /// True for a placeholder `__TACOPAD__N`.
 pub fn is_padding(id: &str) -> bool {
     id.starts_with(PAD_PREFIX)
@@ -139,6 +193,22 @@ mod tests {
         for fault in of_samples.into_iter().chain([DatasetAlphabet, FieldAlphabet, FieldReserved]) {
             assert_eq!(fault.said(), fault.to_string());
         }
+    }
+
+    #[test]
+    fn names_that_some_system_does_not_hold_are_told() {
+        for good in ["a", "roi 7", "γ.tif", "con1", "comet.tif", "COMA", "x.con", ".hidden", "a.b.tif", "COM10"] {
+            assert_eq!(check_portable_name(good), Ok(()), "{good}");
+        }
+        for device in ["CON", "nul", "Aux.tif", "com1", "COM9.tar.gz", "LPT1 .x", "lpt²", "CONIN$"] {
+            assert_eq!(check_portable_name(device), Err(NameFault::Device), "{device}");
+        }
+        assert_eq!(check_portable_name("a."), Err(NameFault::Ending));
+        assert_eq!(check_portable_name("a "), Err(NameFault::Ending));
+        for letter in "<>:\"/\\|?*\u{1}".chars() {
+            assert_eq!(check_portable_name(&format!("a{letter}b")), Err(NameFault::Letter(letter)));
+        }
+        assert_eq!(without_case("ÄßA"), without_case("äSSa"));
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub use asset::AssetPath;
 pub use collection::{Collection, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, description_of_moved, instant};
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
-    IdFault, MAX_LEVELS, META_NAME, PAD_PREFIX, check_dataset_id, check_field_name, check_sample_id, is_padding, safe_relative,
+    IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
+    check_sample_id, is_padding, safe_relative, without_case,
 };
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use rule::{Profile, Rule, Severity};

@@ -133,6 +133,9 @@ rules! {
     FieldName "ID-4" Error Both "7.2"
         mark!("Field names are letters, digits and _, with at most one colon.")
         "Rename the field.";
+    IdPortable "ID-5" Warning Both "5.5.1"
+        mark!("Every system can hold an id as the name of a file: no device of Windows, no < > \" | ? *, no dot or space at the end, no siblings that differ in case alone.")
+        "Rename the sample, or keep the dataset in an archive.";
     TypeWord "TYPE-1" Error Both "5.5.1"
         mark!("The type of a sample is FILE or FOLDER.")
         "Write FILE or FOLDER.";

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Sample, Schema, Tortilla, check_sample_id, is_padding};
+use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, is_padding};
 
 /// Number of a shape in its [`Shapes`].
 pub type ShapeId = u32;
@@ -141,7 +141,8 @@ impl Shapes {
         let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
         symbols.sort_unstable();
         let twins = symbols.windows(2).any(|pair| pair[0] == pair[1]);
-        let bad_id = || symbols.iter().any(|&symbol| check_sample_id(&self.texts[symbol as usize]).is_err());
+        let is_bad = |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
+        let bad_id = || symbols.iter().any(|&symbol| is_bad(&self.texts[symbol as usize]));
         let mut faulty = children.is_empty() || twins || bad_id();
         for &(_, below) in &children {
             let node = &self.nodes[below as usize];

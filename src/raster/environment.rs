@@ -111,6 +111,8 @@ pub fn init() {
         for (key, value) in DEFAULTS {
             set_default(key, value);
         }
+        // Mosaics keep their sources open.
+        set_default("GDAL_MAX_DATASET_POOL_SIZE", &(crate::handles::handle_limit() / 8).clamp(2, 100).to_string());
         if option("CURL_CA_BUNDLE").is_none()
             && option("GDAL_CURL_CA_BUNDLE").is_none()
             && option("SSL_CERT_FILE").is_none()

@@ -4,21 +4,23 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::path::Path as Key;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use reqwest::header::HeaderValue;
 
 use super::http::Connector;
 use super::profile;
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 
-/// A word that lets its bearer in. Shown as dots, left out of everything that is written.
+/// A secret; redacted in `Debug`, and left out of everything that is written.
 #[derive(Clone, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Secret(pub String);
@@ -33,6 +35,10 @@ impl fmt::Debug for Secret {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Access {
+    /// The servers and buckets that these settings are for, as [`Address::origin`] spells them; all of them when empty. A token is
+    /// for named servers only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// The server to ask instead of the provider's own: `http://localhost:9000`.
     pub endpoint: Option<String>,
     /// Region of the bucket.
@@ -43,7 +49,7 @@ pub struct Access {
     pub account: Option<String>,
     /// Send no credentials.
     pub anonymous: bool,
-    /// Bearer token for `https://`.
+    /// Bearer token for the servers in `hosts`, sent over `https://` and within this machine only.
     #[serde(skip_serializing)]
     pub token: Option<Secret>,
     /// Requests at one time; what the user set when absent.
@@ -55,7 +61,12 @@ type Place = (Scheme, Box<str>, Option<Box<str>>);
 
 #[derive(Default)]
 struct Known {
+    /// For every server that `of_hosts` does not name.
     access: Access,
+    /// By server or bucket.
+    of_hosts: HashMap<String, Access>,
+    /// What was set last.
+    last: Access,
     /// Queries of signed links by their address.
     links: Vec<(String, Box<str>)>,
     stores: HashMap<Place, Arc<dyn ObjectStore>>,
@@ -67,17 +78,56 @@ fn known() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Uses these settings from now on.
-pub fn set_access(access: Access) {
+/// Uses these settings from now on for the servers that they name, or for all others where they name none. A token that a server
+/// has stays its own until another one comes, or none is to be sent.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a token without a server, and for one that would be sent without encryption.
+pub fn set_access(access: Access) -> Result<()> {
+    let hosts: Vec<String> = access.hosts.iter().map(|host| Address::parse(host).map_or(host.clone(), |it| it.origin())).collect();
+    if access.token.is_some() {
+        if hosts.is_empty() {
+            let error = Error::usage("the token says no server that it is for");
+            return Err(error.hint("name the servers in `hosts`, as https://HOST"));
+        }
+        let open = |host: &&String| Address::parse(host).is_some_and(|address| address.is_web() && !may_carry_token(&address));
+        if let Some(host) = hosts.iter().find(open) {
+            let error = Error::usage("a token is not sent without encryption: everybody on the way could read it").at(host);
+            return Err(error.hint("use the server's https:// address, or leave the token away"));
+        }
+    }
     let mut known = known();
     let known = known.get_or_insert_default();
-    known.access = access;
+    known.last = Access { token: None, hosts: Vec::new(), ..access.clone() };
+    // The number of requests is nobody's secret, and one for all.
+    known.access.connections = access.connections;
+    if hosts.is_empty() {
+        known.access = access;
+    } else {
+        for host in hosts {
+            let before = known.of_hosts.remove(&host).and_then(|before| before.token).filter(|_| !access.anonymous);
+            let token = access.token.clone().or(before);
+            known.of_hosts.insert(host, Access { token, ..access.clone() });
+        }
+    }
     known.stores.clear();
+    Ok(())
 }
 
-/// The settings of this run.
+/// What was set last, without the token and the servers that it was for: where a form begins.
 pub fn access() -> Access {
-    known().as_ref().map(|known| known.access.clone()).unwrap_or_default()
+    known().as_ref().map(|known| known.last.clone()).unwrap_or_default()
+}
+
+impl Known {
+    fn access_for(&self, address: &Address) -> &Access {
+        self.of_hosts.get(&address.origin()).unwrap_or(&self.access)
+    }
+}
+
+/// The settings for an address.
+pub(super) fn access_for(address: &Address) -> Access {
+    known().as_ref().map(|known| known.access_for(address).clone()).unwrap_or_default()
 }
 
 /// Requests at one time.
@@ -91,13 +141,18 @@ pub(super) fn connections() -> usize {
 /// else comes back as it is.
 pub fn admit(text: &str) -> String {
     let Some(address) = Address::parse(text.trim()) else { return text.to_owned() };
+    cleaned(address).to_string()
+}
+
+/// [`admit`] for an address.
+pub(super) fn cleaned(address: Address) -> Address {
     let (clean, secret) = address.without_secret();
-    let clean = clean.to_string();
     if let Some(secret) = secret {
+        let text = clean.to_string();
         let mut known = known();
         let known = known.get_or_insert_default();
-        known.links.retain(|(other, _)| *other != clean);
-        known.links.push((clean.clone(), secret));
+        known.links.retain(|(other, _)| *other != text);
+        known.links.push((text, secret));
     }
     clean
 }
@@ -109,7 +164,7 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
         true => Key::from_url_path(&*address.path).map_err(bad)?,
         false => Key::parse(&*address.path).map_err(bad)?,
     };
-    let access = access();
+    let access = access_for(address);
     let query = address.is_web().then(|| link_of(address).or_else(|| address.query.clone())).flatten();
     let name = (address.scheme, address.authority.clone(), query);
     if let Some(store) = known().as_ref().and_then(|known| known.stores.get(&name).cloned()) {
@@ -117,7 +172,7 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
     }
     let built = match address.scheme {
         Scheme::Http | Scheme::Https => web(address, name.2.as_deref(), &access),
-        Scheme::S3 => s3(&address.authority, &access),
+        Scheme::S3 => s3(address, &access),
         Scheme::Gs => google(&address.authority, &access),
         Scheme::Az => azure(&address.authority, &access),
     };
@@ -128,10 +183,11 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
             .because(root_cause(&error))
             .hint("set the variables that its provider's own tools use, or try it without credentials (--anonymous)"),
     })?;
+    // Settings may have changed meanwhile. And of several threads all get the same client: by it open files are told apart.
     let mut known = known();
     let known = known.get_or_insert_default();
-    // Settings may have changed meanwhile. And of several threads all get the same client: by it open files are told apart.
-    let store = if known.access == access { known.stores.entry(name).or_insert(store).clone() } else { store };
+    let is_current = *known.access_for(address) == access;
+    let store = if is_current { known.stores.entry(name).or_insert(store).clone() } else { store };
     Ok((store, key))
 }
 
@@ -174,31 +230,100 @@ fn no_retry() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-/// True for the hosts that get the token in `HF_TOKEN`, and no others.
-pub(super) fn is_hub(authority: &str) -> bool {
-    let host = authority.split(':').next().unwrap_or_default();
-    ["huggingface.co", "hf.co"].iter().any(|known| host == *known || host.ends_with(&format!(".{known}")))
+/// The servers that get the token in `HF_TOKEN`, and no others.
+const HUB: [&str; 2] = ["https://huggingface.co", "https://hf.co"];
+
+/// True for an address of the servers that get the token in `HF_TOKEN`.
+pub(super) fn is_hub(address: &Address) -> bool {
+    HUB.contains(&address.origin().as_str())
+}
+
+/// True where nobody on the way can read a token: with encryption, or within this machine.
+fn may_carry_token(address: &Address) -> bool {
+    match address.scheme {
+        Scheme::Https => true,
+        Scheme::Http => is_within_machine(address),
+        Scheme::S3 | Scheme::Gs | Scheme::Az => false,
+    }
+}
+
+/// True for a server of this machine that is asked without encryption.
+fn is_within_machine(address: &Address) -> bool {
+    address.scheme == Scheme::Http && is_loopback(&address.authority)
+}
+
+/// The connector for requests that the keys of a provider sign.
+fn signing(endpoint: &str) -> Connector {
+    Connector { direct: Address::parse(endpoint).is_some_and(|address| is_within_machine(&address)), ..Connector::default() }
+}
+
+fn is_loopback(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// True when the list, of hosts with or without port or scheme and with commas between them, names the server. A host without a
+/// scheme is one with encryption, or of this machine.
+fn is_listed(address: &Address, list: &str) -> bool {
+    let origin = address.origin();
+    list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| match entry.contains("://") {
+        true => Address::parse(entry).is_some_and(|named| named.origin() == origin),
+        false => ["https", "http"]
+            .iter()
+            .any(|scheme| Address::parse(&format!("{scheme}://{entry}")).is_some_and(|named| named.origin() == origin)),
+    })
+}
+
+/// The token for a web server: the one that was typed for it, that of the environment where the environment says that it is for this
+/// server, or that of the hub.
+fn token_for(address: &Address, access: &Access) -> Option<String> {
+    if access.anonymous || !may_carry_token(address) {
+        return None;
+    }
+    let typed = access.token.as_ref().filter(|_| !access.hosts.is_empty()).map(|token| token.0.clone());
+    let listed = || variable(&["TACO_STUDIO_BEARER_HOSTS"]).is_some_and(|list| is_listed(address, &list));
+    let stated = || variable(&["GDAL_HTTP_BEARER"]).filter(|_| listed());
+    let hub = || variable(&["HF_TOKEN"]).filter(|_| is_hub(address));
+    typed.or_else(stated).or_else(hub).map(|token| token.trim().to_owned())
+}
+
+/// Refuses to sign requests to a server that is asked without encryption: what a session's keys are known by could be read on the
+/// way. `allowed` are the variables that say that this is wanted.
+fn refuse_open(endpoint: Option<&str>, signs: bool, allowed: &[&str]) -> std::result::Result<(), Fault> {
+    let Some(address) = endpoint.and_then(Address::parse).filter(|address| address.scheme == Scheme::Http && signs) else {
+        return Ok(());
+    };
+    if is_loopback(&address.authority) || allowed.iter().any(|name| is_yes(variable(&[name]))) {
+        return Ok(());
+    }
+    let name = allowed.first().copied().unwrap_or_default();
+    let error = Error::usage(format!("credentials are not sent to {} without encryption", address.origin()));
+    Err(Fault::Own(
+        error.hint(format!("use its https:// address, send no credentials (--anonymous), or allow it with {name}=true")),
+    ))
 }
 
 fn web(address: &Address, query: Option<&str>, access: &Access) -> Built {
     let scheme = if address.scheme == Scheme::Http { "http" } else { "https" };
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    let given = access.token.as_ref().map(|token| token.0.clone()).or_else(|| variable(&["GDAL_HTTP_BEARER"]));
-    let token = given.or_else(|| variable(&["HF_TOKEN"]).filter(|_| is_hub(&address.authority)));
-    let token = token.filter(|_| !access.anonymous);
     let mut headers = object_store::HeaderMap::new();
-    if let Some(value) = token.and_then(|token| format!("Bearer {}", token.trim()).parse().ok()) {
+    if let Some(mut value) = token_for(address, access).and_then(|token| format!("Bearer {token}").parse::<HeaderValue>().ok()) {
+        value.set_sensitive(true);
         headers.insert("authorization", value);
     }
     let builder = HttpBuilder::new()
         .with_url(format!("{scheme}://{}/{query}", address.authority))
         .with_client_options(options())
         .with_retry(no_retry())
-        .with_http_connector(Connector { headers });
+        .with_http_connector(Connector { headers, direct: is_within_machine(address) });
     Ok(Arc::new(builder.build()?))
 }
 
-fn s3(bucket: &str, access: &Access) -> Built {
+fn s3(address: &Address, access: &Access) -> Built {
+    let bucket = &*address.authority;
     let named = access.profile.clone().or_else(|| variable(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]));
     let profile = profile::load(named.as_deref().unwrap_or("default"));
     if let (Some(name), None) = (&named, &profile) {
@@ -216,14 +341,15 @@ fn s3(bucket: &str, access: &Access) -> Built {
         .with_client_options(options())
         .with_retry(no_retry())
         .with_http_connector(Connector::default());
-    if let Some(endpoint) = endpoint {
-        builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
+    if let Some(endpoint) = &endpoint {
+        builder = builder.with_endpoint(endpoint.trim_end_matches('/')).with_http_connector(signing(endpoint));
     }
+    let mut signs = true;
     let given = variable(&["AWS_ACCESS_KEY_ID"]).is_some() && access.profile.is_none();
     let elsewhere =
         variable(&["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"]);
     if access.anonymous || is_yes(variable(&["AWS_NO_SIGN_REQUEST"])) {
-        builder = builder.with_skip_signature(true);
+        (builder, signs) = (builder.with_skip_signature(true), false);
     } else if given || (elsewhere.is_some() && access.profile.is_none()) {
         // `from_env` has taken them.
     } else if let (Some(id), Some(secret)) = (own("aws_access_key_id"), own("aws_secret_access_key")) {
@@ -236,8 +362,13 @@ fn s3(bucket: &str, access: &Access) -> Built {
         return Err(Fault::Own(error.hint("export the keys of a session with `aws configure export-credentials --format env`")));
     } else {
         // Nothing says who asks: a public bucket answers, others say 403.
-        builder = builder.with_skip_signature(true);
+        (builder, signs) = (builder.with_skip_signature(true), false);
     }
+    // GDAL's spelling of an endpoint says in words that there is no encryption.
+    let said = access.endpoint.is_none() && endpoint.is_some() && endpoint == gdal_endpoint();
+    // What the libraries read of the environment counts as well.
+    let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint)).filter(|_| !said);
+    refuse_open(endpoint.as_deref(), signs, &["AWS_ALLOW_HTTP"])?;
     Ok(Arc::new(builder.build()?))
 }
 
@@ -258,15 +389,17 @@ fn google(bucket: &str, access: &Access) -> Built {
         .with_retry(no_retry())
         .with_http_connector(Connector::default());
     if let Some(endpoint) = &access.endpoint {
-        builder = builder.with_base_url(endpoint.trim_end_matches('/'));
+        builder = builder.with_base_url(endpoint.trim_end_matches('/')).with_http_connector(signing(endpoint));
     }
     let keys =
         ["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY"];
     let home = directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("gcloud/application_default_credentials.json"));
     let nobody = variable(&keys).is_none() && !home.is_some_and(|file| file.exists());
-    if access.anonymous || nobody || is_yes(variable(&["GS_NO_SIGN_REQUEST"])) {
+    let signs = !(access.anonymous || nobody || is_yes(variable(&["GS_NO_SIGN_REQUEST"])));
+    if !signs {
         builder = builder.with_skip_signature(true);
     }
+    refuse_open(access.endpoint.as_deref(), signs, &["GOOGLE_ALLOW_HTTP"])?;
     Ok(Arc::new(builder.build()?))
 }
 
@@ -281,11 +414,14 @@ fn azure(container: &str, access: &Access) -> Built {
         builder = builder.with_account(account);
     }
     if let Some(endpoint) = &access.endpoint {
-        builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned());
+        let connector = signing(endpoint);
+        builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned()).with_http_connector(connector);
     }
-    if access.anonymous || is_yes(variable(&["AZURE_NO_SIGN_REQUEST"])) {
+    let signs = !(access.anonymous || is_yes(variable(&["AZURE_NO_SIGN_REQUEST"])));
+    if !signs {
         builder = builder.with_skip_signature(true);
     }
+    refuse_open(builder.get_config_value(&AzureConfigKey::Endpoint).as_deref(), signs, &["AZURE_ALLOW_HTTP"])?;
     Ok(Arc::new(builder.build()?))
 }
 
@@ -315,6 +451,81 @@ mod tests {
         assert!(!shown.contains("hunter2"), "{shown}");
         let read: Access = serde_json::from_str(r#"{"token":"hunter2"}"#).expect("reads");
         assert_eq!(read, access);
+    }
+
+    fn address(text: &str) -> Address {
+        Address::parse(text).expect("is an address")
+    }
+
+    #[test]
+    fn a_token_belongs_to_the_server_that_it_was_typed_for() {
+        let token = |text: &str| Some(Secret(text.into()));
+        let typed = |hosts: &[&str], token: Option<Secret>| Access {
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            token,
+            ..Access::default()
+        };
+        set_access(typed(&["https://One.example/data/a.tacozip"], token("one"))).expect("is taken");
+        set_access(typed(&["https://two.example:8443"], token("two"))).expect("is taken");
+        let sent = |text: &str| token_for(&address(text), &access_for(&address(text)));
+        assert_eq!(sent("https://one.example/b").as_deref(), Some("one"));
+        assert_eq!(sent("https://one.example:443/b").as_deref(), Some("one"));
+        assert_eq!(sent("https://two.example:8443/b").as_deref(), Some("two"));
+        for other in
+            ["https://two.example/b", "https://three.example/", "https://one.example.evil.example/", "http://one.example/b"]
+        {
+            assert_eq!(sent(other), None, "{other}");
+        }
+        // Other settings for a server leave its token, and none is sent where that is asked for.
+        set_access(typed(&["https://one.example"], None)).expect("is taken");
+        assert_eq!(sent("https://one.example/b").as_deref(), Some("one"));
+        set_access(Access { anonymous: true, ..typed(&["https://one.example"], None) }).expect("is taken");
+        assert_eq!(sent("https://one.example/b"), None);
+        assert_eq!(access().token, None, "a token does not come back");
+    }
+
+    #[test]
+    fn a_token_is_never_sent_without_encryption_or_without_a_server() {
+        let typed = |host: &str| {
+            let hosts = Some(host).filter(|host| !host.is_empty()).map(str::to_owned).into_iter().collect();
+            set_access(Access { hosts, token: Some(Secret("x".into())), ..Access::default() })
+        };
+        assert!(typed("http://plain.example").expect_err("is refused").to_string().contains("without encryption"));
+        assert!(typed("").expect_err("is refused").to_string().contains("no server"));
+        for host in ["http://localhost:80", "http://127.9.9.9:1", "http://[::1]:8080"] {
+            assert!(may_carry_token(&address(host)), "{host}");
+        }
+        for host in ["http://127.0.0.1.example", "http://localhost.example", "http://10.0.0.1", "s3://bucket"] {
+            assert!(!may_carry_token(&address(host)), "{host}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_the_environment_go_to_stated_servers_only() {
+        for hub in ["https://huggingface.co/datasets/a", "https://hf.co/a"] {
+            assert!(is_hub(&address(hub)), "{hub}");
+        }
+        for other in ["http://huggingface.co/a", "https://huggingface.co:8443/a", "https://a.huggingface.co/", "https://nothf.co/"]
+        {
+            assert!(!is_hub(&address(other)), "{other}");
+        }
+        let list = " data.example , 127.0.0.1:8080,https://other.example:8443";
+        for listed in ["https://data.example/a", "http://127.0.0.1:8080/a", "https://OTHER.example:8443/a"] {
+            assert!(is_listed(&address(listed), list), "{listed}");
+        }
+        for other in
+            ["https://data.example:8443/a", "https://x.data.example/", "https://other.example/", "http://other.example:8443/"]
+        {
+            assert!(!is_listed(&address(other), list), "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_sign_requests_without_encryption_within_this_machine_only() {
+        let refused = |endpoint: &str, signs| refuse_open(Some(endpoint), signs, &["TACO_STUDIO_NEVER_SET"]).is_err();
+        assert!(refused("http://minio.example:9000", true));
+        assert!(!refused("http://minio.example:9000", false) && !refused("https://minio.example:9000", true));
+        assert!(!refused("http://localhost:9000", true) && !refused("http://127.0.0.1:9000", true));
     }
 
     #[test]

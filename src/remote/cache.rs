@@ -2,17 +2,19 @@
 //! somebody's hand gives a new request and never wrong bytes. The folder has a cap; what was used longest ago goes first.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
 use super::fetch::Identity;
 use super::limits::cache_cap;
+use crate::folders::{make_file_private, make_private, private};
+use crate::handles::SharedFile;
 
 /// Bytes of a block.
 pub const BLOCK: u64 = 32 << 10;
@@ -40,8 +42,8 @@ pub struct CacheState {
 /// The blocks of one version of one file.
 pub struct Blocks {
     folder: PathBuf,
-    data: File,
-    index: File,
+    data: Arc<SharedFile>,
+    index: Arc<SharedFile>,
     /// Checksums of the blocks that are there.
     known: HashMap<u32, u32>,
     size: u64,
@@ -81,12 +83,18 @@ impl Blocks {
         }
         let name: String = name.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let folder = root.join(name);
-        std::fs::create_dir_all(&folder)?;
+        make_private(&folder)?;
         IN_USE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(folder.clone());
-        let data = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(folder.join("data"))?;
-        let mut index = OpenOptions::new().read(true).append(true).create(true).open(folder.join("index"))?;
+        // What somebody may read on a server is not for everybody on this machine.
+        let open = |name: &str, options: &mut OpenOptions| -> std::io::Result<Arc<SharedFile>> {
+            let file = SharedFile::open_to_write(&folder.join(name), private(options.clone()))?;
+            make_file_private(&*file.handle()?)?;
+            Ok(file)
+        };
+        let data = open("data", OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
+        let index = open("index", OpenOptions::new().read(true).append(true).create(true))?;
         let mut records = Vec::new();
-        index.read_to_end(&mut records)?;
+        (&*index.handle()?).read_to_end(&mut records)?;
         // What a crash left half written at the end belongs to no block.
         let known = records
             .chunks_exact(8)
@@ -95,10 +103,10 @@ impl Blocks {
             })
             .collect();
         if records.len() % 8 != 0 {
-            index.set_len((records.len() / 8 * 8) as u64)?;
+            index.handle()?.set_len((records.len() / 8 * 8) as u64)?;
         }
         // The time of the last use, by which the oldest are found.
-        let _ = data.set_modified(SystemTime::now());
+        let _ = data.handle()?.set_modified(SystemTime::now());
         Ok(Self { folder, data, index, known, size: identity.size, full: false })
     }
 
@@ -107,7 +115,7 @@ impl Blocks {
         let checksum = *self.known.get(&block)?;
         let start = u64::from(block) * BLOCK;
         let mut bytes = vec![0; self.size.checked_sub(start)?.min(BLOCK) as usize];
-        if read_at(&self.data, start, &mut bytes).is_err() || crc32fast::hash(&bytes) != checksum {
+        if self.data.read_exact_at(start, &mut bytes).is_err() || crc32fast::hash(&bytes) != checksum {
             self.known.remove(&block);
             return None;
         }
@@ -135,7 +143,7 @@ impl Blocks {
             if let Ok(number) = u32::try_from(block)
                 && !self.known.contains_key(&number)
             {
-                if let Err(error) = write_at(&self.data, first, part) {
+                if let Err(error) = self.data.write_all_at(first, part) {
                     tracing::debug!("the cache in {} takes nothing more: {error}", self.folder.display());
                     self.full = true;
                     break;
@@ -148,7 +156,7 @@ impl Blocks {
             block += 1;
         }
         // After the data: a block that the index names was written.
-        if self.index.write_all(&records).is_err() {
+        if self.index.handle().and_then(|index| (&*index).write_all(&records)).is_err() {
             self.full = true;
         }
         let written = records.len() as u64 / 8 * BLOCK;
@@ -168,39 +176,6 @@ impl Drop for Blocks {
             used.remove(&self.folder);
         }
     }
-}
-
-/// What somebody may read on a server is not for everybody on this machine.
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(not(unix))]
-fn read_at(mut file: &File, at: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-    use std::io::{Seek, SeekFrom};
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(bytes)
-}
-
-#[cfg(not(unix))]
-fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::{Seek, SeekFrom};
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(bytes)
 }
 
 fn root() -> Option<PathBuf> {
@@ -285,7 +260,7 @@ mod tests {
         assert_eq!(again.get(1).as_deref(), Some(&bytes[BLOCK as usize..2 * BLOCK as usize]));
         assert_eq!(again.get(2).expect("is there").len() as u64, BLOCK - 100);
         let data = OpenOptions::new().write(true).open(folder.join("data")).expect("opens");
-        write_at(&data, BLOCK + 5, b"damage").expect("writes");
+        std::os::unix::fs::FileExt::write_all_at(&data, b"damage", BLOCK + 5).expect("writes");
         assert_eq!(again.get(1), None);
         let mut other = Blocks::open_in(root.path(), "https://h/a", &identity("b")).expect("opens");
         assert_eq!(other.get(2), None);
@@ -302,10 +277,10 @@ mod tests {
         let day = std::time::Duration::from_secs(86_400);
         for (etag, age) in [("oldest", 3), ("older", 2)] {
             let blocks = fill(etag);
-            blocks.data.set_modified(SystemTime::now() - day * age).expect("sets the time");
+            blocks.data.handle().expect("is open").set_modified(SystemTime::now() - day * age).expect("sets the time");
         }
         let used = fill("used");
-        used.data.set_modified(SystemTime::now() - day * 9).expect("sets the time");
+        used.data.handle().expect("is open").set_modified(SystemTime::now() - day * 9).expect("sets the time");
         assert_eq!(contents(root.path()).len(), 3);
         let left = trim(root.path(), 5 * BLOCK);
         assert!(left <= 5 * BLOCK && left > 4 * BLOCK, "{left}");
@@ -314,6 +289,20 @@ mod tests {
         assert!(older.get(0).is_some(), "the oldest that nobody uses goes first");
         assert_eq!(trim(root.path(), 0), contents(root.path()).iter().map(|(_, bytes, _)| bytes).sum::<u64>());
         assert_eq!(contents(root.path()).len(), 1, "the one in use");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_cache_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("a folder");
+        let root = place.path().join("remote");
+        std::fs::create_dir(&root).expect("makes");
+        std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).expect("sets");
+        let blocks = Blocks::open_in(&root, "https://h/a", &identity("a")).expect("opens");
+        let mode = |path: &Path| path.metadata().expect("is there").permissions().mode() & 0o777;
+        assert_eq!((mode(&root), mode(&blocks.folder)), (0o700, 0o700));
+        assert_eq!((mode(&blocks.folder.join("data")), mode(&blocks.folder.join("index"))), (0o600, 0o600));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::access::root_cause;
 use super::http::Attempt;
 use super::limits::patience;
 use super::meter::{Purpose, RequestLine};
-use crate::error::{Error, Kind};
+use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Scheme};
 
 /// Waiting before the second, third and fourth try.
@@ -22,8 +22,14 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis
 /// A server that says how long to wait is believed up to this.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
 
-/// What is said of a server without ranges.
-const NO_PARTS: &str = "does not send parts of files";
+/// Bytes of the largest file that is believed in; no store has larger ones.
+const SIZE_MAX: u64 = 1 << 50;
+/// Bytes that have to come in each second, over as long as a server may be silent. Slower is as good as silent.
+const RATE_MIN: f64 = 1024.0;
+/// The pace of an answer is looked at over this time at the least.
+const PACE_MIN: Duration = Duration::from_secs(1);
+/// Room that is made for an answer before anything of it came.
+const ROOM: u64 = 1 << 20;
 
 /// Which version of a file it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +78,9 @@ enum Fault {
     Cut(String),
     NoRanges,
     Changed,
+    SentOn,
+    Slow,
+    Size(u64),
     Other(String),
 }
 
@@ -81,8 +90,8 @@ impl Fault {
         match self {
             Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
             Fault::Connect(_) => 3,
-            Fault::Timeout => 2,
-            Fault::Status(..) | Fault::NoRanges | Fault::Changed | Fault::Other(_) => 1,
+            Fault::Timeout | Fault::Slow => 2,
+            Fault::Status(..) | Fault::NoRanges | Fault::Changed | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => 1,
         }
     }
 }
@@ -168,26 +177,40 @@ async fn once(
     let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
     options.extensions.insert(attempt.clone());
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
-    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| fault_of(&error, attempt.status()))?;
+    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.was_sent_on_too_often() {
+        true => Fault::SentOn,
+        false => fault_of(&error, attempt.status()),
+    })?;
     let meta = &answer.meta;
+    if meta.size >= SIZE_MAX {
+        return Err(Fault::Size(meta.size));
+    }
     let identity = Identity { etag: meta.e_tag.clone(), modified_ms: meta.last_modified.timestamp_millis(), size: meta.size };
     if expected.is_some_and(|expected| !expected.agrees(&identity)) {
         return Err(Fault::Changed);
     }
-    let (start, wanted) = (answer.range.start, answer.range.end - answer.range.start);
     if answer.range != part.within(identity.size) {
         return Err(Fault::Other("the server sent another range than it was asked for".into()));
     }
+    let (start, wanted) = (answer.range.start, answer.range.end - answer.range.start);
     let mut stream = answer.into_stream();
-    let mut bytes = BytesMut::with_capacity(wanted.min(64 << 20) as usize);
+    let mut bytes = BytesMut::with_capacity(wanted.min(ROOM) as usize);
+    let mut pace = Pace::new();
     loop {
         let chunk = tokio::time::timeout(patience(), stream.next()).await.map_err(|_| Fault::Timeout)?;
+        if !pace.holds(*received) {
+            return Err(Fault::Slow);
+        }
         match chunk {
             None => break,
             Some(Ok(chunk)) => {
                 *received += chunk.len() as u64;
                 if *received > wanted {
                     return Err(Fault::Cut(format!("the server sent more than the {wanted} bytes that it announced")));
+                }
+                // Room for all of it once there is reason to believe that it comes.
+                if bytes.len() as u64 >= ROOM.min(wanted) / 2 {
+                    bytes.reserve((wanted - bytes.len() as u64) as usize);
                 }
                 bytes.extend_from_slice(&chunk);
             }
@@ -200,6 +223,29 @@ async fn once(
     Ok(Fetched { identity, start, bytes: bytes.freeze() })
 }
 
+/// Watches that an answer comes fast enough to end.
+struct Pace {
+    since: Instant,
+    received: u64,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { since: Instant::now(), received: 0 }
+    }
+
+    /// False when fewer bytes came than have to, within the time that a server may be silent.
+    fn holds(&mut self, received: u64) -> bool {
+        let (window, elapsed) = (patience().max(PACE_MIN), self.since.elapsed());
+        if elapsed < window {
+            return true;
+        }
+        let enough = (received - self.received) as f64 >= RATE_MIN * elapsed.as_secs_f64();
+        *self = Self { since: Instant::now(), received };
+        enough
+    }
+}
+
 fn cut(received: u64, wanted: u64) -> String {
     format!("the connection ended after {received} of {wanted} bytes")
 }
@@ -210,11 +256,15 @@ fn fault_of(error: &object_store::Error, status: Option<u16>) -> Fault {
         Some(200) => Fault::NoRanges,
         Some(206) => Fault::Other(reason),
         Some(status) => Fault::Status(status, code_of(error)),
-        None if reason.contains("timed out") || reason.contains("deadline") => Fault::Timeout,
-        None => match error {
-            object_store::Error::Generic { .. } => Fault::Connect(reason),
-            _ => Fault::Other(reason),
-        },
+        None => {
+            let chain = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+            let sent = chain.filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
+            match error {
+                _ if sent.is_some_and(reqwest::Error::is_timeout) => Fault::Timeout,
+                object_store::Error::Generic { .. } => Fault::Connect(reason),
+                _ => Fault::Other(reason),
+            }
+        }
     }
 }
 
@@ -242,7 +292,10 @@ fn sentence(address: &Address, fault: &Fault) -> String {
         Fault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
         Fault::Connect(reason) => format!("{host} can't be reached: {reason}"),
         Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
-        Fault::NoRanges => format!("{host} {NO_PARTS}"),
+        Fault::NoRanges => format!("{host} does not send parts of files"),
+        Fault::SentOn => format!("{host} sends on to other addresses without end"),
+        Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
+        Fault::Size(bytes) => format!("{host} says that the file has {bytes} bytes, which no file has"),
         Fault::Changed => "the file on the server is another one than when it was opened".into(),
     }
 }
@@ -284,10 +337,13 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
             Scheme::Az => {
                 "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or leave them away (--anonymous)"
             }
-            Scheme::Http | Scheme::Https if super::access::is_hub(&address.authority) => {
-                "the address needs a token (HF_TOKEN, GDAL_HTTP_BEARER) or a fresh link"
+            Scheme::Http | Scheme::Https if super::access::is_hub(address) => {
+                "the address needs a token (HF_TOKEN) or a fresh link"
             }
-            Scheme::Http | Scheme::Https => "the address needs a token (GDAL_HTTP_BEARER) or a fresh link",
+            Scheme::Http | Scheme::Https => {
+                "the address needs a fresh link, or a token: GDAL_HTTP_BEARER, with this server in TACO_STUDIO_BEARER_HOSTS; tokens go \
+                 over https:// alone"
+            }
         },
         Fault::Status(404 | 410, _) => "check the address, letter by letter",
         Fault::Status(301 | 307 | 308 | 400, _) if address.scheme == Scheme::S3 => {
@@ -296,25 +352,32 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
         Fault::Status(416, _) => "the file is empty, or shorter than its index says: compare its size with the original",
         Fault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
         Fault::Status(500.., _) => "the fault is the server's: try again later",
-        Fault::Status(..) | Fault::Other(_) => "try the address in a browser",
-        Fault::Timeout => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
+        Fault::Status(..) | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => "try the address in a browser",
+        Fault::Timeout | Fault::Slow => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
         Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
         Fault::Cut(_) => "check the connection, then try again",
         Fault::NoRanges => "download the file and open it from this disk, or serve it with range requests",
         Fault::Changed => "open the dataset again: it was replaced meanwhile, and parts of both would not fit together",
     };
-    Error::new(Kind::Io, summary).at(address).hint(hint)
+    let error = Error::new(Kind::Io, summary).at(address).hint(hint);
+    match fault {
+        Fault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
+        Fault::NoRanges => error.caused_by(Cause::NoRanges),
+        Fault::Timeout | Fault::Slow | Fault::Connect(_) | Fault::Cut(_) | Fault::Changed | Fault::SentOn | Fault::Other(_) => {
+            error.caused_by(Cause::Passing)
+        }
+        Fault::Size(_) => error,
+    }
 }
 
 /// True for an error after which the address may still be that of a folder: servers say many things of one, and some send a page.
 pub fn may_be_folder(error: &Error) -> bool {
-    means_absent(error) || error.summary().contains(NO_PARTS)
+    means_absent(error) || error.cause() == Some(Cause::NoRanges)
 }
 
 /// True for an error that says that there is nothing at the address, or that one may not know: 401, 403, 404, 405 and 410.
 pub fn means_absent(error: &Error) -> bool {
-    let status = error.summary().split(" answered ").nth(1).and_then(|rest| rest.split([' ', ',']).next());
-    status.is_some_and(|status| ["401", "403", "404", "405", "410"].contains(&status))
+    matches!(error.cause(), Some(Cause::HttpStatus(401 | 403 | 404 | 405 | 410)))
 }
 
 #[cfg(test)]
@@ -351,5 +414,8 @@ mod tests {
         let absent = |status| means_absent(&error(&address, &Fault::Status(status, Some("NoSuchKey".into())), 1));
         assert!(absent(404) && absent(403) && !absent(416) && !absent(500));
         assert!(!means_absent(&error(&address, &Fault::Timeout, 2)));
+        // Also below the words of who asked.
+        let below = Error::format("the part is missing").because(error(&address, &Fault::Status(404, None), 1));
+        assert!(means_absent(&below));
     }
 }

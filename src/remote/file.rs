@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::StreamExt;
 
-use super::access::{access, connections, store_for};
+use super::access::{access_for, cleaned, connections, store_for};
 use super::cache::{BLOCK, Blocks};
 pub use super::fetch::Identity;
 use super::fetch::{Fetched, Part, Target, fetch, means_absent};
+use super::limits::memory_cap;
+use super::memory::Kept;
 use super::meter::Purpose;
 use super::runtime;
 use crate::error::{Error, Result};
@@ -25,14 +27,17 @@ pub const FIRST_OF_DATASET: u64 = 64 << 10;
 pub const FIRST_OF_SAMPLE: u64 = 512 << 10;
 /// Ranges with less than this between them are one request.
 const GAP: u64 = 128 << 10;
-/// A longer range is several requests, so that a cut costs no more than one of them.
-const PIECE: u64 = 64 << 20;
-/// Bytes that are kept in memory of each file.
-const IN_MEMORY: u64 = 48 << 20;
-/// Answers longer than this are not kept: they are streams that nobody reads twice.
+/// A longer range is several requests, so that a cut costs no more than one of them, and requests that run side by side hold
+/// little memory.
+const PIECE: u64 = 16 << 20;
+/// What is fetched at once and is longer than this is not kept: it is a stream that nobody reads twice.
 const KEEP_MAX: u64 = 40 << 20;
+/// Bytes that are read at one time. What needs more is read in parts.
+const READ_MAX: u64 = 384 << 20;
 /// Reading on behind what was asked for, when it is read from front to back.
 const AHEAD: Range<u64> = 128 << 10..4 << 20;
+/// Files whose first answers are waited for together: each answer is in memory until the last one came.
+const OPENED_AT_ONCE: usize = 128;
 /// Within this time an opened file is not asked again whether it is still the same.
 const FRESH: Duration = Duration::from_secs(2);
 /// Files that are kept while nobody reads them.
@@ -47,8 +52,7 @@ pub struct RemoteFile {
 
 #[derive(Default)]
 struct State {
-    /// Pieces of the file, the last used ones at the end.
-    memory: VecDeque<(u64, Bytes)>,
+    memory: Kept,
     blocks: Option<Blocks>,
     /// Where the last read ended, and how far was read on.
     ahead: (u64, u64),
@@ -100,6 +104,8 @@ pub fn forget_below(path: &Path) {
 
 fn target_of(path: &Path) -> Result<Target> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is no address of another machine").at_path(path))?;
+    // Wherever the address comes from: from here on it may be shown.
+    let address = cleaned(address);
     let (store, key) = store_for(&address)?;
     Ok(Target { text: address.to_string().into(), address: Arc::new(address), store, key })
 }
@@ -140,14 +146,15 @@ impl RemoteFile {
                 }
             }
         }
-        if !asked.is_empty() {
-            let (purpose, limit) = (Purpose::of_thread(), connections());
-            let requests = asked.clone().into_iter().map(move |target| fetch(target, part.clone(), None, purpose.clone()));
+        let mut slots = opened.iter_mut().filter(|slot| slot.is_none());
+        for some in asked.chunks(OPENED_AT_ONCE) {
+            let (purpose, part, limit, targets) = (Purpose::of_thread(), part.clone(), connections(), some.to_vec());
+            let requests = targets.into_iter().map(move |target| fetch(target, part.clone(), None, purpose.clone()));
             let answers = async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await };
-            let mut answers = asked.into_iter().zip(runtime::wait(answers)?);
-            for slot in opened.iter_mut().filter(|slot| slot.is_none()) {
-                let answer = answers.next();
-                *slot = answer.map(|(target, got)| got.map(|fetched| Self::of_answer(target, fetched)));
+            for (target, answer) in some.iter().zip(runtime::wait(answers)?) {
+                if let Some(slot) = slots.next() {
+                    *slot = Some(answer.map(|fetched| Self::of_answer(target.clone(), fetched)));
+                }
             }
         }
         Ok(opened.into_iter().flatten().collect())
@@ -158,7 +165,7 @@ impl RemoteFile {
         let Fetched { identity, start, bytes } = fetched;
         let file = known(&target).filter(|file| file.identity == identity).unwrap_or_else(|| {
             // The same bucket name on another server is another file.
-            let endpoint = access().endpoint.unwrap_or_default();
+            let endpoint = access_for(&target.address).endpoint.unwrap_or_default();
             let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
             Arc::new(Self { target, identity, state: Mutex::new(State { blocks, ..State::default() }) })
         });
@@ -228,6 +235,18 @@ impl RemoteFile {
         self.fill(&ranges, None)
     }
 
+    /// Has ranges at hand for the reads that follow: as many of them, in their order, as half of the memory for remote files holds.
+    pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
+        let mut room = (memory_cap() / 2).min(READ_MAX);
+        let fits = |(_, size): &(u64, u64)| {
+            let fits = *size <= room;
+            room = room.saturating_sub(*size);
+            fits
+        };
+        let ranges: Vec<(u64, u64)> = ranges.iter().copied().take_while(fits).collect();
+        self.read_ranges(&ranges).map(drop)
+    }
+
     fn inside(&self, offset: u64, size: u64) -> Result<Range<u64>> {
         match offset.checked_add(size).filter(|end| *end <= self.identity.size) {
             Some(end) => Ok(offset..end),
@@ -246,6 +265,11 @@ impl RemoteFile {
     /// Every range as bytes. `with` is asked for in place of the ranges when any of them is not here.
     fn fill(&self, ranges: &[Range<u64>], with: Option<Range<u64>>) -> Result<Vec<Bytes>> {
         let purpose = Purpose::of_thread();
+        let total = ranges.iter().map(|range| range.end - range.start).fold(0, u64::saturating_add);
+        if total > READ_MAX {
+            let summary = format!("{total} bytes are more than is read of another machine at one time, which is {READ_MAX}");
+            return Err(Error::format(summary).at(&self.target.text).hint("download the file and open it from this disk"));
+        }
         let mut state = self.lock();
         let mut here = Pieces::default();
         let mut missing: Vec<Range<u64>> = Vec::new();
@@ -253,25 +277,33 @@ impl RemoteFile {
             state.gather(range, self.identity.size, &mut here, &mut missing);
         }
         if missing.is_empty() {
-            purpose.cached(ranges.iter().map(|range| range.end - range.start).sum());
+            purpose.cached(total);
         } else {
             if let Some(with) = with {
                 missing.clear();
                 state.gather(&with, self.identity.size, &mut here, &mut missing);
             }
             drop(state);
-            let fetched = self.fetch_all(merged(missing), &purpose)?;
+            let missing = merged(missing);
+            let is_kept = missing.iter().map(|range| range.end - range.start).sum::<u64>() <= KEEP_MAX;
+            let fetched = self.fetch_all(missing, &purpose)?;
             state = self.lock();
             for Fetched { start, bytes, .. } in fetched {
                 here.add(start, bytes.clone());
-                state.keep(start, bytes);
+                if is_kept {
+                    state.keep(start, bytes);
+                }
             }
         }
         let lost = || Error::internal("a range is not among the bytes that were read for it").at(&self.target.text);
-        let filled: Vec<Bytes> = ranges.iter().map(|range| here.cut(range).ok_or_else(lost)).collect::<Result<_>>()?;
-        // What stood in the disk cache in blocks is one piece from now on.
-        for (range, bytes) in ranges.iter().zip(&filled) {
-            state.hold(range.start, bytes.clone());
+        let mut filled = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let (bytes, is_whole) = here.cut(range).ok_or_else(lost)?;
+            // What stood in the disk cache in blocks is one piece from now on; a part of a piece is kept with the piece.
+            if is_whole && bytes.len() as u64 <= KEEP_MAX {
+                state.memory.hold(range.start, bytes.clone());
+            }
+            filled.push(bytes);
         }
         Ok(filled)
     }
@@ -298,22 +330,14 @@ impl State {
         if range.is_empty() {
             return;
         }
-        let holds = |start: u64, bytes: &Bytes| start <= range.start && range.end <= start + bytes.len() as u64;
-        if let Some(at) = self.memory.iter().rposition(|(start, bytes)| holds(*start, bytes)) {
-            if let Some((start, bytes)) = self.memory.get(at) {
-                here.add(*start, bytes.clone());
-            }
+        if let Some((start, bytes)) = self.memory.covering(range) {
+            here.add(start, bytes);
             return;
         }
-        let covers = |memory: &VecDeque<(u64, Bytes)>, from: u64, to: u64| {
-            memory.iter().rposition(|(start, bytes)| *start <= from && to <= *start + bytes.len() as u64)
-        };
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(size));
-            if let Some(at) = covers(&self.memory, from.max(range.start), to.min(range.end)) {
-                if let Some((start, bytes)) = self.memory.get(at) {
-                    here.add(*start, bytes.clone());
-                }
+            if let Some((start, bytes)) = self.memory.covering(&(from.max(range.start)..to.min(range.end))) {
+                here.add(start, bytes);
                 continue;
             }
             let stored = u32::try_from(block).ok().and_then(|block| self.blocks.as_mut()?.get(block));
@@ -332,26 +356,7 @@ impl State {
         if let Some(blocks) = &mut self.blocks {
             blocks.put(start, &bytes);
         }
-        self.hold(start, bytes);
-    }
-
-    /// Keeps a piece in memory.
-    fn hold(&mut self, start: u64, bytes: Bytes) {
-        let end = start + bytes.len() as u64;
-        if bytes.is_empty() || bytes.len() as u64 > KEEP_MAX {
-            return;
-        }
-        if self.memory.iter().any(|(other, kept)| *other <= start && end <= *other + kept.len() as u64) {
-            return;
-        }
-        self.memory.retain(|(other, kept)| !(start <= *other && *other + kept.len() as u64 <= end));
-        self.memory.push_back((start, bytes));
-        let mut total: u64 = self.memory.iter().map(|(_, kept)| kept.len() as u64).sum();
-        while total > IN_MEMORY
-            && let Some((_, oldest)) = self.memory.pop_front()
-        {
-            total -= oldest.len() as u64;
-        }
+        self.memory.hold(start, bytes);
     }
 }
 
@@ -369,10 +374,10 @@ impl Pieces {
         }
     }
 
-    /// The bytes of a range: without copying where one piece holds it.
-    fn cut(&self, range: &Range<u64>) -> Option<Bytes> {
+    /// The bytes of a range: without copying where one piece holds it. True when they are no part of a larger piece.
+    fn cut(&self, range: &Range<u64>) -> Option<(Bytes, bool)> {
         if range.is_empty() {
-            return Some(Bytes::new());
+            return Some((Bytes::new(), true));
         }
         let mut position = range.start;
         let mut joined: Vec<u8> = Vec::new();
@@ -386,12 +391,12 @@ impl Pieces {
                 return None;
             }
             if position == range.start && start + to as u64 == range.end {
-                return Some(bytes.slice(from..to));
+                return Some((bytes.slice(from..to), from == 0 && to == bytes.len()));
             }
             joined.extend_from_slice(bytes.get(from..to)?);
             position = start + to as u64;
         }
-        Some(joined.into())
+        Some((joined.into(), true))
     }
 }
 
@@ -469,26 +474,29 @@ mod tests {
         pieces.add(0, Bytes::from_static(b"abcd"));
         pieces.add(2, Bytes::from_static(b"cdef"));
         pieces.add(9, Bytes::from_static(b"jk"));
-        assert_eq!(pieces.cut(&(1..6)).as_deref(), Some(&b"bcdef"[..]));
-        assert_eq!(pieces.cut(&(2..3)).as_deref(), Some(&b"c"[..]));
-        assert_eq!(pieces.cut(&(5..10)), None);
-        assert_eq!(pieces.cut(&(7..7)).as_deref(), Some(&b""[..]));
+        let cut = |range: Range<u64>| pieces.cut(&range);
+        assert_eq!(cut(1..6), Some((Bytes::from_static(b"bcdef"), true)));
+        assert_eq!(cut(2..3), Some((Bytes::from_static(b"c"), false)));
+        assert_eq!(cut(5..10), None);
+        assert_eq!(cut(7..7), Some((Bytes::new(), true)));
     }
 
     #[test]
-    fn memory_keeps_the_last_pieces_and_no_part_twice() {
-        let mut state = State::default();
-        state.hold(0, vec![1; 10].into());
-        state.hold(2, vec![1; 3].into());
-        assert_eq!(state.memory.len(), 1);
-        state.hold(0, vec![1; 20].into());
-        assert_eq!(state.memory.len(), 1);
-        let mib = 1 << 20;
-        for number in 1..4u64 {
-            state.hold(number * 30 * mib, vec![0; 20 * mib as usize].into());
+    fn what_is_wanted_next_is_brought_up_to_the_memory_that_there_is() {
+        let target = target_of(Path::new("https://prefetched.example/a")).expect("is an address");
+        let file = opened(&target);
+        // More than the memory holds: nothing is asked for, and it is no error.
+        file.prefetch(&[(0, 1 << 40)]).expect("is left to the reads");
+    }
+
+    #[test]
+    fn more_than_is_read_at_one_time_is_refused_before_anything_is_asked_for() {
+        let target = target_of(Path::new("https://large.example/a")).expect("is an address");
+        let identity = Identity { etag: None, modified_ms: 0, size: 1 << 49 };
+        let file = RemoteFile { target, identity, state: Mutex::default() };
+        for error in [file.read(0, 1 << 49).expect_err("is refused"), file.read_ranges(&[(0, READ_MAX), (5, 1)]).expect_err("too")]
+        {
+            assert!(error.to_string().contains("more than is read"), "{error}");
         }
-        let (mut here, mut missing) = (Pieces::default(), Vec::new());
-        state.gather(&(5..7), 1000, &mut here, &mut missing);
-        assert_eq!(missing, [0..1000], "the oldest went first");
     }
 }

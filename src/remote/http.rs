@@ -1,25 +1,38 @@
-//! The client under `object_store`: counts what is really sent, and keeps the server's status for the message of an error.
+//! The client under `object_store`: counts what is really sent, keeps the server's status for the message of an error, follows
+//! servers that send on without telling the next one who asks, and reads no more of an answer than it can be.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
-use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientOptions, HeaderMap};
+use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_RANGE, HeaderName, LOCATION, RANGE, RETRY_AFTER};
+use reqwest::{Method, StatusCode, Url};
 
 use super::meter::Purpose;
+
+/// Times that a request may be sent on.
+const HOPS: usize = 10;
+/// Bytes that are read of an answer that is no part of a file: the reason for an error, or a token.
+const SAYS_MAX: usize = 1 << 20;
+/// Headers that say what is asked for, and nothing of who asks. Only these go to another server than the one that was meant.
+const HARMLESS: [HeaderName; 2] = [ACCEPT, RANGE];
 
 /// What is known of one request, shared between who waits for it and who sends it.
 pub struct Attempt {
     pub purpose: Purpose,
     status: AtomicU16,
     retry_after_s: AtomicU64,
+    sent_on: AtomicBool,
 }
 
 impl Attempt {
     pub fn new(purpose: Purpose) -> Self {
-        Self { purpose, status: AtomicU16::new(0), retry_after_s: AtomicU64::new(0) }
+        Self { purpose, status: AtomicU16::new(0), retry_after_s: AtomicU64::new(0), sent_on: AtomicBool::new(false) }
     }
 
     /// The server's answer, when there was one.
@@ -31,22 +44,39 @@ impl Attempt {
     pub fn retry_after_s(&self) -> u64 {
         self.retry_after_s.load(Ordering::Relaxed)
     }
+
+    /// True when the request was sent on more often than makes sense.
+    pub fn was_sent_on_too_often(&self) -> bool {
+        self.sent_on.load(Ordering::Relaxed)
+    }
 }
 
-/// Makes clients that count. They send `headers` with every request, and never name the page that they come from: where a server
-/// sends us on to another, the key of a signed link would go there with the address.
-#[derive(Debug, Default)]
+/// Makes clients that count. They send `headers` with every request to the server that was meant, and never name the page that
+/// they come from: where a server sends us on to another, the key of a signed link would go there with the address.
+#[derive(Default)]
 pub struct Connector {
     pub headers: HeaderMap,
+    /// Past the proxies of the environment: what is sent without encryption within this machine must not leave it.
+    pub direct: bool,
+}
+
+impl std::fmt::Debug for Connector {
+    /// Without the headers: a token is among them.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Connector")
+    }
 }
 
 impl HttpConnector for Connector {
     /// What the options say is not taken: they do not tell, and cannot switch that off.
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = reqwest::Client::builder()
+        let client = reqwest::Client::builder();
+        let client = if self.direct { client.no_proxy() } else { client };
+        let client = client
             .referer(false)
+            // Followed here, where it is decided what the next server gets.
+            .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("taco-studio/", env!("CARGO_PKG_VERSION")))
-            .default_headers(self.headers.clone())
             // Repeating is done by us, where it is counted and can be cancelled; and so are time-outs, of which a slow but steady
             // transfer knows none.
             .connect_timeout(super::limits::patience().min(Duration::from_secs(10)))
@@ -58,31 +88,149 @@ impl HttpConnector for Connector {
             .no_deflate()
             .build()
             .map_err(|error| object_store::Error::Generic { store: "http", source: Box::new(error) })?;
-        Ok(HttpClient::new(Counting { inner: HttpClient::new(client) }))
+        Ok(HttpClient::new(Counting { inner: HttpClient::new(client), headers: self.headers.clone() }))
     }
 }
 
-#[derive(Debug)]
 struct Counting {
     inner: HttpClient,
+    headers: HeaderMap,
+}
+
+impl std::fmt::Debug for Counting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Counting")
+    }
 }
 
 impl Counting {
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let attempt = request.extensions().get::<Arc<Attempt>>().cloned();
-        match &attempt {
-            Some(attempt) => attempt.purpose.sent(),
-            // What the libraries ask for on their own: tokens.
-            None => Purpose::of_thread().sent(),
+        for (name, value) in &self.headers {
+            request.headers_mut().insert(name, value.clone());
         }
-        let response = self.inner.execute(request).await?;
-        if let Some(attempt) = attempt {
+        let (mut response, mut hops) = (None, 0);
+        let mut next = Some(request);
+        while let Some(request) = next.take() {
+            match &attempt {
+                Some(attempt) => attempt.purpose.sent(),
+                // What the libraries ask for on their own: tokens.
+                None => Purpose::of_thread().sent(),
+            }
+            let asked = Asked::of(&request);
+            let answer = self.inner.execute(request).await?;
+            if let Some(on) = asked.sent_on(&answer) {
+                match hops < HOPS {
+                    true => next = Some(on),
+                    false => attempt.iter().for_each(|attempt| attempt.sent_on.store(true, Ordering::Relaxed)),
+                }
+                hops += 1;
+            }
+            response = Some(answer);
+        }
+        let response = response.ok_or_else(|| HttpError::new(HttpErrorKind::Request, Refused("nothing was sent")))?;
+        if let Some(attempt) = &attempt {
             attempt.status.store(response.status().as_u16(), Ordering::Relaxed);
-            let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
             attempt.retry_after_s.store(wait.unwrap_or_default(), Ordering::Relaxed);
         }
-        Ok(response)
+        // A part of a file is read by who asked for it, who knows how long it may be.
+        if attempt.is_some() && response.status() == StatusCode::PARTIAL_CONTENT {
+            return check(response);
+        }
+        if attempt.is_some() && response.status().is_success() {
+            return Ok(response);
+        }
+        shortened(response).await
     }
+}
+
+/// What is needed of a request to ask the next server the same.
+struct Asked {
+    method: Method,
+    url: Option<Url>,
+    headers: HeaderMap,
+}
+
+impl Asked {
+    fn of(request: &HttpRequest) -> Self {
+        Self { method: request.method().clone(), url: request.uri().to_string().parse().ok(), headers: request.headers().clone() }
+    }
+
+    /// The request for the place that the answer names. To the same scheme, host and port everything goes along; to another one
+    /// nothing that tells who asks: no token, no signature, no cookie, and the query only that the answer itself states.
+    fn sent_on(&self, answer: &HttpResponse) -> Option<HttpRequest> {
+        let moved = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+        if !moved || !(self.method == Method::GET || self.method == Method::HEAD) {
+            return None;
+        }
+        let here = self.url.as_ref()?;
+        let there = here.join(answer.headers().get(LOCATION)?.to_str().ok()?).ok()?;
+        if !matches!(there.scheme(), "http" | "https") {
+            return None;
+        }
+        let mut request = HttpRequest::new(Bytes::new().into());
+        *request.method_mut() = self.method.clone();
+        let same = here.scheme() == there.scheme()
+            && here.host() == there.host()
+            && here.port_or_known_default() == there.port_or_known_default();
+        let kept = |name: &HeaderName| same || HARMLESS.contains(name);
+        *request.headers_mut() =
+            self.headers.iter().filter(|(name, _)| kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
+        // A name and password in the address would be sent as a header.
+        let mut plain = there;
+        let _ = plain.set_username("").and_then(|()| plain.set_password(None));
+        plain.set_fragment(None);
+        *request.uri_mut() = plain.as_str().parse().ok()?;
+        Some(request)
+    }
+}
+
+/// Refuses a part of a file that the libraries below would stumble over, or that is not what lies on the server.
+fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let text = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let coded = text(CONTENT_ENCODING).is_some_and(|coding| !["", "identity", "aws-chunked"].contains(&coding.trim()));
+    if coded {
+        return Err(refused("the server sends the file compressed, so that parts of it can't be told apart"));
+    }
+    if let Some(range) = text(CONTENT_RANGE) {
+        let numbers: Vec<Option<u64>> = range
+            .trim()
+            .strip_prefix("bytes ")
+            .map(|rest| rest.split(['-', '/']).map(|number| number.trim().parse().ok()).collect())
+            .unwrap_or_default();
+        let fits = matches!(numbers[..], [Some(first), Some(last), Some(size)] if first <= last && last < size);
+        if !fits {
+            return Err(refused("the server does not say properly which part of the file it sends"));
+        }
+    }
+    Ok(response)
+}
+
+/// The response with the beginning of its body: libraries read it whole, and a server may send one without end.
+async fn shortened(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = response.into_parts();
+    let mut stream = body.bytes_stream();
+    let mut says = BytesMut::new();
+    while let Some(chunk) = stream.next().await {
+        // What came is enough to tell the reason.
+        let Ok(chunk) = chunk else { break };
+        let room = SAYS_MAX - says.len();
+        says.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if says.len() >= SAYS_MAX {
+            break;
+        }
+    }
+    Ok(HttpResponse::from_parts(parts, says.freeze().into()))
+}
+
+/// Why an answer is not taken.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Refused(&'static str);
+
+fn refused(why: &'static str) -> HttpError {
+    HttpError::new(HttpErrorKind::Decode, Refused(why))
 }
 
 /// The trait is written with `async_trait`; this is what it makes of an asynchronous function.

@@ -29,6 +29,9 @@ impl Limits {
     }
 }
 
+/// Size of the memory for remote files in MB. `TACO_STUDIO_REMOTE_MEMORY_MB` goes before it.
+const MEMORY_MB: u64 = 256;
+
 static SET: Mutex<Option<Limits>> = Mutex::new(None);
 
 /// Uses these from now on, where the environment says nothing else.
@@ -55,6 +58,12 @@ pub(super) fn patience() -> Duration {
 pub(super) fn cache_cap() -> u64 {
     static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_CACHE_MB"));
     STATED.unwrap_or(set().cache_mb).saturating_mul(1 << 20)
+}
+
+/// Bytes of all remote files together that are kept in memory.
+pub(super) fn memory_cap() -> u64 {
+    static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_REMOTE_MEMORY_MB"));
+    STATED.unwrap_or(MEMORY_MB).clamp(1, 1 << 20).saturating_mul(1 << 20)
 }
 
 fn stated<T: std::str::FromStr>(variable: &str) -> Option<T> {

@@ -11,6 +11,7 @@ mod fetch;
 mod file;
 mod http;
 mod limits;
+mod memory;
 mod meter;
 mod profile;
 mod runtime;

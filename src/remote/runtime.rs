@@ -12,7 +12,7 @@ use crate::jobs;
 /// How often somebody who waits looks whether the job was cancelled.
 const LOOK: Duration = Duration::from_millis(25);
 
-static RUNTIME: OnceLock<Result<Handle, String>> = OnceLock::new();
+static RUNTIME: OnceLock<Handle> = OnceLock::new();
 
 fn handle() -> Result<&'static Handle> {
     let start = || {
@@ -30,8 +30,13 @@ fn handle() -> Result<&'static Handle> {
         spawned.map_err(|error| error.to_string())?;
         receiver.recv().unwrap_or_else(|_| Err("the thread ended".into()))
     };
-    let failed = |reason: &String| Error::internal("requests to other machines can't be made").because(reason.clone());
-    RUNTIME.get_or_init(start).as_ref().map_err(failed)
+    if let Some(handle) = RUNTIME.get() {
+        return Ok(handle);
+    }
+    // Where no thread could be made, the next request tries again. Of two that begin at once, one thread waits for nothing.
+    let made: Result<Handle, String> = start();
+    let made = made.map_err(|reason| Error::internal("requests to other machines can't be made").because(reason))?;
+    Ok(RUNTIME.get_or_init(|| made))
 }
 
 /// Runs `future` on the thread of the requests and waits for it. A cancelled job stops it and gets the error for that.

@@ -10,6 +10,7 @@ use crate::container::OpenOptions;
 use crate::draft::Edit;
 use crate::extensions::{self, ExtensionCall, OptionKind};
 use crate::model::{AssetPath, Payload, Sample, is_remote};
+use crate::remote::admit;
 
 impl Command {
     /// Joins every relative path in the command to `base`. Addresses of other machines stay as they are.
@@ -117,9 +118,11 @@ struct Base<'a>(&'a Path);
 
 impl Base<'_> {
     fn join(&self, path: &mut PathBuf) {
-        if !is_remote(path) {
-            *path = self.0.join(&*path);
-        }
+        *path = match is_remote(path) {
+            // From here on a signed link is without what makes it one.
+            true => PathBuf::from(admit(&path.to_string_lossy())),
+            false => self.0.join(&*path),
+        };
     }
 
     fn join_all<'p>(&self, paths: impl IntoIterator<Item = &'p mut PathBuf>) {
@@ -133,9 +136,9 @@ impl Base<'_> {
     fn asset(&self, asset: &mut AssetPath) {
         match asset {
             AssetPath::File(path) | AssetPath::Range { container: path, .. } => {
-                if !is_remote(path) {
-                    *path = Arc::from(self.0.join(&**path));
-                }
+                let mut whole = path.to_path_buf();
+                self.join(&mut whole);
+                *path = whole.into();
             }
             AssetPath::Vsi(_) => {}
         }

@@ -97,7 +97,7 @@ fn now() -> (u64, u32) {
 }
 
 fn write(folder: &Path, text: &str) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+    crate::folders::make_private(folder)?;
     let (seconds, nanos) = now();
     let path = folder.join(format!("{NEW}{seconds}-{nanos:09}.txt"));
     let mut draft = tempfile::NamedTempFile::new_in(folder)?;

@@ -6,7 +6,7 @@ use crate::remote::{self, Access, Traffic};
 
 impl Studio {
     pub(super) fn connect(&mut self, access: Access) -> Result<Outcome> {
-        remote::set_access(access);
+        remote::set_access(access)?;
         Ok(Outcome::Done(Event::None))
     }
 

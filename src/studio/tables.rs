@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use crate::container::{ContainerReader, Physical, TacocatReader};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote, vsi_place};
 use crate::query::{RowPositions, Tables, TruePositions, VsiBase};
@@ -95,13 +95,13 @@ fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<b
         if missing.contains(&part) {
             continue;
         }
-        let Ok((name, member)) = index.member(level, row as u32) else { continue };
-        let Ok(zip) = index.part(&name) else {
+        let Ok((name, member)) = settled(index.member(level, row as u32))? else { continue };
+        let Ok(zip) = settled(index.part(&name))? else {
             missing.insert(part);
             continue;
         };
         let Some((offset, size)) = positions.range(row as u32) else { return Ok(false) };
-        if !zip.is_data_of(&member, offset, size) {
+        if !zip.is_data_of(&member, offset, size)? {
             return Ok(false);
         }
     }

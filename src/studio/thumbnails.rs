@@ -264,7 +264,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
 fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
     static CLEANED: AtomicBool = AtomicBool::new(false);
     let folder = place.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    crate::folders::make_private(folder)?;
     if !CLEANED.swap(true, Ordering::Relaxed) {
         let tag = folder.join("CACHEDIR.TAG");
         if !tag.exists() {

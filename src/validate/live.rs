@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
     Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule, Sample, SamplePath, ShapeId,
-    Skeleton, Tortilla, check_sample_id,
+    Skeleton, Tortilla, check_portable_name, check_sample_id,
 };
 
 /// What the last check knew; one for each draft.
@@ -245,7 +245,7 @@ fn are_uniform(fields: &[(u8, u32)], levels: &[(usize, u32)]) -> bool {
 }
 
 fn bad_id(sample: &Sample) -> bool {
-    check_sample_id(&sample.id).is_err()
+    check_sample_id(&sample.id).is_err() || check_portable_name(&sample.id).is_err()
 }
 
 fn remembered(known: &mut Vec<Option<bool>>, number: u32, find: impl FnOnce() -> bool) -> bool {

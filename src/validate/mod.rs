@@ -172,6 +172,7 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
         }
         _ => pit::check_ids(&tree, None, report),
     }
+    pit::check_case(&tree, !matches!(reader.physical(), Physical::Tacocat(_) | Physical::Joined(_)), report);
     pit::check_tree(&tree, report);
     ctx.check()?;
     statistics::check(reader, &tree, deep, report, ctx)?;

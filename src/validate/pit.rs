@@ -1,9 +1,10 @@
 //! Ids and the position-invariant tree (§5.4), at every depth and for every root.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::model::{Location, MAX_LEVELS, Report, Rule, Skeleton, check_sample_id, is_padding};
+use crate::model::{Location, MAX_LEVELS, Report, Rule, Skeleton, check_portable_name, check_sample_id, is_padding, without_case};
 
 fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample { level, row, path: tree.path(level, row) }
@@ -18,6 +19,9 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
             if let Err(fault) = check_sample_id(id) {
                 let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
                 report.add(Rule::IdCharacters, at(tree, depth, row), message);
+            } else if let Err(fault) = check_portable_name(id) {
+                let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                report.add(Rule::IdPortable, at(tree, depth, row), message);
             }
         }
     }
@@ -33,6 +37,35 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
     for depth in 1..tree.levels.len() {
         for parent in 0..tree.levels[depth - 1].len() as u32 {
             check_siblings(tree, depth, tree.levels[depth - 1].children(parent), report);
+        }
+    }
+}
+
+/// Siblings of a written dataset that are one file where names have no case. Roots of several datasets are not compared.
+pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
+    for (depth, level) in tree.levels.iter().enumerate() {
+        // Most ids are in one case: two of those can't differ in nothing else.
+        let cased = |row: u32| level.id(row).bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii());
+        let rows = level.len() as u32;
+        if !(0..rows).any(cased) || (depth == 0 && !roots) {
+            continue;
+        }
+        let mut seen: HashMap<(u32, String), u32> = HashMap::with_capacity(level.len());
+        for row in 0..rows {
+            let parent = if depth == 0 { 0 } else { level.parents.get(row as usize).copied().unwrap_or(u32::MAX) };
+            match seen.entry((parent, without_case(level.id(row)))) {
+                Entry::Vacant(free) => drop(free.insert(row)),
+                Entry::Occupied(known) if level.id(*known.get()) != level.id(row) => {
+                    let (id, other) = (level.id(row).escape_debug(), level.id(*known.get()).escape_debug());
+                    let message = tr!(
+                        "{id} differs from its sibling {other} in case alone, so some systems hold only one of them.",
+                        id,
+                        other
+                    );
+                    report.add(Rule::IdPortable, at(tree, depth, row), message);
+                }
+                Entry::Occupied(_) => {}
+            }
         }
     }
 }

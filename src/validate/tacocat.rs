@@ -83,7 +83,11 @@ fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, 
 fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
     if let Some(target) = index.part_leads_out(name) {
         let target = target.display().to_string();
-        let message = tr!("{part} is a link that leads out of the folder of the parts, to {target}.", part = name.escape_debug(), target = target.escape_debug());
+        let message = tr!(
+            "{part} is a link that leads out of the folder of the parts, to {target}.",
+            part = name.escape_debug(),
+            target = target.escape_debug()
+        );
         report.add(Rule::FolderLink, at(name), message);
         return Ok(());
     }
@@ -139,7 +143,10 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
                 break;
             }
             let Ok(member) = part.member_name(level, place as u32) else { continue };
-            let right = positions.range(row).is_some_and(|(offset, size)| part.is_data_of(&member, offset, size));
+            let right = match positions.range(row) {
+                Some((offset, size)) => part.is_data_of(&member, offset, size)?,
+                None => false,
+            };
             if !right {
                 wrong.push((place as u32, row, member));
             }

@@ -1,6 +1,7 @@
 //! The window, driven by labels without a display: what a person clicks and types, and what the studio then holds.
 
 mod build;
+mod consent;
 mod explore;
 mod frames;
 mod incoming;

@@ -199,6 +199,7 @@ pub fn all() -> Vec<Case> {
         case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| inside(d, 1).samples.clear())),
         case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| (0..3).for_each(|row| inside(d, row).samples.clear()))),
         case(Rule::IdCharacters, "a:b", "contains \":\"", Draft(|d| root(d).samples[0].id = "a:b".into())),
+        case(Rule::IdPortable, "CON.tif", "device", Draft(|d| root(d).samples[0].id = "CON.tif".into())),
         case(Rule::IdCharacters, "scene_a / __x", "padding", Draft(|d| inside(d, 0).samples[0].id = "__x".into())),
         case(Rule::IdUnique, "scene_a", "twice", Draft(|d| root(d).samples[2].id = "scene_a".into())),
         case(Rule::IdUnique, "scene_b / before.bin", "twice", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, StringArray};
 
+use crate::container::collection_file::collection_of;
 use crate::container::made::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
     ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,
     parse_collection,
 };
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Root;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, MAX_LEVELS, is_remote, place_below, safe_relative};
@@ -24,6 +25,8 @@ use crate::table::{LevelTable, TableHead};
 /// The level of the samples, and the one right below.
 const SAMPLE: &str = "sample";
 const CHILDREN: &str = "children";
+/// Tables of a folder of another machine: each is asked for.
+const TABLES_MAX: usize = 1000;
 /// Metadata members larger than this are refused before they are read.
 const METADATA_MAX: u64 = 4 << 30;
 
@@ -72,7 +75,7 @@ impl Taco3Reader {
             let directory = Directory::read(&file)?;
             Store::Zip { file, directory }
         };
-        let collection = store.read("COLLECTION.json").and_then(|bytes| parse_collection(&bytes));
+        let collection = settled(store.read("COLLECTION.json").and_then(|bytes| parse_collection(&bytes)))?;
         let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
         for (name, member) in store.tables()? {
             ctx.check()?;
@@ -160,8 +163,7 @@ fn is_archive(path: &Path) -> Result<bool> {
 
 /// The tables that are there of those that COLLECTION.json speaks of.
 fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
-    let file = RemoteFile::open(&place_below(path, "COLLECTION.json"), FIRST_OF_DATASET)?;
-    let collection = parse_collection(&file.read(0, file.size_bytes())?)?;
+    let collection = collection_of(&LocalFile::open(&place_below(path, "COLLECTION.json"))?)?;
     let mut names = BTreeSet::from([SAMPLE.to_owned()]);
     let declared = collection.get("taco:metadata").and_then(|levels| levels.as_object());
     names.extend(declared.into_iter().flatten().map(|(name, _)| name.clone()));
@@ -169,7 +171,12 @@ fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
     for file in structure.into_iter().flatten().filter_map(|file| file.as_str()) {
         let folders = file.match_indices('/').map(|(end, _)| &file[..end]);
         names.insert(CHILDREN.to_owned());
-        names.extend(folders.map(|folder| format!("{CHILDREN}/{folder}")));
+        // Deeper than any dataset there are no tables.
+        names.extend(folders.take(MAX_LEVELS + 1).map(|folder| format!("{CHILDREN}/{folder}")));
+        if names.len() > TABLES_MAX {
+            let error = Error::format(format!("the collection speaks of more than {TABLES_MAX} tables"));
+            return Err(error.at_path(path));
+        }
     }
     let members: Vec<String> = names.iter().map(|name| format!("METADATA/{}.parquet", name.replace('/', "__"))).collect();
     let places: Vec<PathBuf> = members.iter().map(|member| place_below(path, member)).collect();

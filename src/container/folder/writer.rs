@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::files;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, is_remote};
+use crate::model::{AssetPath, META_NAME, check_portable_name, is_remote, without_case};
 
 /// Names that would be taken for parts of a dataset (as in the Python tools).
 const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
@@ -25,6 +26,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     }
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
+    check_names(&plan, ctx)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFolder::new(&options.target, options.overwrite)?;
     let root = output.path();
@@ -75,6 +77,32 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         parts: Vec::new(),
         indexes: Vec::new(),
     })
+}
+
+/// Refuses names that some systems would not hold, or hold as another file: on every system alike, so that what is written here can
+/// be copied there.
+fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
+    let refused = |name: &str, why: &dyn std::fmt::Display| {
+        let name = name.trim_start_matches("DATA/").trim_end_matches(META_NAME).trim_end_matches('/');
+        let error = Error::invalid(format!("a name {why}, so not every system can hold this FOLDER")).at(name.escape_debug());
+        error.hint("write a .tacozip, which holds every id, or rename the sample")
+    };
+    let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());
+    let names = plan.files.iter().map(|file| &*file.name).chain(plan.folders.iter().map(|folder| &*folder.name));
+    for (index, name) in names.enumerate() {
+        if index % 4096 == 0 {
+            ctx.check()?;
+        }
+        for step in name.split('/') {
+            check_portable_name(step).map_err(|fault| refused(name, &fault))?;
+        }
+        let mut hasher = DefaultHasher::new();
+        without_case(name).hash(&mut hasher);
+        if !seen.insert(hasher.finish()) {
+            return Err(refused(name, &"differs from another in case alone"));
+        }
+    }
+    Ok(())
 }
 
 fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {

@@ -11,10 +11,10 @@ use tempfile::{SpooledData, SpooledTempFile};
 use super::columns::{ColumnChange, JoinMode, SourceColumns, join};
 use super::rows::{LevelRows, with_internal};
 use super::sources::Sources;
+use crate::container::collection_file::collection_of;
 use crate::container::merge::{PartFacts, merged, sources_of, summed};
 use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, detect, field_schema_of,
-    parse_collection,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
@@ -85,8 +85,7 @@ impl JoinedReader {
     /// Opens the archives that a TACOLLECTION.json lists: beside it, or in `options.base_path`. Those that are missing are noted.
     pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let file = ByteSource::open(path)?;
-        let bytes = file.read(0, file.size_bytes())?;
-        let collection = parse_collection(&bytes).map_err(|error| error.at_path(path))?;
+        let collection = collection_of(&file).map_err(|error| error.at_path(path))?;
         let list = collection.get("taco:sources").and_then(|sources| sources.get("files")?.as_array());
         let names: Vec<String> = list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
         if names.is_empty() {
@@ -130,7 +129,7 @@ impl JoinedReader {
                     found.push(looked);
                     Some(says)
                 }
-                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) if error.is_passing() => return Err(error),
                 Err(error) => {
                     let at = Location::Member(name.escape_debug().to_string());
                     notes.push(Finding::new(Rule::PartMissing, at, error.sentence()));
@@ -146,7 +145,7 @@ impl JoinedReader {
                 .at_path(&folder)
                 .hint("put them there, or name the folder that holds them with --base-path"));
         }
-        let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes: Some(bytes.len() as u64) };
+        let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
         let mut joined = Self::of(info, Sources::new(paths, options), &found, JoinMode::FillMissing, ctx)?;
         joined.opening.collection = collection;
         joined.opening.notes = notes;

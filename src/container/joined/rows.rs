@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, String
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::container::{ContainerReader, Physical};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Skeleton};
 
@@ -184,7 +184,10 @@ impl LevelRows<'_> {
                 let text = |row: usize| stored.filter(|column| column.is_valid(row)).map(|column| column.value(row));
                 (0..rows.len()).map(|row| AssetPath::parse(text(row)?).ok()).collect()
             }
-            _ => rows.map(|row| self.reader.asset(self.level, row as u32).ok().map(|(path, _)| path)).collect(),
+            _ => {
+                let path = |row: usize| Ok(settled(self.reader.asset(self.level, row as u32))?.ok().map(|(path, _)| path));
+                rows.map(path).collect::<Result<_>>()?
+            }
         })
     }
 }

@@ -10,9 +10,10 @@ use crate::container::table_files::{TableFiles, read_tables, unreadable};
 use crate::container::tiling::tiling_parts;
 use crate::container::zip::HEADER_END;
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader, parse_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader,
+    collection_file::COLLECTION_MAX, parse_collection,
 };
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Outside;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, SampleKind, is_remote, place_above};
@@ -46,7 +47,10 @@ impl TacocatReader {
             heads.push(head.map_err(|error| unreadable(level, error).at_path(path))?);
         }
         let stored = index.collection;
-        let collection = file.read(stored.offset, stored.size).and_then(|bytes| parse_collection(&bytes));
+        let collection = match stored.size > COLLECTION_MAX {
+            true => Err(Error::format(format!("the collection claims {} bytes", stored.size))),
+            false => settled(file.read(stored.offset, stored.size).and_then(|bytes| parse_collection(&bytes)))?,
+        };
         let info = ContainerInfo { format: Format::TacocatFile, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
         Self::of_parts(info, heads, collection, base)
     }
@@ -141,7 +145,8 @@ impl TacocatReader {
     /// True when the positions that the index states for this part tile its data: then they are right.
     fn tiles(&self, part: &str, ctx: &JobContext) -> Result<bool> {
         let number = self.opening.levels.sources(0, ctx)?.names.iter().position(|name| &**name == part);
-        Ok(number.is_some_and(|number| self.tiling(ctx).is_ok_and(|tiling| tiling.get(number) == Some(&true))))
+        let Some(number) = number else { return Ok(false) };
+        Ok(settled(self.tiling(ctx))?.is_ok_and(|tiling| tiling.get(number) == Some(&true)))
     }
 
     /// True when that holds for every part.

@@ -11,7 +11,7 @@ use super::parts::{PartSet, pattern};
 use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, said_twice, scan, twice_named};
 use crate::container::made::{MadeLevel, level_tables};
 use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, parse_collection};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
 use crate::table::LevelTable;
@@ -65,7 +65,7 @@ impl TortillaReader {
                 (levels, None)
             }
         };
-        let collection = collection_of(&files, &roots);
+        let collection = settled(collection_of(&files, &roots))?;
         let names: Vec<Arc<str>> = files.iter().map(|file| name_of(file.path())).collect();
         let mut widened = Vec::new();
         let mut made = Vec::with_capacity(levels.len());
@@ -198,7 +198,7 @@ fn chained(file: &LocalFile, root: &mut Tortilla, notes: &mut Vec<Finding>, ctx:
             root.chain = places;
             Ok(Some(chained))
         }
-        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) if error.is_passing() => Err(error),
         Err(error) => {
             notes.push(Finding::new(Rule::TortillaChain, Location::Member(tr!("footer").into()), error.sentence()));
             Ok(None)

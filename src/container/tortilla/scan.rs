@@ -137,7 +137,7 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, ctx: &JobContext) -> Resu
                     let message = tr!("Another sample is the same nested tortilla; it is read once.");
                     scan.findings.push(Finding::new(Rule::TortillaOverlap, at(&scan), message));
                 }
-                Some(Err(error)) if error.is_cancelled() => return Err(error),
+                Some(Err(error)) if error.is_passing() => return Err(error),
                 Some(Err(error)) => {
                     let message = format!("{} {}", tr!("The nested tortilla can't be read."), error.sentence());
                     scan.findings.push(Finding::new(Rule::TortillaNested, at(&scan), message));

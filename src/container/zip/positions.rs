@@ -2,7 +2,7 @@
 
 use super::ZipReader;
 use crate::container::ContainerReader;
-use crate::error::Result;
+use crate::error::{Result, settled};
 use crate::jobs::JobContext;
 
 /// FILEs of a level whose positions are compared with the archive before the level is trusted.
@@ -30,7 +30,7 @@ impl ZipReader {
                 return Ok(false);
             }
             let looked_at = folder || (row as usize).is_multiple_of(step);
-            if looked_at && !self.is_data_of(&self.member_name(level, row)?, offset, size) {
+            if looked_at && !self.is_data_of(&self.member_name(level, row)?, offset, size)? {
                 return Ok(false);
             }
             if !folder {
@@ -48,7 +48,8 @@ impl ZipReader {
             if row % 1024 == 0 {
                 ctx.check()?;
             }
-            let range = self.member_name(level, row).and_then(|name| self.member_range(&name)).ok();
+            let range = self.member_name(level, row).and_then(|name| self.member_range(&name));
+            let range = settled(range)?.ok();
             found.push(range.map(|(offset, size)| (offset as i64, size as i64)));
         }
         Ok(found)

@@ -5,22 +5,20 @@ use std::sync::{Arc, OnceLock};
 
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
+use crate::container::collection_file::COLLECTION_MAX;
 use crate::container::tiling::{ends_before, tiling_parts};
 use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, parse_collection};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
 use crate::table::{LevelTable, TableHead};
-
-/// A COLLECTION.json larger than this is refused before it is read.
-const COLLECTION_MAX: u64 = 256 << 20;
 
 /// An opened TACO ZIP.
 pub struct ZipReader {
     opening: Opening,
     file: ByteSource,
     header: Option<TacoHeader>,
-    directory: OnceLock<Result<Directory, String>>,
+    directory: OnceLock<Directory>,
     /// Whether the positions in the levels can be right; asked of remote archives only.
     tiling: OnceLock<bool>,
 }
@@ -48,18 +46,19 @@ impl ZipReader {
         if let Some(header) = &header {
             file.prefetch_tables(&header.entries)?;
         }
-        let mut read = header.as_ref().map(|header| Contents::read(&file, header.levels(), Some(header.collection())));
+        let read = header.as_ref().map(|header| Contents::read(&file, header.levels(), Some(header.collection())));
+        let mut read = read.transpose()?;
         // A header that points at something else is of no use either; where the directory says the same, the table is broken.
         if let (Some(stated), Some(contents)) = (&header, &read)
             && !contents.is_whole()
-            && let Ok(found) = Directory::read(&file)
+            && let Ok(found) = settled(Directory::read(&file))?
         {
-            let (levels, collection) = by_name(&file, &found);
+            let (levels, collection) = by_name(&file, &found)?;
             let stands_elsewhere = !levels.is_empty() && (levels != stated.levels() || collection != Some(stated.collection()));
-            let _ = directory.set(Ok(found));
+            let _ = directory.set(found);
             if stands_elsewhere {
                 notes.push(header_note(misplaced(stated, &levels, collection)));
-                read = Some(Contents::read(&file, &levels, collection));
+                read = Some(Contents::read(&file, &levels, collection)?);
                 header = None;
             }
         }
@@ -67,9 +66,9 @@ impl ZipReader {
             Some(contents) => contents,
             None => {
                 let found = Directory::read(&file)?;
-                let (levels, collection) = by_name(&file, &found);
-                let _ = directory.set(Ok(found));
-                Contents::read(&file, &levels, collection)
+                let (levels, collection) = by_name(&file, &found)?;
+                let _ = directory.set(found);
+                Contents::read(&file, &levels, collection)?
             }
         };
         if contents.heads.is_empty() {
@@ -97,10 +96,16 @@ impl ZipReader {
         self.header.as_ref()
     }
 
-    /// The central directory, read once.
+    /// The central directory, read once; one that could not be read is tried again.
+    ///
+    /// # Errors
+    /// When it can't be read now.
     pub fn directory(&self) -> Result<&Directory> {
-        let outcome = self.directory.get_or_init(|| Directory::read(&self.file).map_err(|error| error.to_string()));
-        outcome.as_ref().map_err(|text| Error::format(text.clone()))
+        if let Some(known) = self.directory.get() {
+            return Ok(known);
+        }
+        let found = Directory::read(&self.file)?;
+        Ok(self.directory.get_or_init(|| found))
     }
 
     /// The path in the archive of the sample in `row` of `level`; for a FOLDER that of its `__meta__`.
@@ -112,30 +117,36 @@ impl ZipReader {
     }
 
     /// True when `size` bytes at `offset` are the data of the member called `name`: its local header ends just before.
-    pub fn is_data_of(&self, name: &str, offset: u64, size: u64) -> bool {
+    ///
+    /// # Errors
+    /// When that can't be found out now.
+    pub fn is_data_of(&self, name: &str, offset: u64, size: u64) -> Result<bool> {
         if self.file.is_remote() {
-            return self.member_range(name).is_ok_and(|range| range == (offset, size));
+            return Ok(settled(self.member_range(name))?.is_ok_and(|range| range == (offset, size)));
         }
         // Without an extra field, and with the ZIP64 one of members larger than 4 GiB.
-        [0u64, 20].iter().any(|&extra| {
-            let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else { return false };
-            let Ok(header) = LocalHeader::read(&self.file, local) else { return false };
-            header.data == offset && &*header.name == name && (header.size == u32::MAX || u64::from(header.size) == size)
-        })
+        for extra in [0u64, 20] {
+            let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else { continue };
+            let Ok(header) = settled(LocalHeader::read(&self.file, local))? else { continue };
+            if header.data == offset && &*header.name == name && (header.size == u32::MAX || u64::from(header.size) == size) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Offset and size of the member called `name`. What a level table states is taken where it holds: archives in the wild
     /// have positions of other samples below level 0, so the member's own name decides.
     pub fn range_of(&self, name: &str, stated: Option<(u64, u64)>) -> Result<(u64, u64)> {
         if self.file.is_remote() {
-            return match stated.filter(|_| self.tiles(&JobContext::default()).unwrap_or(false)) {
-                Some(range) => Ok(range),
-                None => self.member_range(name),
+            return match stated {
+                Some(range) if settled(self.tiles(&JobContext::default()))?.unwrap_or(false) => Ok(range),
+                _ => self.member_range(name),
             };
         }
-        match stated.filter(|&(offset, size)| self.file.contains(offset, size) && self.is_data_of(name, offset, size)) {
-            Some(range) => Ok(range),
-            None => self.member_range(name),
+        match stated.filter(|&(offset, size)| self.file.contains(offset, size)) {
+            Some((offset, size)) if self.is_data_of(name, offset, size)? => Ok((offset, size)),
+            _ => self.member_range(name),
         }
     }
 
@@ -219,9 +230,10 @@ struct Contents {
 }
 
 impl Contents {
-    fn read(file: &ByteSource, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Self {
-        let head = |entry: &HeaderEntry| file.parquet(entry.offset, entry.size).and_then(TableHead::read);
-        Self { heads: levels.iter().map(head).collect(), collection: read_collection(file, collection) }
+    fn read(file: &ByteSource, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Result<Self> {
+        let head = |entry: &HeaderEntry| settled(file.parquet(entry.offset, entry.size).and_then(TableHead::read));
+        let heads = levels.iter().map(head).collect::<Result<_>>()?;
+        Ok(Self { heads, collection: settled(read_collection(file, collection))? })
     }
 
     fn is_whole(&self) -> bool {
@@ -263,14 +275,18 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
 }
 
 /// Level tables and collection by their names, for archives whose header is of no use.
-fn by_name(file: &ByteSource, directory: &Directory) -> (Vec<HeaderEntry>, Option<HeaderEntry>) {
-    let entry = |name: &str| {
-        let entry = directory.find(name)?;
-        let header = LocalHeader::read(file, entry.local).ok()?;
-        file.contains(header.data, entry.size).then_some(HeaderEntry { offset: header.data, size: entry.size })
+fn by_name(file: &ByteSource, directory: &Directory) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
+    let entry = |name: &str| -> Result<Option<HeaderEntry>> {
+        let Some(entry) = directory.find(name) else { return Ok(None) };
+        let Ok(header) = settled(LocalHeader::read(file, entry.local))? else { return Ok(None) };
+        let inside = file.contains(header.data, entry.size);
+        Ok(inside.then_some(HeaderEntry { offset: header.data, size: entry.size }))
     };
-    let levels = (0..).map_while(|level| entry(&format!("METADATA/level{level}.parquet"))).collect();
-    (levels, entry("COLLECTION.json"))
+    let mut levels = Vec::new();
+    while let Some(level) = entry(&format!("METADATA/level{}.parquet", levels.len()))? {
+        levels.push(level);
+    }
+    Ok((levels, entry("COLLECTION.json")?))
 }
 
 fn read_collection(file: &ByteSource, entry: Option<HeaderEntry>) -> Result<Collection> {

@@ -49,17 +49,18 @@ impl AccessForm {
         }
     }
 
-    fn access(&self) -> Access {
-        let before = access();
+    /// The settings as typed, for the servers and buckets of these addresses and for no others.
+    fn access(&self, paths: &[PathBuf]) -> Access {
         let text = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         Access {
+            hosts: paths.iter().filter_map(|path| Some(Address::of(path)?.origin())).collect(),
             endpoint: text(&self.endpoint),
             region: text(&self.region),
             profile: text(&self.profile),
             account: text(&self.account),
             anonymous: self.anonymous,
-            token: text(&self.token).map(Secret).or(before.token),
-            connections: before.connections,
+            token: text(&self.token).map(Secret),
+            connections: access().connections,
         }
     }
 
@@ -163,7 +164,7 @@ impl OpenPath {
         });
         if (act || entered) && blocked.is_none() {
             if !schemes.is_empty() {
-                return Next::Addresses(self.access.access(), paths);
+                return Next::Addresses(self.access.access(&paths), paths);
             }
             return Next::Paths(self.wish, paths);
         }

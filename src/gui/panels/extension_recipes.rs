@@ -47,7 +47,7 @@ pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
     }
     let folder = folder().ok_or_else(|| tr!("There is no folder for settings."))?;
     let write = || -> std::io::Result<()> {
-        std::fs::create_dir_all(&folder)?;
+        crate::folders::make_private(&folder)?;
         let mut draft = tempfile::NamedTempFile::new_in(&folder)?;
         serde_json::to_writer_pretty(&mut draft, calls)?;
         draft.persist(folder.join(format!("{name}.json"))).map_err(|error| error.error)?;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use egui::{Context, TextureHandle};
 
 use super::gallery::Wanted;
+use crate::error::Error;
 use crate::gui::textures;
 use crate::jobs::{Job, Jobs};
 use crate::raster::{BandChoice, ColourMap, Limits, describe};
@@ -26,6 +27,10 @@ type Name = (RowRef, Wanted);
 
 struct Made {
     outcome: Result<Thumbnail, String>,
+    /// A failure that may pass: it is tried again when the card comes back into view.
+    passing: bool,
+    /// The card was in view since.
+    seen: bool,
     texture: Option<TextureHandle>,
     /// The stretch that the texture shows.
     stretch: u64,
@@ -82,6 +87,9 @@ impl Pictures {
         }
         self.take_finished();
         self.tell_shared();
+        // A network that failed once may work when somebody looks again.
+        let frame = self.frame;
+        self.made.retain(|_, made| !(made.passing && made.seen) || made.used + 1 >= frame);
         if self.made.len() > KEPT {
             let mut used: Vec<u64> = self.made.values().map(|made| made.used).collect();
             used.sort_unstable();
@@ -99,8 +107,9 @@ impl Pictures {
                 Some(outcome) => {
                     let (name, _) = self.running.remove(index);
                     self.asked.remove(&name);
+                    let passing = outcome.as_ref().is_err_and(Error::is_passing);
                     let outcome = outcome.map_err(|error| error.summary().to_owned());
-                    self.made.insert(name, Made { outcome, texture: None, stretch: 0, used: self.frame });
+                    self.made.insert(name, Made { outcome, passing, seen: false, texture: None, stretch: 0, used: self.frame });
                 }
             }
         }
@@ -139,7 +148,7 @@ impl Pictures {
         }
         let (stretch, shared) = (self.stretch, self.shared.as_deref().filter(|_| self.is_shared));
         let Some(made) = self.made.get_mut(&name) else { return Shown::Waiting };
-        made.used = self.frame;
+        (made.used, made.seen) = (self.frame, true);
         let stale = made.texture.is_none() || made.stretch != stretch;
         if let Ok(thumb) = &made.outcome
             && stale

@@ -12,7 +12,7 @@ use crate::gui::widgets::{
 };
 use crate::model::is_remote;
 use crate::remote::{ActionTraffic, CacheState, RequestLine, Traffic};
-use crate::studio::Command;
+use crate::studio::{Command, Document};
 
 /// Which list shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,9 @@ enum List {
     /// One row for each request.
     Requests,
 }
+
+/// Servers of a project that are named.
+const SERVERS_SHOWN: usize = 6;
 
 /// What the panel keeps. Outlives the document.
 #[derive(Default)]
@@ -49,6 +52,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         cx.run(Command::RemoteCache { clear: false });
     }
     place_ui(ui, cx);
+    servers_ui(ui, cx);
     if traffic.total.requests == 0 && traffic.total.cache_reads == 0 {
         let state = EmptyState {
             icon: icons::CLOUD,
@@ -90,6 +94,33 @@ fn place_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                 });
             });
         });
+    });
+    rule(ui);
+}
+
+/// The servers that the files of a project lie on. Nobody typed their addresses, so they get no token.
+fn servers_ui(ui: &mut Ui, cx: &Cx<'_>) {
+    let t = theme::tokens(ui);
+    let Some(Document::Draft(draft)) = cx.document() else { return };
+    if draft.servers().is_empty() {
+        return;
+    }
+    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+        for server in draft.servers().iter().take(SERVERS_SHOWN) {
+            let (host, n) = (server.host.escape_debug(), paint::grouped(server.files));
+            let text = tr_n!(
+                server.files,
+                "{n} file of the project lies on {host}, which is asked without a token",
+                "{n} files of the project lie on {host}, which is asked without a token",
+                n,
+                host
+            );
+            ui.add(Label::new(RichText::new(text).font(font::regular(12.0)).color(t.tx2)).truncate());
+        }
+        if let Some(more) = draft.servers().len().checked_sub(SERVERS_SHOWN).filter(|more| *more > 0) {
+            let text = tr_n!(more, "and {n} more server", "and {n} more servers", n = paint::grouped(more as u64));
+            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+        }
     });
     rule(ui);
 }

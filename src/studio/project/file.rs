@@ -15,6 +15,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, FieldSpec, is_remote};
+use crate::remote::admit;
 use crate::table::{LevelTable, ParquetSlice, TableHead};
 
 /// The format's version; files of a newer one are refused.
@@ -96,7 +97,8 @@ impl Base {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
         if is_remote(path) {
-            return text(path).ok_or_else(wrong);
+            // A project may be given to others: what lets somebody in is asked for again.
+            return text(path).map(|text| admit(&text)).ok_or_else(wrong);
         }
         // What is relative is so to the folder that the program runs in, which is another one the next time.
         let path = &*std::path::absolute(path).io_at("find the folder of the source", path)?;
@@ -120,7 +122,10 @@ impl Base {
     /// The path that the file means.
     pub fn meant(&self, text: &str) -> PathBuf {
         let path = Path::new(text);
-        if path.is_absolute() || is_remote(path) {
+        if is_remote(path) {
+            return admit(text).into();
+        }
+        if path.is_absolute() {
             return path.to_owned();
         }
         let mut whole = self.folder.clone();

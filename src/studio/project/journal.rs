@@ -12,6 +12,7 @@ use super::file::{Base, Project, open_project_of, real_path, save_project};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
+use crate::folders::{make_file_private, make_private, open_private};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset};
 
@@ -155,7 +156,9 @@ fn base_name(journal: &Path, generation: u32) -> String {
 /// The lock of a journal; none while another process has it.
 fn lock(journal: &Path) -> Result<Option<File>> {
     let path = lock_of(journal);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).io_at("lock the journal", &path)?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    let file = open_private(options, &path).io_at("lock the journal", &path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
@@ -167,7 +170,8 @@ fn lock(journal: &Path) -> Result<Option<File>> {
 impl Journal {
     /// Begins a journal in `folder`.
     pub fn begin(folder: &Path, project: Option<PathBuf>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
-        std::fs::create_dir_all(folder).io_at("make the folder for autosave", folder)?;
+        // What nobody saved is nobody else's to read.
+        make_private(folder).io_at("make the folder for autosave", folder)?;
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut number = time.as_millis();
         let (path, lock) = loop {
@@ -190,12 +194,14 @@ impl Journal {
                 // The name may soon stand for another file; a second name for this one costs nothing.
                 if std::fs::hard_link(file, &base).is_err() {
                     std::fs::copy(file, &base).io_at("copy the project for autosave", file)?;
+                    hide(&base)?;
                 }
                 head.base = Some(name);
                 head.folder = Base::of(file).folder().to_owned();
             }
             Start::Draft(draft) => {
                 save_project(&base, draft, ctx)?;
+                hide(&base)?;
                 head.base = Some(name);
                 head.id = draft.content.dataset.collection.id().to_owned();
             }
@@ -252,6 +258,7 @@ impl Journal {
         self.generation += 1;
         let name = base_name(&self.path, self.generation);
         save_project(&folder.join(&name), now, ctx)?;
+        hide(&folder.join(&name))?;
         let id = now.content.dataset.collection.id().to_owned();
         let head = Head { base: Some(name), folder: folder.clone(), id, steps: self.told.steps, ..self.head.clone() };
         (self.file, self.bytes) = begin_file(&self.path, &head)?;
@@ -269,9 +276,12 @@ fn begin_file(path: &Path, head: &Head) -> Result<(File, u64)> {
     let mut line = serde_json::to_vec(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
     line.push(b'\n');
     let partial = crate::container::PartialFile::new(path, true)?;
+    make_file_private(partial.file()).io_at("write the journal", path)?;
     partial.file().write_all(&line).io_at("write the journal", path)?;
     partial.finish()?;
-    let file = OpenOptions::new().append(true).open(path).io_at("open the journal", path)?;
+    let mut options = OpenOptions::new();
+    options.append(true);
+    let file = open_private(options, path).io_at("open the journal", path)?;
     Ok((file, line.len() as u64))
 }
 
@@ -292,8 +302,14 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
     let same = |above: &Path| above == folder || matches!((above.canonicalize(), folder.canonicalize()), (Ok(a), Ok(b)) if a == b);
     let here = path.parent().is_some_and(|above| above.as_os_str().is_empty() || same(above));
     let journal = folder.join(name);
-    let plain = std::fs::symlink_metadata(&journal).map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |meta| meta.is_file());
+    let plain = std::fs::symlink_metadata(&journal)
+        .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |meta| meta.is_file());
     if numbered && here && plain { Ok(journal) } else { Err(refused()) }
+}
+
+/// Lets nobody but its owner read a base that was written here.
+fn hide(base: &Path) -> Result<()> {
+    File::open(base).and_then(|file| make_file_private(&file)).io_at("write the journal", base)
 }
 
 /// Removes a journal and what belongs to it.
@@ -448,6 +464,31 @@ mod tests {
         }
         forget(&path);
         assert_eq!(std::fs::read_dir(folder.path()).expect("reads").count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("has a temporary folder");
+        let folder = place.path().join("drafts");
+        std::fs::create_dir(&folder).expect("makes a folder");
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("sets");
+        let ctx = JobContext::default();
+        let project = Project::default();
+        let mut journal = Journal::begin(&folder, None, &Start::Draft(&project), &ctx).expect("begins");
+        for again in [false, true] {
+            if again {
+                journal.compact(&project, &ctx).expect("compacts");
+            }
+            let files: Vec<PathBuf> = std::fs::read_dir(&folder).expect("lists").flatten().map(|entry| entry.path()).collect();
+            assert_eq!(files.len(), 3, "journal, base and lock");
+            for path in files {
+                let mode = path.metadata().expect("is there").permissions().mode() & 0o777;
+                assert_eq!(mode, 0o600, "{}", path.display());
+            }
+        }
+        assert_eq!(folder.metadata().expect("is there").permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

@@ -1,0 +1,171 @@
+//! Bytes of remote files in memory, under one cap for all files together. What was used longest ago goes first, whichever file it is
+//! of.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::limits::memory_cap;
+
+/// A piece of a file.
+struct Piece {
+    bytes: Bytes,
+    /// Its place in the order of use.
+    used: u64,
+}
+
+/// All pieces of all files.
+#[derive(Default)]
+struct Memory {
+    /// By file and first byte. No piece of a file lies within another, so that their ends are in order too.
+    files: HashMap<u64, BTreeMap<u64, Piece>>,
+    /// File and first byte of each piece, the last used one at the end.
+    order: BTreeMap<u64, (u64, u64)>,
+    total: u64,
+    clock: u64,
+}
+
+static MEMORY: Mutex<Option<Memory>> = Mutex::new(None);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
+    let mut memory: MutexGuard<'_, Option<Memory>> = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    work(memory.get_or_insert_default())
+}
+
+impl Memory {
+    /// The piece that holds all of `range`; it counts as used.
+    fn covering(&mut self, file: u64, range: &Range<u64>) -> Option<(u64, Bytes)> {
+        let (start, piece) = self.files.get_mut(&file)?.range_mut(..=range.start).next_back()?;
+        if range.end > start + piece.bytes.len() as u64 {
+            return None;
+        }
+        self.clock += 1;
+        self.order.remove(&piece.used);
+        self.order.insert(self.clock, (file, *start));
+        piece.used = self.clock;
+        Some((*start, piece.bytes.clone()))
+    }
+
+    fn hold(&mut self, file: u64, start: u64, bytes: Bytes, cap: u64) {
+        let end = start + bytes.len() as u64;
+        if bytes.is_empty() || bytes.len() as u64 > cap || self.covering(file, &(start..end)).is_some() {
+            return;
+        }
+        let within: Vec<u64> = self.files.get(&file).map_or(Vec::new(), |pieces| {
+            let behind = pieces.range(start..).take_while(|(other, piece)| *other + piece.bytes.len() as u64 <= end);
+            behind.map(|(other, _)| *other).collect()
+        });
+        within.into_iter().for_each(|other| self.remove(file, other));
+        self.clock += 1;
+        self.total += bytes.len() as u64;
+        self.order.insert(self.clock, (file, start));
+        self.files.entry(file).or_default().insert(start, Piece { bytes, used: self.clock });
+        while self.total > cap
+            && let Some((_, (file, start))) = self.order.pop_first()
+        {
+            self.remove(file, start);
+        }
+    }
+
+    fn remove(&mut self, file: u64, start: u64) {
+        let Some(pieces) = self.files.get_mut(&file) else { return };
+        if let Some(piece) = pieces.remove(&start) {
+            self.order.remove(&piece.used);
+            self.total -= piece.bytes.len() as u64;
+        }
+        if pieces.is_empty() {
+            self.files.remove(&file);
+        }
+    }
+}
+
+/// The part of the memory that belongs to one version of one file; it goes with this.
+pub struct Kept {
+    file: u64,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { file: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Kept {
+    /// A piece that holds all of `range`, with its first byte.
+    pub fn covering(&self, range: &Range<u64>) -> Option<(u64, Bytes)> {
+        with(|memory| memory.covering(self.file, range))
+    }
+
+    /// Keeps a piece, which must not be a small part of a larger buffer: that would stay with it.
+    pub fn hold(&self, start: u64, bytes: Bytes) {
+        with(|memory| memory.hold(self.file, start, bytes, memory_cap()));
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        with(|memory| {
+            for (_, piece) in memory.files.remove(&self.file).into_iter().flatten() {
+                memory.order.remove(&piece.used);
+                memory.total -= piece.bytes.len() as u64;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(length: usize) -> Bytes {
+        vec![1; length].into()
+    }
+
+    #[test]
+    fn all_files_together_stay_below_one_cap_and_the_oldest_piece_goes_first() {
+        let mut memory = Memory::default();
+        for file in 0..10 {
+            for part in 0..5 {
+                memory.hold(file, part * 100, piece(100), 1000);
+                assert!(memory.total <= 1000, "{} bytes", memory.total);
+            }
+        }
+        assert_eq!((memory.total, memory.order.len()), (1000, 10), "the last two files");
+        assert!(memory.covering(7, &(0..1)).is_none());
+        // What is used stays, though it came first.
+        assert!(memory.covering(8, &(0..100)).is_some());
+        for part in 0..9 {
+            memory.hold(20, part * 100, piece(100), 1000);
+        }
+        assert!(memory.covering(8, &(10..90)).is_some() && memory.covering(9, &(0..1)).is_none());
+        memory.hold(21, 0, piece(1001), 1000);
+        assert!(memory.covering(21, &(0..1)).is_none(), "a piece beyond the cap is not kept");
+    }
+
+    #[test]
+    fn no_part_of_a_file_is_kept_twice() {
+        let mut memory = Memory::default();
+        memory.hold(1, 0, piece(10), 1000);
+        memory.hold(1, 2, piece(3), 1000);
+        assert_eq!(memory.total, 10);
+        memory.hold(1, 5, piece(10), 1000);
+        memory.hold(1, 0, piece(20), 1000);
+        assert_eq!((memory.total, memory.order.len()), (20, 1));
+        assert!(memory.covering(1, &(3..20)).is_some() && memory.covering(1, &(3..21)).is_none());
+        assert!(memory.covering(2, &(0..1)).is_none());
+    }
+
+    #[test]
+    fn what_belongs_to_a_file_goes_with_it() {
+        let kept = Kept::default();
+        kept.hold(0, piece(10));
+        let file = kept.file;
+        assert!(kept.covering(&(0..10)).is_some());
+        drop(kept);
+        assert!(with(|memory| memory.files.get(&file).is_none() && memory.order.values().all(|(other, _)| *other != file)));
+    }
+}

@@ -1,0 +1,63 @@
+//! What a project asks for begins only when the user agrees: folders that it watches, programs of its recipe.
+
+use egui_kittest::kittest::Queryable;
+use serde_json::json;
+use taco_studio::jobs::Jobs;
+use taco_studio::studio::{Command, Studio};
+
+use super::support::{app, click, scenes, settle, take};
+
+#[test]
+fn the_folders_that_a_project_watches_are_asked_about_first() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (watched, project) = (folder.path().join("inbox"), folder.path().join("theirs.tacostudio"));
+    std::fs::create_dir(&watched).expect("a folder");
+    let mut studio = Studio::new(Jobs::quiet());
+    let mut run = |command| studio.run_to_end(command, &mut |_| {}).expect("works");
+    run(Command::Import { paths: scenes().into_iter().take(2).collect(), into: Default::default(), metadata: None });
+    let view = json!({ "level": 0, "watched": [watched] });
+    run(Command::SaveProject { path: Some(project.clone()), view: Some(view) });
+    // Without a window nothing is watched.
+    run(Command::OpenProject { path: project.clone() });
+    assert_eq!(studio.watched().len(), 0);
+
+    let mut window = app(egui::Theme::Light);
+    take(&mut window, vec![project.clone()]);
+    window.get_by_label("Watch these folders?");
+    window.get_by_label_contains("inbox");
+    assert_eq!(window.state().studio().watched().len(), 0);
+    click(&mut window, "Do not watch");
+    assert_eq!(window.state().studio().watched().len(), 0);
+    take(&mut window, vec![project]);
+    click(&mut window, "Watch");
+    assert_eq!(window.state().studio().watched().len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_programs_of_a_recipe_are_listed_and_start_with_a_click() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let started = folder.path().join("started");
+    let program = format!("touch '{}'; while read -r line; do echo '{{\"own:n\": 1}}'; done", started.display());
+    let calls = json!([{ "extension": "command", "target": { "level": 1 },
+        "options": { "command": ["sh", "-c", program], "fields": { "own:n": "int64" }, "batch": 100 } }]);
+    let mut window = app(egui::Theme::Light);
+    take(&mut window, scenes());
+    window.state_mut().command(Command::SetRecipe { recipe: serde_json::from_value(calls).expect("calls") });
+    window.state_mut().command(Command::RunRecipe);
+    settle(&mut window);
+    window.get_by_label("Start a program of this computer?");
+    window.get_by_label_contains("\"sh\" \"-c\" \"touch");
+    click(&mut window, "Do not start it");
+    assert!(!started.exists());
+    window.state_mut().command(Command::RunRecipe);
+    settle(&mut window);
+    assert!(!started.exists());
+    click(&mut window, "Start it");
+    assert!(started.exists());
+    // What was agreed to is not asked again.
+    std::fs::remove_file(&started).expect("removes");
+    window.state_mut().command(Command::RunRecipe);
+    settle(&mut window);
+    assert!(started.exists());
+}
