@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use taco_studio::model::AssetPath;
-use taco_studio::raster::{self, ReadRequest, Resampling, Window};
+use taco_studio::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 
 use crate::interop::create;
 use crate::support::{Workspace, files_below, fixtures, flat_scenes, nested_scenes};
@@ -27,7 +27,7 @@ fn percentiles(workspace: &Workspace, tortilla: &Path, more: &[&str]) -> Json {
 fn values(files: &[PathBuf], band: usize) -> Vec<f64> {
     let mut all = Vec::new();
     for file in files {
-        let asset = AssetPath::file(&**file);
+        let asset = RasterSource::typed(AssetPath::file(&**file));
         let info = raster::describe(&asset).expect("a raster");
         let request = ReadRequest {
             window: Window::full(info.width, info.height),
@@ -129,7 +129,7 @@ fn histograms_are_stripped_geotiffs_that_the_official_reader_finds() {
         assert!(lowest.len() == 3 && lowest.iter().all(|low| low == &lowest[0]), "{columns}");
     }
     let told = workspace.studio(["read".as_ref(), tortilla.as_os_str(), "tile_1.tif".as_ref()]).expect_code(0).stdout;
-    let asset = AssetPath::parse(told.trim()).expect("a path");
+    let asset = RasterSource::typed(AssetPath::parse(told.trim()).expect("a path"));
     let info = raster::describe(&asset).expect("a raster");
     assert_eq!((info.width, info.height, info.band_count), (100, 1, 3));
     assert_eq!(info.bands[0].block, (100, 1), "one strip");

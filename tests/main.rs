@@ -9,6 +9,7 @@ mod doctor;
 mod drafts;
 mod export;
 mod extend;
+mod fence;
 mod golden;
 mod grouping;
 mod gui;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use taco_studio::model::{AssetPath, Rule};
-use taco_studio::raster::{self, ReadRequest, Resampling, Window};
+use taco_studio::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 
 use crate::interop::create;
 use crate::support::{Ran, Workspace, files_below, nested_scenes, sha256_of};
@@ -24,19 +24,20 @@ fn optimise(workspace: &Workspace, input: &Path, output: &Path, more: &[&str]) -
 }
 
 fn pixels(asset: &AssetPath) -> raster::Pixels {
-    let info = raster::describe(asset).expect("a raster");
+    let source = &RasterSource::typed(asset.clone());
+    let info = raster::describe(source).expect("a raster");
     let request = ReadRequest {
         window: Window::full(info.width, info.height),
         out: (info.width, info.height),
         bands: info.bands.iter().map(|band| band.index).collect(),
         resampling: Resampling::Nearest,
     };
-    raster::read_window(asset, &request, &Default::default()).expect("reads")
+    raster::read_window(source, &request, &Default::default()).expect("reads")
 }
 
 /// What the script is told of a file.
 fn fact(file: &Path, source: &Path, tog: bool) -> Json {
-    let info = raster::describe(&AssetPath::file(file)).expect("a raster");
+    let info = raster::describe(&RasterSource::typed(AssetPath::file(file))).expect("a raster");
     let overviews = info.bands.first().map_or(0, |band| band.overviews.len());
     json!({
         "file": file.display().to_string(), "source": source.display().to_string(), "tog": tog,

@@ -86,7 +86,7 @@ pub fn stats(folder: &Path) -> Result<u8> {
     let start = Instant::now();
     for sample in &dataset.root.samples {
         if let Payload::Asset { path, .. } = &sample.payload {
-            raster::read_through(path, &ctx)?;
+            raster::read_through(&container::raster_source(path), &ctx)?;
         }
     }
     let read = start.elapsed();
@@ -112,7 +112,7 @@ pub fn preview(path: &Path) -> Result<u8> {
     const TURNS: usize = 15;
     const FIT: (usize, usize) = (1024, 1024);
     let ctx = JobContext::default();
-    let asset = AssetPath::file(path);
+    let asset = raster::RasterSource::typed(AssetPath::file(path));
     let (mut first, mut next) = (Vec::new(), Vec::new());
     let mut size = (0, 0);
     for turn in 0..TURNS {

@@ -119,6 +119,21 @@ fn found(format: Format, path: &Path) -> Result<Detected> {
     Ok(Detected { format, path: path.to_owned() })
 }
 
+/// The format of a folder that is itself a dataset, with its samples as files below it.
+fn dataset_folder(path: &Path) -> Option<Format> {
+    let has = |name: &str| path.join(name).exists();
+    if has("METADATA/sample.parquet") {
+        return Some(Format::Taco3);
+    }
+    let is_folder = has("METADATA/level0.parquet") || (has("COLLECTION.json") && (has("DATA") || has("METADATA")));
+    is_folder.then_some(Format::Folder)
+}
+
+/// True for a folder that is itself a dataset.
+pub(super) fn is_dataset_folder(path: &Path) -> bool {
+    dataset_folder(path).is_some()
+}
+
 fn detect_folder(path: &Path) -> Result<Detected> {
     let has = |name: &str| path.join(name).exists();
     if path.file_name().is_some_and(|name| name == ".tacocat") && (has("COLLECTION.json") || has("level0.parquet")) {
@@ -128,11 +143,8 @@ fn detect_folder(path: &Path) -> Result<Detected> {
     if has(".tacocat/COLLECTION.json") {
         return found(Format::Tacocat, &path.join(".tacocat"));
     }
-    if has("METADATA/sample.parquet") {
-        return found(Format::Taco3, path);
-    }
-    if has("METADATA/level0.parquet") || (has("COLLECTION.json") && (has("DATA") || has("METADATA"))) {
-        return found(Format::Folder, path);
+    if let Some(format) = dataset_folder(path) {
+        return found(format, path);
     }
     if has("__TACOCAT__") {
         return found(Format::TacocatFile, &path.join("__TACOCAT__"));

@@ -6,17 +6,16 @@ use rayon::prelude::*;
 use super::pooled::{Moments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
-use crate::raster;
+use crate::raster::{self, RasterSource};
 
 /// Mean, standard deviation, smallest and largest value of each band over all valid pixels of the named rasters. A raster that can't
 /// be read is a warning and counts as one without statistics; different numbers of bands are an error that names two samples.
-pub fn exact(samples: &[(String, AssetPath)], ctx: &JobContext) -> Result<PooledReport> {
+pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<PooledReport> {
     ctx.stage(tr!("Reading pixels"), Some(samples.len() as u64));
     let read: Vec<Option<Vec<Option<Moments>>>> = samples
         .par_iter()
-        .map(|(name, asset)| {
-            let bands = moments_of(asset, ctx);
+        .map(|(name, source)| {
+            let bands = moments_of(source, ctx);
             ctx.step(1);
             match bands {
                 Ok(bands) => Ok(Some(bands)),
@@ -61,8 +60,8 @@ fn both(a: Option<Moments>, b: Option<Moments>) -> Option<Moments> {
     }
 }
 
-fn moments_of(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<Option<Moments>>> {
-    let tally = raster::tally(asset, ctx)?;
+fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Moments>>> {
+    let tally = raster::tally(source, ctx)?;
     let band = |position: usize| {
         let summary = tally.summary(position, &[], ctx)?;
         Ok(summary.map(|band| Moments { min: band.min, max: band.max, mean: band.mean, std: band.std, count: band.count as f64 }))

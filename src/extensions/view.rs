@@ -6,10 +6,11 @@ use tempfile::TempPath;
 
 use super::Note;
 use super::runner::Column;
+use crate::container;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
-use crate::raster::{self, RasterInfo, Tally};
+use crate::raster::{self, RasterInfo, RasterSource, Tally};
 
 /// One sample of a run.
 pub struct SampleView<'a> {
@@ -122,12 +123,20 @@ impl<'a> SampleView<'a> {
         }
     }
 
+    /// Its data as a raster, and what reading it may reach.
+    pub fn raster_source(&self) -> Result<RasterSource> {
+        match &self.sample.payload {
+            Payload::Asset { path, .. } => Ok(container::raster_source(path)),
+            _ => Ok(RasterSource::member(self.asset()?)),
+        }
+    }
+
     /// What the raster's header says; read once.
     pub fn raster(&self) -> Result<Arc<RasterInfo>> {
         if let Some(info) = self.facts.info.get() {
             return Ok(info.clone());
         }
-        let info = raster::describe(&self.asset()?)?;
+        let info = raster::describe(&self.raster_source()?)?;
         if info.band_count == 0 {
             return Err(Error::unsupported("this file has no bands"));
         }
@@ -140,7 +149,7 @@ impl<'a> SampleView<'a> {
         if let Some(tally) = known.as_ref() {
             return Ok(tally.clone());
         }
-        let tally = Arc::new(raster::tally(&self.asset()?, ctx)?);
+        let tally = Arc::new(raster::tally(&self.raster_source()?, ctx)?);
         *known = Some(tally.clone());
         Ok(tally)
     }

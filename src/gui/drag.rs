@@ -14,7 +14,7 @@ use super::widgets::{self, paint};
 use crate::draft::{Edit, Example, Slot, Unplaced, place_between};
 use crate::jobs::Jobs;
 use crate::model::{AssetPath, NodePath, SampleKind, SamplePath};
-use crate::raster::{RasterInfo, describe};
+use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document};
 
 /// What hangs on the pointer.
@@ -52,7 +52,7 @@ pub fn look(ctx: &Context, facts: &mut Computed<PathBuf, Arc<RasterInfo>>, jobs:
     facts.poll();
     let Some(file) = file else { return };
     let path = file.path.clone();
-    facts.want(jobs, path.clone(), tr!("Look at the dragged file"), move |_| describe(&AssetPath::file(path)));
+    facts.want(jobs, path.clone(), tr!("Look at the dragged file"), move |_| describe(&RasterSource::typed(AssetPath::file(path))));
     let text = facts.of(&file.path).and_then(|found| found.as_ref().ok()).map(|info| facts_text(info));
     ctx.data_mut(|data| data.insert_temp(facts_id(), text.unwrap_or_default()));
 }

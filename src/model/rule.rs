@@ -328,6 +328,9 @@ rules! {
     Taco3Contract "NEXT-2" Error Both "TACO 3"
         mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists.")
         "Take the dataset from another copy.";
+    DataElsewhere "REF-1" Warning Both "5.5.1"
+        mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
+        "Put the pixels themselves into the dataset, for example as GeoTIFF.";
     PathQuote "FMT-2" Warning Tools "6"
         mark!("The path has no apostrophe: the Python reader does not load such a dataset.")
         "Rename the file or the folder that it lies in.";

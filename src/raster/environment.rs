@@ -1,4 +1,5 @@
-//! One-time set-up of GDAL, and what this build of it can do. Must never override what the person set in the environment.
+//! One-time set-up of GDAL, and what this build of it can do. Must never override what the person set in the environment, but for the
+//! switches by which a file that is merely read could run code.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -42,7 +43,28 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("GDAL_HTTP_LOW_SPEED_LIMIT", "1"),
     ("GDAL_HTTP_MAX_RETRY", "2"),
     ("GDAL_HTTP_RETRY_DELAY", "1"),
+    // Of the machine's memory GDAL would take a twentieth: enough for a raster that claims huge blocks to matter.
+    ("GDAL_CACHEMAX", "256"),
 ];
+
+/// Switches by which reading a file runs code or lets it reach further, whatever was inherited. A virtual raster with functions in
+/// Python, a database with an extension to load or with tables of other files is no more trusted for being named by the person: it
+/// often was downloaded. Everything else about such files works.
+const NEUTRALISED: &[(&str, &str)] = &[
+    ("GDAL_VRT_ENABLE_PYTHON", "NO"),
+    ("GDAL_VRT_PYTHON_TRUSTED_MODULES", ""),
+    ("OGR_SQLITE_LOAD_EXTENSIONS", ""),
+    ("OGR_SQLITE_ALLOW_EXTERNAL_ACCESS", "NO"),
+    ("OGR_SQLITE_LIST_VIRTUAL_OGR", "NO"),
+    ("OGR_SQLITE_STATIC_VIRTUAL_OGR", "NO"),
+    ("ALLOW_VIRTUAL_OGR_FROM_TRIGGER_AND_VIEW", "NO"),
+];
+
+/// Folders from which GDAL loads drivers. The program has all of its own inside; only a build with the system's library has plugins.
+#[cfg(feature = "bundled-gdal")]
+const PLUGINS: &[(&str, &str)] = &[("GDAL_DRIVER_PATH", "disable"), ("GDAL_PYTHON_DRIVER_PATH", "")];
+#[cfg(not(feature = "bundled-gdal"))]
+const PLUGINS: &[(&str, &str)] = &[];
 
 /// Where systems keep the certificates that a statically linked curl does not know of.
 const CERTIFICATES: &[&str] = &[
@@ -108,6 +130,11 @@ static READY: OnceLock<Ready> = OnceLock::new();
 pub fn init() {
     READY.get_or_init(|| {
         messages::install();
+        for (key, value) in NEUTRALISED.iter().chain(PLUGINS) {
+            if let Err(error) = gdal::config::set_config_option(key, value) {
+                tracing::warn!("could not set {key}: {error}");
+            }
+        }
         for (key, value) in DEFAULTS {
             set_default(key, value);
         }

@@ -8,9 +8,8 @@ use gdal::spatial_ref::SpatialRef;
 use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
-use super::{BandIndex, pool, probe};
+use super::{BandIndex, RasterSource, pool, probe};
 use crate::error::Result;
-use crate::model::AssetPath;
 
 /// A header can promise thousands of bands; the rest is counted, not listed.
 const BANDS_LISTED: usize = 1024;
@@ -84,7 +83,7 @@ pub struct BandInfo {
 /// A raster inside a file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Subdataset {
-    /// What [`AssetPath::parse`] and GDAL open.
+    /// What [`crate::model::AssetPath::parse`] and GDAL open.
     pub name: String,
     /// What the driver says about it.
     pub description: String,
@@ -118,9 +117,9 @@ impl BandInfo {
     }
 }
 
-/// Describes `asset` from its headers. An error says GDAL's reason.
-pub fn describe(asset: &AssetPath) -> Result<Arc<RasterInfo>> {
-    Ok(pool::lease(asset)?.info.clone())
+/// Describes `source` from its headers. An error says GDAL's reason.
+pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
+    Ok(pool::lease(source)?.info.clone())
 }
 
 pub(super) fn collect(

@@ -65,7 +65,9 @@ pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal
 fn plain(error: &gdal::errors::GdalError) -> String {
     use gdal::errors::GdalError;
     match error {
-        GdalError::CplError { msg, .. } | GdalError::NullPointer { msg, .. } if !msg.is_empty() => without_secrets(msg),
+        GdalError::CplError { msg, .. } | GdalError::NullPointer { msg, .. } if !msg.is_empty() => {
+            mount::without_paths(&without_secrets(msg))
+        }
         GdalError::NullPointer { method_name, .. } => format!("GDAL gave no reason ({method_name})"),
         GdalError::FfiNulError(_) => "the path holds a NUL character".into(),
         other => without_secrets(&other.to_string()),
@@ -93,7 +95,7 @@ unsafe extern "C" fn on_message(class: gdal_sys::CPLErr::Type, number: c_int, te
 
 fn heard(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
     use gdal_sys::CPLErr;
-    let text = without_secrets(text.trim());
+    let text = mount::without_paths(&without_secrets(text.trim()));
     match class {
         CPLErr::CE_None | CPLErr::CE_Debug => {
             tracing::trace!(target: "gdal", "{text}");

@@ -1,14 +1,18 @@
 //! Rasters through GDAL: open, describe, read windows, stretch, render to RGBA, write small files. The only module that names
 //! GDAL. Must never name a window type, and never runs on the interface thread: every call here may wait for a disk or a network.
 //!
-//! [`init`] runs by itself before the first use. Only [`pool`] opens datasets; the other files borrow them from it.
+//! [`init`] runs by itself before the first use. Only [`pool`] opens datasets; the other files borrow them from it. What a call opens
+//! is a [`RasterSource`]: bytes of a dataset are read through a fence, files that the person named are not.
 
 #![allow(clippy::useless_conversion, reason = "`each_type!` writes one expression for every number type, f64 among them")]
 
 mod adjust;
+mod budget;
 mod colour;
 mod counts;
 mod environment;
+mod fence;
+mod hdf5_links;
 mod info;
 mod messages;
 mod mount;
@@ -18,10 +22,12 @@ mod pool;
 mod presets;
 mod preview;
 mod probe;
+mod references;
 mod render;
 mod reproject;
 mod scan;
 mod scientific;
+mod source;
 mod statistics;
 mod stretch;
 #[cfg(test)]
@@ -40,8 +46,10 @@ pub use pool::close_idle;
 pub use presets::{Index, Preset, Role, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe, to_lonlat};
+pub use references::{References, of_member as references_of};
 pub use render::{BandChoice, RenderOptions, Rgba, render};
 pub use reproject::{is_geographic, to_lonlat_from};
+pub use source::RasterSource;
 pub use statistics::{BandSummary, Tally, read_through, tally};
 pub use stretch::{Histogram, Limits, Stretch, histogram, limits};
 pub use tiles::{TileLayout, tile_layout};

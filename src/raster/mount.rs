@@ -1,34 +1,86 @@
-//! Files of other machines as GDAL sees them: `/vsitaco/NUMBER/NAME` reads through [`RemoteFile`], so that pixels come with the same
-//! credentials, retries, cache and meter as everything else, in few requests, and without listing, probing or HEAD. Must never let
-//! a panic out, and never reads what GDAL did not ask for but a little ahead.
+//! Samples as GDAL sees them: `/vsitaco/NUMBER/NAME` is one file, or a range of one, and there is nothing beside it. Remote bytes come
+//! through [`RemoteFile`], with the same credentials, retries, cache and meter as everything else, in few requests, and without
+//! listing, probing or HEAD. Must never let a panic out, never serves a name but the one of its own part, and never reads what GDAL
+//! did not ask for but a little ahead.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::model::AssetPath;
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 
-/// What GDAL's paths to these files begin with.
+/// What GDAL's paths to these files begin with, where a driver asks for a path that begins with a slash (SQLite does).
 const PREFIX: &str = "/vsitaco/";
 /// The same for GDAL, which keeps the pointer and not the text.
 const PREFIX_KEPT: &CStr = c"/vsitaco/";
+/// The same files as relative paths: GDAL resolves `../` of a name inside a file against an absolute path, also beyond the prefix,
+/// and leaves it as it is behind a relative one. Nothing that a file names can then lead out of here.
+const RELATIVE: &str = "taco~sample/";
+const RELATIVE_KEPT: &CStr = c"taco~sample/";
 /// Samples up to this size come whole with the first request.
 const WHOLE: u64 = 1 << 20;
 /// Of larger ones, the beginning: headers and the directories of tiles.
 const HEADER: u64 = 128 << 10;
+/// Local bytes are read in pieces of at least this much: some drivers ask for a few bytes at a time.
+const PIECE: usize = 16 << 10;
 
-/// A range of a remote file.
+/// A range of a file.
 #[derive(Clone)]
 struct Part {
-    file: Arc<RemoteFile>,
+    bytes: Bytes,
     start: u64,
     size: u64,
+    /// The only name under which it is there.
+    name: Arc<str>,
+}
+
+/// Where the bytes of a part are read from.
+#[derive(Clone)]
+enum Bytes {
+    Remote(Arc<RemoteFile>),
+    Local(Arc<LocalFile>),
+}
+
+/// A file of this machine that was opened once and is read at positions.
+struct LocalFile {
+    file: File,
+    path: Arc<Path>,
+}
+
+impl LocalFile {
+    /// Fills `buffer` with the bytes at `at`.
+    fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match read_at(&self.file, at + done as u64, &mut buffer[done..]) {
+                Ok(0) => {
+                    let error = Error::format("the file is shorter than it was when it was opened").at_path(&self.path);
+                    return Err(error.hint("another program may have changed it: open it again"));
+                }
+                Ok(read) => done += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read the raster", &self.path, error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, at: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, at: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
 static PARTS: Mutex<Option<HashMap<u64, Part>>> = Mutex::new(None);
@@ -85,35 +137,63 @@ fn first_of(size: u64) -> u64 {
     if size <= WHOLE { size } else { HEADER }
 }
 
-/// A remote file under a path of GDAL, for as long as this is alive.
+/// A file, or a range of one, under a path of GDAL, for as long as this is alive. Nothing else is there beside it.
 pub struct Mounted {
     number: u64,
-    path: String,
+    part: Part,
 }
 
 impl Mounted {
-    /// Gives the place a path; its beginning, or all of a small one, is brought first.
-    pub fn new(place: &Place, asset: &AssetPath) -> Result<Self> {
+    /// Gives a remote place a path; its beginning, or all of a small one, is brought first. Some drivers look at `name`.
+    pub fn remote(place: &Place, name: &str) -> Result<Self> {
         place.file.read_ranges(&[(place.start, first_of(place.size))])?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let part = Part { file: place.file.clone(), start: place.start, size: place.size };
-        parts().get_or_insert_default().insert(number, part);
-        // Some drivers look at the name.
-        let name = match asset {
-            AssetPath::File(path) => Path::new(&**path).file_name().map(|name| name.to_string_lossy().into_owned()),
-            _ => None,
-        };
-        Ok(Self { number, path: format!("{PREFIX}{number}/{}", name.unwrap_or_else(|| "sample".into())) })
+        Ok(Self::new(Bytes::Remote(place.file.clone()), place.start, place.size, name))
     }
 
-    /// The path for GDAL.
-    pub fn path(&self) -> &str {
-        &self.path
+    /// Gives `size` bytes from `start` of a file of this machine a path.
+    pub fn local(path: &Path, start: u64, size: u64, name: &str) -> Result<Self> {
+        let file = File::open(path).io_at("open the raster", path)?;
+        Ok(Self::new(Bytes::Local(Arc::new(LocalFile { file, path: path.into() })), start, size, name))
+    }
+
+    fn new(bytes: Bytes, start: u64, size: u64, name: &str) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let part = Part { bytes, start, size, name: name.into() };
+        parts().get_or_insert_default().insert(number, part.clone());
+        Self { number, part }
+    }
+
+    /// The path for GDAL, relative: what a file names beside itself is looked for behind the prefix alone.
+    pub fn path(&self) -> String {
+        format!("{RELATIVE}{}/{}", self.number, self.part.name)
+    }
+
+    /// The same file by an absolute path, for drivers that know no other.
+    pub fn absolute_path(&self) -> String {
+        format!("{PREFIX}{}/{}", self.number, self.part.name)
+    }
+
+    /// Bytes of the part.
+    pub fn size(&self) -> u64 {
+        self.part.size
+    }
+
+    /// The bytes from `at`, at most `length` of them: fewer at the end of the part.
+    pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
+        let length = length.min(self.part.size.saturating_sub(at));
+        match &self.part.bytes {
+            Bytes::Remote(file) => Ok(file.read(self.part.start + at, length)?.to_vec()),
+            Bytes::Local(file) => {
+                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+                file.read(self.part.start + at, &mut bytes)?;
+                Ok(bytes)
+            }
+        }
     }
 
     /// True when the bytes come from this open file, not from an earlier one of the same address.
     pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
-        parts().as_ref().and_then(|parts| parts.get(&self.number)).is_some_and(|part| Arc::ptr_eq(&part.file, file))
+        matches!(&self.part.bytes, Bytes::Remote(own) if Arc::ptr_eq(own, file))
     }
 }
 
@@ -123,6 +203,18 @@ impl Drop for Mounted {
             parts.remove(&self.number);
         }
     }
+}
+
+/// Cuts the paths of this file off a text of GDAL: they tell nobody anything.
+pub fn without_paths(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, prefix)) = [PREFIX, RELATIVE].iter().filter_map(|prefix| Some((rest.find(prefix)?, *prefix))).min() {
+        out.push_str(&rest[..at]);
+        rest = rest[at + prefix.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        rest = rest.strip_prefix('/').unwrap_or(rest);
+    }
+    out + rest
 }
 
 /// Tells GDAL of the prefix. Once per process.
@@ -143,8 +235,10 @@ pub fn install() {
         (*callbacks).error = Some(error);
         (*callbacks).clear_err = Some(clear_error);
         (*callbacks).close = Some(close);
-        if gdal_sys::VSIInstallPluginHandler(PREFIX_KEPT.as_ptr(), callbacks) != 0 {
-            tracing::warn!("GDAL can't read remote files in this build");
+        for prefix in [PREFIX_KEPT, RELATIVE_KEPT] {
+            if gdal_sys::VSIInstallPluginHandler(prefix.as_ptr(), callbacks) != 0 {
+                tracing::warn!("GDAL can't read samples in this build");
+            }
         }
         gdal_sys::VSIFreeFilesystemPluginCallbacksStruct(callbacks);
     }
@@ -156,6 +250,8 @@ struct Handle {
     position: u64,
     ended: bool,
     failed: bool,
+    /// Local bytes that were read last, and where they begin in the part.
+    piece: (u64, Vec<u8>),
 }
 
 impl Handle {
@@ -169,9 +265,14 @@ impl Handle {
             self.failed = true;
             return 0;
         }
-        match self.part.file.read(self.part.start + self.position, length as u64) {
-            Ok(bytes) => {
+        let outcome = match self.part.bytes.clone() {
+            Bytes::Remote(file) => file.read(self.part.start + self.position, length as u64).map(|bytes| {
                 buffer[..length].copy_from_slice(&bytes);
+            }),
+            Bytes::Local(file) => self.read_local(&file, &mut buffer[..length]),
+        };
+        match outcome {
+            Ok(()) => {
                 self.position += length as u64;
                 length
             }
@@ -183,24 +284,52 @@ impl Handle {
         }
     }
 
-    fn read_ranges(&mut self, ranges: &[(u64, u64)]) -> Option<Vec<bytes::Bytes>> {
+    /// Short reads come from a piece that is kept.
+    fn read_local(&mut self, file: &LocalFile, buffer: &mut [u8]) -> Result<()> {
+        let (position, length) = (self.position, buffer.len() as u64);
+        let (begins, piece) = &mut self.piece;
+        let kept = position >= *begins && position + length <= *begins + piece.len() as u64;
+        if !kept {
+            if buffer.len() >= PIECE {
+                return file.read(self.part.start + position, buffer);
+            }
+            let most = (PIECE as u64).min(self.part.size - position);
+            piece.clear();
+            piece.resize(most as usize, 0);
+            if let Err(error) = file.read(self.part.start + position, piece) {
+                piece.clear();
+                return Err(error);
+            }
+            *begins = position;
+        }
+        let at = (position - *begins) as usize;
+        buffer.copy_from_slice(&piece[at..at + buffer.len()]);
+        Ok(())
+    }
+
+    /// The bytes of several ranges of the part, each into its buffer. False when any lies outside or can't be read.
+    fn read_ranges(&mut self, ranges: &[(u64, u64)], buffers: &mut [&mut [u8]]) -> bool {
         if has_fault() {
             self.failed = true;
-            return None;
+            return false;
         }
         let inside = |&(offset, size): &(u64, u64)| offset.checked_add(size).is_some_and(|end| end <= self.part.size);
         if !ranges.iter().all(inside) {
-            return None;
+            return false;
         }
         let places: Vec<(u64, u64)> = ranges.iter().map(|&(offset, size)| (self.part.start + offset, size)).collect();
-        match self.part.file.read_ranges(&places) {
-            Ok(pieces) => Some(pieces),
-            Err(error) => {
-                self.failed = true;
-                note(error);
-                None
-            }
+        let outcome = match &self.part.bytes {
+            Bytes::Remote(file) => file.read_ranges(&places).map(|pieces| {
+                buffers.iter_mut().zip(pieces).for_each(|(buffer, piece)| buffer.copy_from_slice(&piece));
+            }),
+            Bytes::Local(file) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
+        };
+        if let Err(error) = outcome {
+            self.failed = true;
+            note(error);
+            return false;
         }
+        true
     }
 }
 
@@ -213,9 +342,7 @@ fn part_at(name: *const c_char) -> Option<Part> {
     let text = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
     let (number, file) = text.split_once('/')?;
     let part = parts().as_ref()?.get(&number.parse().ok()?).cloned()?;
-    // The name of a sample's own file, or the word for a range.
-    let own = Path::new(part.file.text()).file_name().is_some_and(|name| name.to_str() == Some(file));
-    (own || file == "sample").then_some(part)
+    (*part.name == *file).then_some(part)
 }
 
 /// # Safety
@@ -265,7 +392,9 @@ unsafe extern "C" fn open(_: *mut c_void, name: *const c_char, access: *const c_
     };
     let part = catch_unwind(|| part_at(name)).ok().flatten().filter(|_| !writes);
     match part {
-        Some(part) => Box::into_raw(Box::new(Handle { part, position: 0, ended: false, failed: false })).cast(),
+        Some(part) => {
+            Box::into_raw(Box::new(Handle { part, position: 0, ended: false, failed: false, piece: (0, Vec::new()) })).cast()
+        }
         None => std::ptr::null_mut(),
     }
 }
@@ -309,19 +438,37 @@ unsafe extern "C" fn read_multi_range(
     sizes: *const usize,
 ) -> c_int {
     let count = usize::try_from(count).unwrap_or_default();
+    // Lists without entries may be null, which no slice may begin at.
+    if count == 0 {
+        return 0;
+    }
+    if file.is_null() || buffers.is_null() || offsets.is_null() || sizes.is_null() {
+        return -1;
+    }
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        // Safety: as above; the three lists have `count` entries, and each buffer the size that stands with it.
-        unsafe {
-            let Some(handle) = handle(file) else { return false };
-            let sizes = std::slice::from_raw_parts(sizes, count);
-            let ranges: Vec<(u64, u64)> =
-                std::slice::from_raw_parts(offsets, count).iter().zip(sizes).map(|(o, s)| (*o, *s as u64)).collect();
-            let Some(pieces) = handle.read_ranges(&ranges) else { return false };
-            for (buffer, piece) in std::slice::from_raw_parts(buffers, count).iter().zip(pieces) {
-                std::ptr::copy_nonoverlapping(piece.as_ptr(), buffer.cast::<u8>(), piece.len());
+        // Safety: as above; the three lists have `count` entries and are not null.
+        let (handle, buffers, offsets, sizes) = unsafe {
+            (
+                handle(file),
+                std::slice::from_raw_parts(buffers, count),
+                std::slice::from_raw_parts(offsets, count),
+                std::slice::from_raw_parts(sizes, count),
+            )
+        };
+        let Some(handle) = handle else { return false };
+        let (mut ranges, mut slices) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for ((&buffer, &offset), &size) in buffers.iter().zip(offsets).zip(sizes) {
+            if size == 0 {
+                continue;
             }
+            if buffer.is_null() {
+                return false;
+            }
+            ranges.push((offset, size as u64));
+            // Safety: each buffer has the size that stands with it, and no two overlap.
+            slices.push(unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), size) });
         }
-        true
+        ranges.is_empty() || handle.read_ranges(&ranges, &mut slices)
     }));
     if outcome.unwrap_or(false) { 0 } else { -1 }
 }

@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use gdal::raster::{GdalType, RasterBand, ResampleAlg};
 
+use super::budget::{self, value_bytes};
 use super::pool::{self, Opened};
-use super::{BandIndex, RasterInfo, Window, messages};
+use super::{BandIndex, RasterInfo, RasterSource, Window, messages};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
 /// Most bytes that one read may return.
 const READ_LIMIT_BYTES: u64 = 1 << 30;
-
-/// GDAL holds at least one block per band; a larger one is a lie or would not fit beside the rest.
-const BLOCK_LIMIT_BYTES: u64 = 1 << 29;
 
 /// Averaging reads every pixel of the window; above this it takes too long for a look.
 const AVERAGE_LIMIT_PIXELS: u64 = 50_000_000;
@@ -136,13 +134,13 @@ impl BandPixels {
 }
 
 /// Reads a window of some bands. The result has `request.out` pixels, whatever the window's size. Refuses sizes over 1 GiB.
-pub fn read_window(asset: &AssetPath, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
-    let lease = pool::lease(asset)?;
-    read(&lease, asset, request, ctx)
+pub fn read_window(source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
+    let lease = pool::lease(source)?;
+    read(&lease, source, request, ctx)
 }
 
-pub(super) fn read(opened: &Opened, asset: &AssetPath, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
-    let info = &opened.info;
+pub(super) fn read(opened: &Opened, source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
+    let (info, asset) = (&opened.info, source.asset());
     if info.band_count == 0 {
         let (what, hint) = match info.is_vector() {
             true => ("this file holds vector layers and no pixels", "look at it as a table, or rasterise it first"),
@@ -159,7 +157,7 @@ pub(super) fn read(opened: &Opened, asset: &AssetPath, request: &ReadRequest, ct
     if width == 0 || height == 0 || request.bands.is_empty() {
         return Err(Error::usage("a read needs at least one pixel and one band").at(asset));
     }
-    check_size(info, request, asset)?;
+    check_size(info, request, window, source)?;
     let mut masks: Vec<(usize, Arc<[bool]>)> = Vec::new();
     let mut bands = Vec::with_capacity(request.bands.len());
     for &index in &request.bands {
@@ -169,7 +167,8 @@ pub(super) fn read(opened: &Opened, asset: &AssetPath, request: &ReadRequest, ct
     Ok(Pixels { width, height, window, bands })
 }
 
-fn check_size(info: &RasterInfo, request: &ReadRequest, asset: &AssetPath) -> Result<()> {
+fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: &RasterSource) -> Result<()> {
+    let asset = source.asset();
     let pixels = (request.out.0 as u64).checked_mul(request.out.1 as u64);
     // Value and mask, twice for complex types.
     let bytes = request.bands.iter().try_fold(0u64, |sum, index| {
@@ -185,26 +184,9 @@ fn check_size(info: &RasterInfo, request: &ReadRequest, asset: &AssetPath) -> Re
             format!("reading {} bands of {} × {} pixels needs more than 1 GiB", request.bands.len(), request.out.0, request.out.1);
         return Err(Error::usage(summary).at(asset).hint("read fewer pixels or fewer bands at once"));
     }
-    for band in request.bands.iter().filter_map(|index| info.band(*index)) {
-        let block = (band.block.0 as u64).saturating_mul(band.block.1 as u64).saturating_mul(value_bytes(&band.dtype));
-        if block > BLOCK_LIMIT_BYTES {
-            let summary = format!("one block of band {} takes {} MiB", band.index, block >> 20);
-            let hint = "rewrite the file in tiles, for example: gdal_translate -of COG IN OUT";
-            return Err(Error::unsupported(summary).at(asset).hint(hint));
-        }
-    }
-    Ok(())
-}
-
-fn value_bytes(dtype: &str) -> u64 {
-    match dtype {
-        "Byte" | "UInt8" => 1,
-        "Int8" | "UInt16" | "Int16" => 2,
-        "UInt32" | "Int32" | "Float32" | "Float16" => 4,
-        "CFloat64" => 24,
-        "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => 12,
-        _ => 8,
-    }
+    budget::check_blocks(info, request.bands.iter().copied(), source)?;
+    let pixels = (window.width as u64).saturating_mul(window.height as u64);
+    budget::check_look(info, &request.bands, pixels, request.out, source)
 }
 
 fn read_band(

@@ -5,10 +5,9 @@ use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use gdal::vector::LayerAccess;
 
 use super::pixels::read;
-use super::{BandIndex, RasterInfo, ReadRequest, Resampling, Window, messages, pool};
+use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, messages, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
 
 /// Pixels of a mean, on a side: larger areas are averaged on the way.
 const MEAN_SIDE: usize = 256;
@@ -28,13 +27,14 @@ pub enum Sampling {
 /// The value at each place: `None` outside the raster, where it has no data, and for places without a position in its coordinate
 /// system. The error is that the file, the band or the coordinate system is not there, or of reading it.
 pub fn raster_at(
-    asset: &AssetPath,
+    source: &RasterSource,
     band: BandIndex,
     sampling: Sampling,
     places: &[Option<[f64; 2]>],
     ctx: &JobContext,
 ) -> Result<Vec<Option<f64>>> {
-    let lease = pool::lease(asset)?;
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let info = lease.info.clone();
     if info.band(band).is_none() {
         return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(asset));
@@ -53,7 +53,7 @@ pub fn raster_at(
             };
             let out = area.fit(MEAN_SIDE, MEAN_SIDE);
             let request = ReadRequest { window: area, out, bands: vec![band], resampling: Resampling::Average };
-            let pixels = read(&lease, asset, &request, ctx)?;
+            let pixels = read(&lease, source, &request, ctx)?;
             values.push(pixels.bands.first().and_then(|pixels| {
                 let (mut sum, mut count) = (0.0, 0u32);
                 for at in (0..pixels.samples.len()).filter(|&at| pixels.is_valid(at)) {
@@ -70,14 +70,15 @@ pub fn raster_at(
 
 /// The text of a field of the first polygon that holds each place. `layer` is the first one when not named.
 pub fn attribute_at(
-    asset: &AssetPath,
+    source: &RasterSource,
     layer: Option<&str>,
     field: &str,
     places: &[Option<[f64; 2]>],
     holds: &dyn Fn(&[u8], f64, f64) -> bool,
     ctx: &JobContext,
 ) -> Result<Vec<Option<String>>> {
-    let lease = pool::lease(asset)?;
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let (values, said) = messages::listen(|| -> Result<Vec<Option<String>>, gdal::errors::GdalError> {
         let mut layer = match layer {
             Some(name) => lease.dataset.layer_by_name(name)?,

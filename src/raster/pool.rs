@@ -1,43 +1,54 @@
-//! The only place that opens datasets. A dataset is used by one thread at a time (it is `Send`, not `Sync`), so a thread takes
+//! The only place, with [`super::fence`] for bytes of a dataset, that opens datasets. A dataset is used by one thread at a time (it is `Send`, not `Sync`), so a thread takes
 //! it out of the pool and gives it back; the pool keeps the ones used last. Must never hold its lock while GDAL works.
 
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
-use tempfile::TempPath;
+use tempfile::{TempDir, TempPath};
 
+use super::fence::{self, Fence};
 use super::info::{self, RasterInfo, Subdataset};
 use super::mount::{self, Mounted, Place};
 use super::scientific::{self, Turn};
-use super::{environment, messages};
+use super::{RasterSource, environment, messages};
 use crate::error::{Error, IoContext, Result};
 use crate::model::AssetPath;
 use crate::remote::Identity;
 
-/// Datasets kept open while nobody uses them. Each may hold a file handle and a few blocks of pixels.
-const IDLE_KEPT: usize = 12;
-
 /// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.
 const SUBDATASETS_TRIED: usize = 4;
 
-/// Samples above this are not copied to be opened.
-const COPY_LIMIT_BYTES: u64 = 512 << 20;
-
-/// Copied at a time.
-const COPY_CHUNK: u64 = 8 << 20;
+/// Datasets kept open while nobody uses them. Each may hold a file handle and a few blocks of pixels.
+const IDLE_KEPT: usize = 12;
 
 /// An open dataset with its description.
 pub(super) struct Opened {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
-    /// The file behind the dataset, where that is a copy. Fields are dropped in order, so it goes after the dataset.
-    _copy: Option<TempPath>,
-    /// The remote file behind it, likewise.
+    /// The file behind the dataset, where that is another than the sample's. Fields are dropped in order, so it goes after the dataset.
+    _copy: Option<Copy>,
+    /// The bytes behind it, likewise.
     mounted: Option<Mounted>,
+}
+
+/// A file of this program's own that a library opens in place of a sample.
+pub(super) enum Copy {
+    /// The bytes, in a file that goes with this.
+    File(TempPath),
+    /// A link to the sample's file, in a folder that goes with this.
+    Link(TempDir),
+}
+
+impl Copy {
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Copy::File(path) => path.to_path_buf(),
+            Copy::Link(folder) => folder.path().join(fence::LINK),
+        }
+    }
 }
 
 impl Opened {
@@ -45,7 +56,9 @@ impl Opened {
     fn reads(&self, place: Option<&Place>) -> bool {
         match (&self.mounted, place) {
             (Some(mounted), Some(place)) => mounted.reads(&place.file),
-            (mounted, place) => mounted.is_none() && place.is_none(),
+            // Local files are told apart by their stamps.
+            (_, None) => true,
+            (None, Some(_)) => false,
         }
     }
 }
@@ -62,7 +75,7 @@ enum Stamp {
 }
 
 struct Idle {
-    asset: AssetPath,
+    source: RasterSource,
     stamp: Stamp,
     opened: Opened,
 }
@@ -72,11 +85,13 @@ static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 
 /// A dataset for this thread alone; goes back to the pool when dropped.
 pub(super) struct Lease {
-    asset: AssetPath,
+    source: RasterSource,
     stamp: Stamp,
     opened: Option<Opened>,
-    /// For HDF5 and netCDF. Dropped last: closing is using, too.
+    /// For HDF5 and netCDF. Dropped late: closing is using, too.
     turn: Option<Turn>,
+    /// For members: reading can ask for a coordinate system as opening can.
+    _fence: Option<Fence>,
 }
 
 impl Deref for Lease {
@@ -95,7 +110,7 @@ impl Drop for Lease {
             return;
         }
         let mut idle = idle();
-        idle.push(Idle { asset: self.asset.clone(), stamp: self.stamp.clone(), opened });
+        idle.push(Idle { source: self.source.clone(), stamp: self.stamp.clone(), opened });
         let surplus = (idle.len() > IDLE_KEPT).then(|| idle.remove(0));
         drop(idle);
         drop(surplus);
@@ -112,38 +127,63 @@ fn idle() -> MutexGuard<'static, Vec<Idle>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An open dataset for `asset`: from the pool when the file has not changed meanwhile.
-pub(super) fn lease(asset: &AssetPath) -> Result<Lease> {
+/// An open dataset for `source`: from the pool when the file has not changed meanwhile.
+pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
     environment::init();
     mount::take_fault();
+    let asset = source.asset();
     let place = mount::place_of(asset)?;
     let stamp = match &place {
         Some(place) => check_remote(asset, place)?,
-        None => check(asset)?,
+        None => check(source)?,
     };
-    let turn = scientific::turn_for(asset);
+    let fence = source.is_fenced().then(Fence::up);
+    let turn = scientific::turn_for(source);
     let known = {
         let mut idle = idle();
-        let position = idle.iter().rposition(|entry| entry.asset == *asset);
+        let position = idle.iter().rposition(|entry| entry.source == *source);
         position.map(|position| idle.remove(position))
     };
-    let opened = match known {
-        Some(entry) if entry.stamp == stamp && entry.opened.reads(place.as_ref()) => entry.opened,
+    let (opened, turn) = match known {
+        Some(entry) if entry.stamp == stamp && entry.opened.reads(place.as_ref()) => (entry.opened, turn),
         stale => {
             drop(stale);
-            open(asset, &stamp, place)?
+            match source.is_fenced() {
+                true => (open_member(asset, &stamp, place)?, turn),
+                false => open_own(asset, &stamp, place, turn)?,
+            }
         }
     };
-    Ok(Lease { asset: asset.clone(), stamp, opened: Some(opened), turn })
+    Ok(Lease { source: source.clone(), stamp, opened: Some(opened), turn, _fence: fence })
+}
+
+/// The first `most` bytes of an asset; `None` for what only GDAL can find.
+pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
+    let place = mount::place_of(asset)?;
+    let stamp = match &place {
+        Some(place) => check_remote(asset, place)?,
+        None if asset.local_file().is_none() => return Ok(None),
+        None => check(&RasterSource::Member(asset.clone()))?,
+    };
+    Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
 }
 
 /// Refuses early what GDAL would only call "not recognized": a missing file, a folder without a format, a range outside its file.
-fn check(asset: &AssetPath) -> Result<Stamp> {
-    let Some(path) = asset.local_file() else { return Ok(Stamp::None) };
-    if matches!(asset, AssetPath::File(_)) && is_connection(path) {
+fn check(source: &RasterSource) -> Result<Stamp> {
+    let asset = source.asset();
+    let Some(path) = asset.local_file() else {
+        return match source.is_fenced() {
+            true => Err(Error::unsupported("a path that only GDAL knows is no sample of a dataset").at(asset)),
+            false => Ok(Stamp::None),
+        };
+    };
+    if matches!(source, RasterSource::Own { .. }) && is_connection(path) {
         return Ok(Stamp::None);
     }
     let metadata = crate::files::metadata(path).io_at("open the raster", path)?;
+    if source.is_fenced() && !metadata.is_file() {
+        return Err(Error::format("this is no file but a folder, pipe or device").at(asset));
+    }
     let length = metadata.len();
     check_range(asset, length)?;
     if matches!(asset, AssetPath::File(_)) && metadata.is_file() && length == 0 {
@@ -178,35 +218,69 @@ fn is_connection(path: &Path) -> bool {
     prefix.len() > 1 && prefix.len() < text.len() && prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !path.exists()
 }
 
-fn open(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {
-    let size_bytes = match (asset, stamp) {
+/// Bytes of the asset, where that is told without asking a server.
+fn size_of(asset: &AssetPath, stamp: &Stamp) -> Option<u64> {
+    match (asset, stamp) {
         (AssetPath::Range { size, .. }, _) => Some(*size),
         (_, Stamp::Remote(identity)) => Some(identity.size),
         (_, Stamp::Local(length, _)) => Some(*length).filter(|_| asset.local_file().is_some_and(Path::is_file)),
         (_, Stamp::None) => None,
-    };
-    let mounted = place.as_ref().map(|place| Mounted::new(place, asset)).transpose()?;
-    let vsi = mounted.as_ref().map_or_else(|| asset.to_vsi(), |mounted| mounted.path().to_owned());
-    let direct = open_vsi(&vsi, None, asset);
-    if let Some((dataset, copy)) = as_netcdf(asset, place.as_ref(), &direct) {
-        // Names inside the copy end with it; those inside the container last.
-        let subdatasets = direct.as_ref().map(subdatasets).unwrap_or_default();
-        let shown = subdatasets.first().map(|first| first.name.clone());
-        let info = info::collect(&dataset, size_bytes, subdatasets, shown);
-        return Ok(Opened { dataset, info: Arc::new(info), _copy: Some(copy), mounted });
     }
-    let dataset = direct?;
+}
+
+fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mounted> {
+    let name = fence::name_for(asset);
+    match (place, asset) {
+        (Some(place), _) => Mounted::remote(&place, &name),
+        (None, AssetPath::Range { container, offset, size }) => Mounted::local(container, *offset, *size, &name),
+        (None, AssetPath::File(path)) => Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name),
+        (None, AssetPath::Vsi(_)) => Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset)),
+    }
+}
+
+fn open_member(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {
+    let mounted = mount(asset, stamp, place)?;
+    let fence::Opened { dataset, subdatasets, shown, copy } = fence::open(asset, &mounted)?;
+    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown);
+    Ok(Opened { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
+}
+
+/// What the person named, with every driver and sidecar. Gives the turn of HDF5 back, which is taken when the file turns out to name
+/// others.
+fn open_own(asset: &AssetPath, stamp: &Stamp, place: Option<Place>, turn: Option<Turn>) -> Result<(Opened, Option<Turn>)> {
+    let mounted = match &place {
+        // Some drivers look at the name.
+        Some(place) => {
+            let name = asset.remote_file().and_then(Path::file_name).map_or("sample".into(), |name| name.to_string_lossy());
+            Some(Mounted::remote(place, &name)?)
+        }
+        None => None,
+    };
+    let vsi = mounted.as_ref().map_or_else(|| asset.to_vsi(), Mounted::absolute_path);
+    let mut turn = turn;
+    let mut dataset = open_vsi(&vsi, asset)?;
+    if turn.is_none()
+        && (dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS").is_some() || scientific::is_driver(&driver_of(&dataset)))
+    {
+        drop(dataset);
+        turn = Some(scientific::turn());
+        dataset = open_vsi(&vsi, asset)?;
+    }
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, asset);
-    let info = info::collect(&dataset, size_bytes, subdatasets, shown);
-    Ok(Opened { dataset, info: Arc::new(info), _copy: None, mounted })
+    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown);
+    Ok((Opened { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
+}
+
+fn driver_of(dataset: &Dataset) -> String {
+    dataset.driver().short_name()
 }
 
 /// The dataset itself, or its first subdataset with bands when it has none of its own.
 fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) -> (Dataset, Option<String>) {
     if dataset.raster_count() == 0 {
         for candidate in subdatasets.iter().take(SUBDATASETS_TRIED) {
-            if let Ok(inner) = open_vsi(&candidate.name, None, asset)
+            if let Ok(inner) = open_vsi(&candidate.name, asset)
                 && inner.raster_count() > 0
             {
                 return (inner, Some(candidate.name.clone()));
@@ -216,57 +290,18 @@ fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], asset: &AssetPath) 
     (dataset, None)
 }
 
-/// The netCDF library reads only whole files. Inside a container GDAL's HDF5 driver steps in, which knows no coordinates, or
-/// nothing does: then a copy of the sample is opened, if that brings something.
-fn as_netcdf(asset: &AssetPath, place: Option<&Place>, direct: &Result<Dataset>) -> Option<(Dataset, TempPath)> {
-    let (start, size) = match (asset, place) {
-        (AssetPath::Range { offset, size, .. }, _) => (*offset, *size),
-        (_, Some(place)) => (place.start, place.size),
-        _ => return None,
-    };
-    let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
-    if !(4..=COPY_LIMIT_BYTES).contains(&size) || !(by_hdf5 || direct.is_err()) {
-        return None;
-    }
-    let mut read: Box<dyn FnMut(u64, u64) -> Option<Vec<u8>>> = match (place, asset.local_file()) {
-        (Some(place), _) => Box::new(|at, length| Some(place.file.read(at, length).ok()?.to_vec())),
-        (None, path) => {
-            let mut file = crate::files::open(path?).ok()?;
-            Box::new(move |at, length| {
-                let mut bytes = vec![0; length as usize];
-                file.seek(SeekFrom::Start(at)).ok()?;
-                file.read_exact(&mut bytes).ok()?;
-                Some(bytes)
-            })
-        }
-    };
-    let magic = read(start, 4)?;
-    if !magic.starts_with(b"CDF") && magic != *b"\x89HDF" {
-        return None;
-    }
-    let mut copy = tempfile::Builder::new().prefix("taco-studio-").suffix(".nc").tempfile().ok()?;
-    let mut done = 0;
-    while done < size {
-        let bytes = read(start + done, COPY_CHUNK.min(size - done))?;
-        copy.write_all(&bytes).ok()?;
-        done += bytes.len() as u64;
-    }
-    let copy = copy.into_temp_path();
-    let dataset = open_vsi(&copy.to_string_lossy(), Some(&["netCDF"]), asset).ok()?;
-    let inner = subdatasets(&dataset);
-    let (dataset, _) = with_pixels(dataset, &inner, asset);
-    let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
-    (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some((dataset, copy))
-}
-
-fn open_vsi(vsi: &str, drivers: Option<&[&str]>, asset: &AssetPath) -> Result<Dataset> {
-    let flags = GdalOpenFlags::GDAL_OF_READONLY
+fn open_vsi(vsi: &str, asset: &AssetPath) -> Result<Dataset> {
+    let open_flags = GdalOpenFlags::GDAL_OF_READONLY
         | GdalOpenFlags::GDAL_OF_RASTER
         | GdalOpenFlags::GDAL_OF_VECTOR
         | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR;
-    let options = DatasetOptions { open_flags: flags, allowed_drivers: drivers, ..Default::default() };
     let _cache = RemoteCache::on_for(vsi);
-    let (opened, said) = messages::listen(|| Dataset::open_ex(vsi, options));
+    told_open(asset, vsi, || Dataset::open_ex(vsi, DatasetOptions { open_flags, ..Default::default() }))
+}
+
+/// Opens with GDAL's own reason in the error.
+pub(super) fn told_open(asset: &AssetPath, vsi: &str, open: impl FnOnce() -> gdal::errors::Result<Dataset>) -> Result<Dataset> {
+    let (opened, said) = messages::listen(open);
     opened.map_err(|error| {
         let faulty = mount::has_fault();
         let summary = Error::format("GDAL could not open the raster").at(asset);
@@ -305,7 +340,7 @@ impl Drop for RemoteCache {
     }
 }
 
-fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
+pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
     let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
     let value = |key: String| entries.iter().find_map(|entry| entry.strip_prefix(&key)?.strip_prefix('=').map(str::to_owned));
     (1..)

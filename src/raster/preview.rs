@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use super::pixels::{self, ReadRequest, Resampling};
 use super::stretch::{self, Histogram, Limits};
-use super::{BandChoice, BandIndex, Pixels, RasterInfo, RenderOptions, Rgba, Window, pool, render};
+use super::{BandChoice, BandIndex, Pixels, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool, render};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
 
 /// Bins of the histogram that comes with a preview.
 const BINS: usize = 256;
@@ -17,7 +16,8 @@ const BINS: usize = 256;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PreviewRequest {
     /// The file.
-    pub asset: AssetPath,
+    #[serde(rename = "asset")]
+    pub source: RasterSource,
     /// The part to show; `None` shows all of it.
     #[serde(default)]
     pub window: Option<Window>,
@@ -33,8 +33,8 @@ pub struct PreviewRequest {
 
 impl PreviewRequest {
     /// The whole raster, bands chosen by themselves, 2 to 98 %.
-    pub fn new(asset: AssetPath, fit: (usize, usize)) -> Self {
-        Self { asset, window: None, fit, options: RenderOptions::default(), resampling: Resampling::Auto }
+    pub fn new(source: RasterSource, fit: (usize, usize)) -> Self {
+        Self { source, window: None, fit, options: RenderOptions::default(), resampling: Resampling::Auto }
     }
 }
 
@@ -62,7 +62,7 @@ pub struct PreviewImage {
 /// Makes the image. Cancel is asked for between steps and inside long reads.
 pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImage> {
     ctx.check()?;
-    let lease = pool::lease(&request.asset)?;
+    let lease = pool::lease(&request.source)?;
     ctx.check()?;
     let info = lease.info.clone();
     let full = Window::full(info.width, info.height);
@@ -71,12 +71,12 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
         Some(window) => window,
         // No pixels at all: reading says why.
         None if info.band_count == 0 => full,
-        None => return Err(Error::usage("the window lies outside the raster").at(&request.asset)),
+        None => return Err(Error::usage("the window lies outside the raster").at(&request.source)),
     };
     let bands = request.options.bands.resolve(&info);
     let out = if info.band_count == 0 { (1, 1) } else { window.fit(request.fit.0.max(1), request.fit.1.max(1)) };
     let read = ReadRequest { window, out, bands: bands.bands(), resampling: request.resampling };
-    let pixels = pixels::read(&lease, &request.asset, &read, ctx)?;
+    let pixels = pixels::read(&lease, &request.source, &read, ctx)?;
     drop(lease);
     ctx.check()?;
     let options = RenderOptions { bands: bands.clone(), ..request.options.clone() };

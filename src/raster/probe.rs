@@ -5,10 +5,9 @@ use std::ffi::c_void;
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
 use super::messages;
-use super::{BandIndex, RasterInfo, pool};
+use super::{BandIndex, RasterInfo, RasterSource, budget, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
 
 /// Bands read for one pixel.
 const BANDS_PROBED: usize = 256;
@@ -43,13 +42,15 @@ pub struct PixelValue {
 }
 
 /// Values and place of the pixel at (`column`, `row`) of the full-resolution raster.
-pub fn probe(asset: &AssetPath, column: usize, row: usize, ctx: &JobContext) -> Result<Probe> {
-    let lease = pool::lease(asset)?;
+pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext) -> Result<Probe> {
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let info = lease.info.clone();
     if column >= info.width || row >= info.height {
         let summary = format!("there is no pixel at column {column}, row {row}: the raster has {} × {}", info.width, info.height);
         return Err(Error::usage(summary).at(asset));
     }
+    budget::check_blocks(&info, info.bands.iter().take(BANDS_PROBED).map(|band| band.index), source)?;
     let mut values = Vec::new();
     for band in info.bands.iter().take(BANDS_PROBED) {
         ctx.check()?;

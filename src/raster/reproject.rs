@@ -1,5 +1,7 @@
 //! Points of any coordinate system as longitude and latitude. The system is named as people name it: a code, WKT or PROJ.
 
+use std::ffi::CString;
+
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
 use super::{environment, messages};
@@ -10,7 +12,7 @@ use crate::error::{Error, Result};
 pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64; 2]>>> {
     environment::init();
     let (transformed, said) = messages::listen(|| {
-        let mut from = SpatialRef::from_definition(crs)?;
+        let mut from = from_definition(crs)?;
         let mut to = SpatialRef::from_epsg(4326)?;
         from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
         to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
@@ -30,10 +32,25 @@ pub fn to_lonlat_from(crs: &str, points: &[[f64; 2]]) -> Result<Vec<Option<[f64;
     })
 }
 
+/// A system by its code, WKT, PROJ or JSON. GDAL would take an address or the name of a file, too, and read what is there: a column of a
+/// dataset can hold either.
+fn from_definition(crs: &str) -> gdal::errors::Result<SpatialRef> {
+    let definition = CString::new(crs)?;
+    let known = SpatialRef::new()?;
+    let options = [c"ALLOW_NETWORK_ACCESS=NO".as_ptr(), c"ALLOW_FILE_ACCESS=NO".as_ptr(), std::ptr::null()];
+    // Safety: a handle that lives during the call, a C string, and a list of C strings that ends with NULL.
+    let code =
+        unsafe { gdal_sys::OSRSetFromUserInputEx(known.to_c_hsrs(), definition.as_ptr(), options.as_ptr().cast_mut().cast()) };
+    match code {
+        gdal_sys::OGRErr::OGRERR_NONE => Ok(known),
+        err => Err(gdal::errors::GdalError::OgrError { err, method_name: "OSRSetFromUserInputEx" }),
+    }
+}
+
 /// True for systems that count in degrees, however they are named (`OGC:CRS84`, `EPSG:4258`); false for one that nobody knows.
 pub fn is_geographic(crs: &str) -> bool {
     environment::init();
-    let (known, _said) = messages::listen(|| SpatialRef::from_definition(crs));
+    let (known, _said) = messages::listen(|| from_definition(crs));
     known.is_ok_and(|known| known.is_geographic())
 }
 

@@ -15,7 +15,7 @@ use crate::model::AssetPath;
 /// One read of a window of all bands.
 const CHUNK_BYTES: u64 = 32 << 20;
 /// Bands are read together as long as one block of each takes no more than this.
-const GROUP_BYTES: u64 = 512 << 20;
+const GROUP_BYTES: u64 = 128 << 20;
 
 /// The type that a band is read as.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -194,9 +194,8 @@ impl Scan<'_> {
         let block = self.group.first().and_then(|&position| info.bands.get(position)).map_or((1, 1), |band| band.block);
         let mut scratch = Scratch::borrow();
         let mut mask = Vec::<u8>::new();
-        let windows = windows(info.width, info.height, block, bands.len() as u64 * size_of::<T>() as u64);
-        let several = windows.len() > 1;
-        for window in windows {
+        let size = (info.width, info.height);
+        for (window, ends) in Windows::new(size, block, bands.len() as u64 * size_of::<T>() as u64) {
             self.ctx.check()?;
             let count = window.width * window.height;
             let buffer = scratch.of::<T>(count * bands.len());
@@ -214,7 +213,8 @@ impl Scan<'_> {
                 }
                 with(position, &chunk);
             }
-            if several {
+            let several = (window.width, window.height) != size;
+            if several && ends {
                 // Whole blocks are never asked for again; GDAL would keep them until its cache is full.
                 // Safety: the dataset is open and this thread's alone.
                 unsafe { gdal_sys::GDALFlushCache(self.opened.dataset.c_dataset()) };
@@ -298,22 +298,65 @@ impl Scan<'_> {
     }
 }
 
-/// Windows that cover the raster, made of whole blocks, so that none is decoded twice.
-fn windows(width: usize, height: usize, block: (usize, usize), pixel_bytes: u64) -> Vec<Window> {
-    let (block_width, block_height) = (block.0.clamp(1, width.max(1)), block.1.clamp(1, height.max(1)));
-    let most = (CHUNK_BYTES / pixel_bytes.max(1)).max(1) as usize;
-    let columns = match most / block_height {
-        fitting if fitting >= width => width,
-        fitting => (fitting / block_width).max(1) * block_width,
-    };
-    let rows = (most / columns.max(1) / block_height).max(1) * block_height;
-    let mut windows = Vec::new();
-    for y in (0..height).step_by(rows) {
-        for x in (0..width).step_by(columns.max(1)) {
-            windows.push(Window { x, y, width: columns.min(width - x), height: rows.min(height - y) });
-        }
+/// Windows that cover the raster, made as they are needed: a header can claim more of them than memory holds. They are made of whole
+/// blocks, so that none is decoded twice; a block that is too large for one window is read in pieces, one after the other.
+struct Windows {
+    raster: (usize, usize),
+    /// Columns and rows of a group of whole blocks.
+    group: (usize, usize),
+    /// Columns and rows that are read at once.
+    piece: (usize, usize),
+    /// Where the current group begins; the first row is that of the raster's end when nothing is left.
+    at: (usize, usize),
+    /// Where the next piece begins in its group.
+    inside: (usize, usize),
+}
+
+impl Windows {
+    fn new((width, height): (usize, usize), block: (usize, usize), pixel_bytes: u64) -> Self {
+        let (block_width, block_height) = (block.0.clamp(1, width.max(1)), block.1.clamp(1, height.max(1)));
+        let most = (CHUNK_BYTES / pixel_bytes.max(1)).max(1) as usize;
+        let columns = match most / block_height {
+            fitting if fitting >= width => width,
+            fitting => (fitting / block_width).max(1) * block_width,
+        };
+        let rows = (most / columns.max(1) / block_height).max(1) * block_height;
+        let piece = match columns.saturating_mul(rows) <= most {
+            true => (columns, rows),
+            false => (columns.min(most), (most / columns.max(1)).max(1)),
+        };
+        let at = (0, if width == 0 { height } else { 0 });
+        Self { raster: (width, height), group: (columns.max(1), rows), piece, at, inside: (0, 0) }
     }
-    windows
+}
+
+impl Iterator for Windows {
+    /// A window, and whether it is the last one of its blocks.
+    type Item = (Window, bool);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ((width, height), (x, y)) = (self.raster, self.at);
+        if y >= height {
+            return None;
+        }
+        let whole = (self.group.0.min(width - x), self.group.1.min(height - y));
+        let (left, top) = self.inside;
+        let window =
+            Window { x: x + left, y: y + top, width: self.piece.0.min(whole.0 - left), height: self.piece.1.min(whole.1 - top) };
+        self.inside.0 += window.width;
+        if self.inside.0 >= whole.0 {
+            self.inside = (0, top + window.height);
+        }
+        let ends = self.inside.1 >= whole.1;
+        if ends {
+            self.inside = (0, 0);
+            self.at.0 += whole.0;
+            if self.at.0 >= width {
+                self.at = (0, y + whole.1);
+            }
+        }
+        Some((window, ends))
+    }
 }
 
 #[cfg(test)]
@@ -322,10 +365,10 @@ mod tests {
 
     #[test]
     fn huge_blocks_are_read_in_smaller_groups() {
-        assert_eq!(bands_at_once((20_000, 20_000), (512, 512), 2), 1024);
-        assert_eq!(bands_at_once((8192, 8192), (8192, 8192), 4), 2);
+        assert_eq!(bands_at_once((20_000, 20_000), (512, 512), 2), 256);
+        assert_eq!(bands_at_once((4096, 4096), (4096, 4096), 4), 2);
         assert_eq!(bands_at_once((100_000, 100_000), (100_000, 100_000), 8), 1);
-        assert_eq!(bands_at_once((10, 10), (usize::MAX, usize::MAX), 8), 671_088, "no block is larger than the raster");
+        assert_eq!(bands_at_once((10, 10), (usize::MAX, usize::MAX), 8), 167_772, "no block is larger than the raster");
         let even = |position: &usize| [0, 2, 4].contains(position);
         assert_eq!(first_group(&[0, 1, 2, 3, 4], 2, even), (vec![0, 2], vec![1, 3, 4]));
         assert_eq!(first_group(&[4, 5], 1024, even), (vec![4], vec![5]));
@@ -340,11 +383,36 @@ mod tests {
             (300_000, 3, (300_000, 1), 800),
             (1000, 1000, (1000, 1000), 9),
         ] {
-            let windows = windows(width, height, block, bytes);
-            assert_eq!(windows.iter().map(|w| w.width * w.height).sum::<usize>(), width * height);
-            assert!(windows.iter().all(|w| w.x % block.0 == 0 && w.y % block.1 == 0 && w.width > 0 && w.height > 0));
-            let largest = windows.iter().map(|w| w.width * w.height).max().unwrap_or(0) as u64 * bytes;
-            assert!(largest <= CHUNK_BYTES.max((block.0 * block.1) as u64 * bytes), "{width} × {height}: {largest}");
+            let windows: Vec<(Window, bool)> = Windows::new((width, height), block, bytes).collect();
+            assert_eq!(windows.iter().map(|(w, _)| w.width * w.height).sum::<usize>(), width * height);
+            assert!(windows.iter().all(|(w, _)| w.x % block.0 == 0 && w.y % block.1 == 0 && w.width > 0 && w.height > 0));
+            assert!(windows.iter().all(|(_, ends)| *ends));
+            let largest = windows.iter().map(|(w, _)| w.width * w.height).max().unwrap_or(0) as u64 * bytes;
+            assert!(largest <= CHUNK_BYTES, "{width} × {height}: {largest}");
         }
+    }
+
+    #[test]
+    fn blocks_too_large_for_a_window_are_read_in_pieces() {
+        for (size, block) in [((20_000, 3000), (9000, 2900)), ((50_000_000, 2), (50_000_000, 1)), ((10, 10), (4, 3))] {
+            let mut cells = 0;
+            let mut blocks = (0, 0);
+            for (window, ends) in Windows::new(size, block, 8) {
+                cells += window.width * window.height;
+                assert!(window.width as u64 * window.height as u64 * 8 <= CHUNK_BYTES, "{window:?}");
+                assert_eq!((window.x / block.0, window.y / block.1), ((window.x + window.width - 1) / block.0, window.y / block.1));
+                blocks.0 += usize::from(ends);
+                blocks.1 += 1;
+            }
+            assert_eq!(cells, size.0 * size.1);
+            assert!(blocks.0 <= size.0.div_ceil(block.0) * size.1.div_ceil(block.1) && blocks.1 >= blocks.0);
+        }
+    }
+
+    #[test]
+    fn more_windows_than_memory_holds_are_made_one_by_one() {
+        let side = 2_000_000_000;
+        assert!(Windows::new((side, side), (1, 1), 8).take(3).map(|(window, _)| window.width * window.height).sum::<usize>() > 0);
+        assert_eq!(Windows::new((0, 5), (1, 1), 1).count() + Windows::new((5, 0), (1, 1), 1).count(), 0);
     }
 }

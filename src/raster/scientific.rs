@@ -3,9 +3,10 @@
 //! the lock here meanwhile.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::mount;
+use super::{RasterSource, mount};
 use crate::model::AssetPath;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -18,40 +19,100 @@ const SUPERBLOCKS: [u64; 4] = [0, 512, 1024, 2048];
 /// Held as long as the file is in use.
 pub type Turn = MutexGuard<'static, ()>;
 
-/// Waits for the turn where `asset` is such a file, told by its first bytes; what can't be looked at counts as one.
-pub fn turn_for(asset: &AssetPath) -> Option<Turn> {
-    if asset.remote_file().is_some() {
+/// Waits for the turn where `source` is such a file or, being a file that may name others, may lead to one. Told by its first bytes;
+/// what can't be looked at counts as one.
+pub fn turn_for(source: &RasterSource) -> Option<Turn> {
+    let asset = source.asset();
+    let needed = match head_of(asset) {
+        Some(mut read) => match source.is_fenced() {
+            // A member leads nowhere.
+            true => is_scientific(|at, magic| read(at, magic.len()).is_some_and(|bytes| bytes == magic)),
+            false => {
+                !read(0, LONGEST_MAGIC).is_some_and(|head| holds_own_pixels(&head)) || asset.local_file().is_some_and(has_sidecar)
+            }
+        },
         // What can't be had from the server is told by the reading that follows.
-        let Ok(Some(place)) = mount::place_of(asset) else { return None };
-        let begins_with = |at: u64, magic: &[u8]| {
-            let length = magic.len() as u64;
-            at + length <= place.size && place.file.read(place.start + at, length).is_ok_and(|bytes| *bytes == *magic)
-        };
-        return is_scientific(begins_with).then(turn);
+        None => asset.remote_file().is_none(),
+    };
+    needed.then(turn)
+}
+
+type ReadHead = Box<dyn FnMut(u64, usize) -> Option<Vec<u8>>>;
+
+/// Reads so many bytes at a place of the asset; `None` where there are no bytes to look at.
+fn head_of(asset: &AssetPath) -> Option<ReadHead> {
+    if asset.remote_file().is_some() {
+        let place = mount::place_of(asset).ok().flatten()?;
+        return Some(Box::new(move |at, length| {
+            let inside = at + length as u64 <= place.size;
+            inside.then(|| place.file.read(place.start + at, length as u64).ok())?.map(|bytes| bytes.to_vec())
+        }));
     }
     let (path, start) = match asset {
         AssetPath::File(path) => (path, 0),
         AssetPath::Range { container, offset, .. } => (container, *offset),
-        AssetPath::Vsi(_) => return Some(turn()),
+        AssetPath::Vsi(_) => return None,
     };
-    let Ok(mut file) = crate::files::open(path) else { return Some(turn()) };
-    let begins_with = |at: u64, magic: &[u8]| {
-        let mut bytes = vec![0; magic.len()];
-        let read = file.seek(SeekFrom::Start(start.saturating_add(at))).and_then(|_| file.read_exact(&mut bytes));
-        read.is_ok() && bytes == magic
-    };
-    is_scientific(begins_with).then(turn)
+    let mut file = crate::files::open(path).ok()?;
+    Some(Box::new(move |at, length| {
+        let mut bytes = vec![0; length];
+        file.seek(SeekFrom::Start(start.saturating_add(at))).ok()?;
+        file.read_exact(&mut bytes).ok()?;
+        Some(bytes)
+    }))
+}
+
+/// How files begin whose drivers keep every pixel in the file itself. `GIF8`, `BM` and their like are left out: they are small, and a
+/// turn costs them nothing.
+const OWN_PIXELS: &[&[u8]] = &[
+    b"II*\0",
+    b"MM\0*",
+    b"II+\0",
+    b"MM\0+",
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"\0\0\0\x0cjP  ",
+    b"\xff\x4f\xff\x51",
+    b"RIFF",
+    b"GRIB",
+    b"EHFA_HEA",
+];
+const LONGEST_MAGIC: usize = 8;
+
+fn holds_own_pixels(head: &[u8]) -> bool {
+    OWN_PIXELS.iter().any(|magic| head.starts_with(magic))
+}
+
+/// True when something lies beside the file that GDAL opens with it, with whichever driver.
+fn has_sidecar(path: &Path) -> bool {
+    let text = path.as_os_str();
+    [".ovr", ".msk", ".aux.xml", ".OVR", ".MSK"].iter().any(|ending| {
+        let mut beside = text.to_owned();
+        beside.push(ending);
+        Path::new(&beside).exists()
+    })
+}
+
+/// True for an HDF5 file; `begins_with` tells whether bytes stand at a place.
+pub fn is_hdf5(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
+    SUPERBLOCKS.iter().any(|&at| begins_with(at, HDF5))
 }
 
 fn is_scientific(mut begins_with: impl FnMut(u64, &[u8]) -> bool) -> bool {
-    begins_with(0, b"CDF") || SUPERBLOCKS.iter().any(|&at| begins_with(at, HDF5))
+    begins_with(0, b"CDF") || is_hdf5(begins_with)
 }
 
 /// Waits for the turn where a GDAL driver of this name writes such files.
 pub fn turn_for_driver(name: &str) -> Option<Turn> {
-    matches!(name, "netCDF" | "HDF5" | "HDF5Image" | "BAG" | "S102" | "S104" | "S111" | "KEA").then(turn)
+    is_driver(name).then(turn)
 }
 
-fn turn() -> Turn {
+/// True for the GDAL drivers of such files.
+pub fn is_driver(name: &str) -> bool {
+    matches!(name, "netCDF" | "HDF5" | "HDF5Image" | "BAG" | "S102" | "S104" | "S111" | "KEA")
+}
+
+/// Waits for the turn.
+pub fn turn() -> Turn {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }

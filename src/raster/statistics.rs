@@ -9,19 +9,18 @@ use std::collections::BTreeMap;
 use super::counts::{Counts, Sums};
 use super::pool::{self, Opened};
 use super::scan::{Chunk, Stored, Values, scan};
-use super::{BandInfo, RasterInfo};
+use super::{BandInfo, RasterInfo, RasterSource, budget};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
 
 /// Values kept in memory for one raster.
 const KEPT_BYTES: u64 = 256 << 20;
-/// GDAL holds at least one block; a larger one is a lie or would not fit beside the rest.
-const BLOCK_LIMIT_BYTES: u64 = 1 << 29;
+/// The same for a raster with far fewer bytes than values.
+const SPARSE_KEPT_BYTES: u64 = 64 << 20;
 
 /// The distribution of every band of one raster.
 pub struct Tally {
-    asset: AssetPath,
+    source: RasterSource,
     bands: Vec<BandTally>,
 }
 
@@ -62,13 +61,14 @@ pub struct BandSummary {
 }
 
 /// Reads every pixel of every band once. Missing data, NaN and infinities do not count. 64-bit integers above 2^53 are rounded.
-pub fn tally(asset: &AssetPath, ctx: &JobContext) -> Result<Tally> {
-    let lease = pool::lease(asset)?;
+pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let info = lease.info.clone();
-    check(&info, asset)?;
+    check(&info, source)?;
     let pixels = (info.width as u64).saturating_mul(info.height as u64);
     let kept: u64 = info.bands.iter().map(|band| pixels.saturating_mul(Stored::of(band).kept_bytes())).fold(0, u64::saturating_add);
-    let large = kept > KEPT_BYTES;
+    let large = kept > if budget::is_sparse(&info) { SPARSE_KEPT_BYTES } else { KEPT_BYTES };
     let mut bands: Vec<BandTally> = info
         .bands
         .iter()
@@ -95,13 +95,14 @@ pub fn tally(asset: &AssetPath, ctx: &JobContext) -> Result<Tally> {
             counts.forget(nodata as i64);
         }
     }
-    Ok(Tally { asset: asset.clone(), bands })
+    Ok(Tally { source: source.clone(), bands })
 }
 
 /// Reads every pixel and does nothing with it: what reading alone costs.
-pub fn read_through(asset: &AssetPath, ctx: &JobContext) -> Result<()> {
-    let lease = pool::lease(asset)?;
-    check(&lease.info, asset)?;
+pub fn read_through(source: &RasterSource, ctx: &JobContext) -> Result<()> {
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
+    check(&lease.info, source)?;
     let every: Vec<usize> = (0..lease.info.bands.len()).collect();
     scan(&lease, asset, &every, ctx, &mut |_, _| {})
 }
@@ -197,8 +198,8 @@ impl Tally {
             Data::Single(values) => values.iter().for_each(|value| with(f64::from(*value), 1)),
             Data::Double(values) => values.iter().for_each(|value| with(*value, 1)),
             Data::Large(_) => {
-                let lease = pool::lease(&self.asset)?;
-                scan(&lease, &self.asset, &[position], ctx, &mut |_, chunk| chunk.each(&mut |value| with(value, 1)))?;
+                let lease = pool::lease(&self.source)?;
+                scan(&lease, self.source.asset(), &[position], ctx, &mut |_, chunk| chunk.each(&mut |value| with(value, 1)))?;
             }
         }
         Ok(())
@@ -352,7 +353,8 @@ impl BandTally {
     }
 }
 
-fn check(info: &RasterInfo, asset: &AssetPath) -> Result<()> {
+fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
+    let asset = source.asset();
     let wrong = |summary: String| Error::unsupported(summary).at(asset);
     if info.band_count == 0 {
         return Err(wrong("this file has no bands".into()));
@@ -364,13 +366,9 @@ fn check(info: &RasterInfo, asset: &AssetPath) -> Result<()> {
         if band.is_complex() {
             return Err(wrong(format!("band {} holds complex numbers, which have no order", band.index)));
         }
-        let block = (band.block.0 as u64).saturating_mul(band.block.1 as u64).saturating_mul(Stored::of(band).bytes());
-        if block > BLOCK_LIMIT_BYTES {
-            let hint = "rewrite the file in tiles, for example: gdal_translate -of COG IN OUT";
-            return Err(wrong(format!("one block of band {} takes {} MiB", band.index, block >> 20)).hint(hint));
-        }
     }
-    Ok(())
+    budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
+    budget::check_whole(info, source)
 }
 
 /// Whether missing data is told by the value alone.

@@ -3,7 +3,7 @@
 use gdal::Metadata;
 
 use super::pool::Lease;
-use super::{BandInfo, pool};
+use super::{BandInfo, RasterSource, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -40,8 +40,9 @@ pub struct TileLayout {
 }
 
 /// Reads the layout from the file's directory. An error for anything but a GeoTIFF.
-pub fn tile_layout(asset: &AssetPath, ctx: &JobContext) -> Result<TileLayout> {
-    let lease = pool::lease(asset)?;
+pub fn tile_layout(source: &RasterSource, ctx: &JobContext) -> Result<TileLayout> {
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let mut layout = layout_without_tiles(&lease, asset)?;
     let (tile_width, tile_height) = layout.tile;
     let grid = (layout.size.0.div_ceil(tile_width.max(1)), layout.size.1.div_ceil(tile_height.max(1)));

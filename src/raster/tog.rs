@@ -9,10 +9,9 @@ use gdal::{Dataset, DriverManager, Metadata};
 
 use super::tiles::{TileLayout, layout_without_tiles};
 use super::write::whole_file;
-use super::{RasterInfo, environment, messages, pool};
+use super::{RasterInfo, RasterSource, budget, environment, messages, pool};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
 
 /// The first GDAL that interleaves bands tile by tile.
 const GDAL_NEEDED: (u32, u32) = (3, 11);
@@ -82,14 +81,15 @@ fn supports(version: &str, drivers: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes `asset` as a TOG. Size, type, values, masks, missing data, coordinates and colours stay as they are; overviews go. The
+/// Writes `source` as a TOG. Size, type, values, masks, missing data, coordinates and colours stay as they are; overviews go. The
 /// file appears under its name when it is complete, and replaces what is there.
 ///
 /// An error of kind [`Kind::Unsupported`] for what has no bands, or more than one image.
-pub fn write_tog(asset: &AssetPath, target: &Path, options: &TogOptions, ctx: &JobContext) -> Result<()> {
+pub fn write_tog(source: &RasterSource, target: &Path, options: &TogOptions, ctx: &JobContext) -> Result<()> {
     tog_support()?;
     options.check()?;
-    let lease = pool::lease(asset)?;
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let info = &lease.info;
     if info.band_count == 0 {
         return Err(Error::unsupported("this file has no bands").at(asset));
@@ -98,6 +98,8 @@ pub fn write_tog(asset: &AssetPath, target: &Path, options: &TogOptions, ctx: &J
         let count = info.subdatasets.len();
         return Err(Error::unsupported(format!("this file holds {count} rasters; a GeoTIFF holds one")).at(asset));
     }
+    budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
+    budget::check_whole(info, source)?;
     let creation = creation_options(info, &lease.dataset, options);
     whole_file(target, |file| {
         let (written, said) = messages::listen(|| create_copy(&lease.dataset, "COG", file, &creation, ctx));
@@ -230,10 +232,11 @@ unsafe extern "C" fn on_progress(_done: f64, _message: *const c_char, data: *mut
 }
 
 /// Why a file is no TOG, a sentence for each miss; none for a TOG. An error for what GDAL can't open, or what has no bands.
-pub fn tog_faults(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<String>> {
+pub fn tog_faults(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
     tog_support()?;
     ctx.check()?;
-    let lease = pool::lease(asset)?;
+    let lease = pool::lease(source)?;
+    let asset = source.asset();
     let info = &lease.info;
     if info.band_count == 0 {
         return Err(Error::unsupported("this file has no bands").at(asset));
@@ -300,19 +303,24 @@ fn first_bytes(dataset: &Dataset) -> Option<[u8; 4]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::AssetPath;
     use crate::raster::{NewRaster, ReadRequest, Resampling, Samples, Window, describe, read_window, write_raster};
 
     fn ctx() -> JobContext {
         JobContext::default()
     }
 
-    fn write(folder: &Path, name: &str, driver: &str, raster: &NewRaster) -> AssetPath {
-        let path = folder.join(name);
-        write_raster(&path, driver, raster).expect("writes");
-        AssetPath::file(path)
+    fn own(path: impl Into<std::path::PathBuf>) -> RasterSource {
+        RasterSource::typed(AssetPath::file(path))
     }
 
-    fn pixels(asset: &AssetPath) -> (crate::raster::Pixels, crate::raster::RasterInfo) {
+    fn write(folder: &Path, name: &str, driver: &str, raster: &NewRaster) -> RasterSource {
+        let path = folder.join(name);
+        write_raster(&path, driver, raster).expect("writes");
+        own(path)
+    }
+
+    fn pixels(asset: &RasterSource) -> (crate::raster::Pixels, crate::raster::RasterInfo) {
         let info = describe(asset).expect("describes").as_ref().clone();
         let request = ReadRequest {
             window: Window::full(info.width, info.height),
@@ -355,7 +363,7 @@ mod tests {
                 let target = folder.path().join(format!("{number}_{bands}.tog.tif"));
                 let options = TogOptions { block_size: 32, ..TogOptions::default() };
                 write_tog(&source, &target, &options, &ctx()).expect("writes");
-                let made = AssetPath::file(&*target);
+                let made = own(&*target);
                 assert_eq!(tog_faults(&made, &ctx()).expect("looks"), Vec::<String>::new(), "type {number}, {bands} bands");
                 assert!(!tog_faults(&source, &ctx()).expect("looks").is_empty());
                 let ((old, before), (new, after)) = (pixels(&source), pixels(&made));
@@ -398,13 +406,13 @@ mod tests {
                     let made = driver.create_with_band_type_with_options::<u8, _>(&path, 60, 50, bands, &options);
                     write(&mut made.expect("a GeoTIFF"));
                 }
-                let (source, target) = (AssetPath::file(&*path), folder.path().join(format!("bit{bits}_{bands}.tog.tif")));
+                let (source, target) = (own(&*path), folder.path().join(format!("bit{bits}_{bands}.tog.tif")));
                 assert_eq!(bits_of(&Dataset::open(&path).expect("opens")), Some(bits));
                 write_tog(&source, &target, &TogOptions::default(), &ctx()).expect("writes");
-                let made = AssetPath::file(&*target);
+                let made = own(&*target);
                 assert_eq!(tog_faults(&made, &ctx()).expect("looks"), Vec::<String>::new(), "{bits} bits");
                 // A palette grows to the colours that the type can have.
-                let samples = |asset: &AssetPath| pixels(asset).0.bands.into_iter().map(|band| band.samples).collect::<Vec<_>>();
+                let samples = |asset: &RasterSource| pixels(asset).0.bands.into_iter().map(|band| band.samples).collect::<Vec<_>>();
                 assert!(samples(&source) == samples(&made), "{bits} bits, {bands} bands");
                 crate::raster::close_idle();
             }

@@ -10,7 +10,7 @@ use crate::container::{self, Chunk, ContainerReader, Physical, is_same_file, lon
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
-use crate::raster::{self, BandIndex, ReadRequest, Resampling, Samples};
+use crate::raster::{self, BandIndex, RasterSource, ReadRequest, Resampling, Samples};
 
 /// Which chunk of which sample. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,7 +209,7 @@ fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArra
         bands: wanted.unwrap_or_default(),
         resampling: Resampling::default(),
     };
-    let pixels = raster::read_window(&AssetPath::file(path), &request, ctx)?;
+    let pixels = raster::read_window(&RasterSource::member(AssetPath::file(path)), &request, ctx)?;
     raster::close_idle();
     let mut bytes = Vec::with_capacity(bands * rows * columns * width);
     for band in &pixels.bands {
@@ -279,7 +279,7 @@ mod tests {
             let raster = NewRaster { width: 40, height: 40, bands: vec![kind.clone(), kind], ..NewRaster::default() };
             raster::write_geotiff(&source, &raster).expect("writes");
             let options = TogOptions { block_size: 16, ..TogOptions::default() };
-            raster::write_tog(&AssetPath::file(source), &tog, &options, &ctx).expect("writes");
+            raster::write_tog(&RasterSource::typed(AssetPath::file(source)), &tog, &options, &ctx).expect("writes");
             let size = std::fs::metadata(&tog).expect("is there").len();
             let dataset = Dataset { root: Tortilla::new(vec![Sample::file("a", &tog, size)]).into(), ..Dataset::default() };
             let target = folder.path().join(format!("{number}.tortilla"));
@@ -298,7 +298,7 @@ mod tests {
                     bands: vec![BandIndex::from_position(band)],
                     resampling: Resampling::Nearest,
                 };
-                let wanted = raster::read_window(&AssetPath::file(&*tog), &request, &ctx).expect("reads");
+                let wanted = raster::read_window(&RasterSource::typed(AssetPath::file(&*tog)), &request, &ctx).expect("reads");
                 let mut bytes = Vec::new();
                 let width = chunk.bytes.len() / (bands * rows * columns);
                 put_values(&wanted.bands[0].samples, width, &mut bytes);
@@ -356,7 +356,8 @@ mod tests {
                             bands: (band..band + bands).map(BandIndex::from_position).collect(),
                             resampling: Resampling::Nearest,
                         };
-                        let wanted = raster::read_window(&AssetPath::file(&*source), &request, &ctx).expect("reads");
+                        let wanted =
+                            raster::read_window(&RasterSource::typed(AssetPath::file(&*source)), &request, &ctx).expect("reads");
                         let mut bytes = Vec::new();
                         wanted.bands.iter().for_each(|band| put_values(&band.samples, 2, &mut bytes));
                         assert!(chunk.bytes == bytes, "{form:?} {compression} {interleave}: chunk {}", place.index);

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::legacy::Lacking;
 use super::project::{Change, Keep, Origin, Project};
 use super::tables::lazy_tables;
-use crate::container::{ContainerReader, Format, OpenOptions};
+use crate::container::{ContainerReader, Format, OpenOptions, raster_source};
 use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
@@ -18,6 +18,7 @@ use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
 };
 use crate::query::Tables;
+use crate::raster::RasterSource;
 use crate::table::{inferred, value_text};
 
 /// A sample by level and row: how panels name it.
@@ -446,6 +447,15 @@ impl Document {
                 Box::new(move || place)
             }
         }
+    }
+
+    /// [`Document::asset`] as a raster: what its opening may reach depends on where the bytes are.
+    pub fn raster_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send> {
+        let (place, opened) = (self.asset_later(at), matches!(self, Document::Opened(_)));
+        Box::new(move || {
+            let (asset, size) = place()?;
+            Ok((if opened { RasterSource::member(asset) } else { raster_source(&asset) }, size))
+        })
     }
 
     /// Where the bytes of a FILE are. May read the container: not for the interface thread, see [`Document::asset_later`].

@@ -21,8 +21,8 @@ use crate::container::{self, Built, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, FieldSpec, Payload, Sample, Schema, Tortilla, Value};
-use crate::raster::{self, NewRaster, Samples};
+use crate::model::{Dataset, FieldSpec, Payload, Sample, Schema, Tortilla, Value};
+use crate::raster::{self, NewRaster, RasterSource, Samples};
 
 /// Bins of every histogram.
 pub const BINS: usize = 100;
@@ -80,7 +80,7 @@ struct Leaf {
     /// Ids from the root.
     path: String,
     /// Its bytes; `None` for placeholders.
-    asset: Option<AssetPath>,
+    asset: Option<RasterSource>,
 }
 
 /// The lowest and the highest value of each band; `None` where a band has no data.
@@ -145,7 +145,7 @@ fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf
                 component: above.iter().skip(1).map(AsRef::as_ref).collect::<Vec<&str>>().join("/").into(),
                 path: above.join("/"),
                 asset: match payload {
-                    Payload::Asset { path, .. } if !sample.is_padding() => Some(path.clone()),
+                    Payload::Asset { path, .. } if !sample.is_padding() => Some(RasterSource::member(path.clone())),
                     _ => None,
                 },
             }),
@@ -212,7 +212,7 @@ struct Made {
 }
 
 /// The histogram of one raster as a GeoTIFF.
-fn count(asset: &AssetPath, scale: &[(f64, f64)], file: &std::path::Path, ctx: &JobContext) -> Result<Arc<[u8]>> {
+fn count(asset: &RasterSource, scale: &[(f64, f64)], file: &std::path::Path, ctx: &JobContext) -> Result<Arc<[u8]>> {
     let tally = raster::tally(asset, ctx)?;
     // Bins of the values themselves are those of the scaled ones: the scale is linear.
     let counts: Vec<Vec<u64>> =

@@ -21,7 +21,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Report, Rule, Value, is_padding, is_remote};
-use crate::raster::{self, TogOptions};
+use crate::raster::{self, RasterSource, TogOptions};
 use crate::table::{ParquetOptions, array_of, value_at};
 use crate::validate::{self, files_below};
 
@@ -228,7 +228,7 @@ fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         return Err(Error::usage("the output is a folder; one raster needs a file name").at_path(&request.output));
     }
     ctx.stage(tr!("Writing the raster"), None);
-    raster::write_tog(&asset, &request.output, &TogOptions { parallel: true, ..request.tog }, ctx)?;
+    raster::write_tog(&RasterSource::typed(asset.clone()), &request.output, &TogOptions { parallel: true, ..request.tog }, ctx)?;
     let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
     let size = asset_size(&AssetPath::file(&*request.output))?;
     optimised.count(String::new, asset_size(&asset)?, &Done::Written { place: PathBuf::new(), size });
@@ -249,7 +249,7 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             let target = output.path().join(tiff_name(name, &known));
             make_parent(&target)?;
             let size = asset_size(&source)?;
-            let done = write_one(&source, &target, request, ctx)?;
+            let done = write_one(&RasterSource::typed(source.clone()), &target, request, ctx)?;
             if !matches!(done, Done::Written { .. }) {
                 let target = output.path().join(name);
                 copy_asset(&source, &target, false, ctx)?;
@@ -280,9 +280,9 @@ fn tiff_name(name: &str, known: &HashSet<&str>) -> String {
 }
 
 /// Writes one of many rasters, if it is one.
-fn write_one(asset: &AssetPath, target: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Done> {
+fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Done> {
     ctx.check()?;
-    let info = match raster::describe(asset) {
+    let info = match raster::describe(source) {
         Ok(info) => info,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(_) => return Ok(Done::Other),
@@ -296,10 +296,10 @@ fn write_one(asset: &AssetPath, target: &Path, request: &OptimiseRequest, ctx: &
     }
     let block = request.tog.block_size as usize;
     let blocked = info.bands.first().is_some_and(|band| band.block == (block, block));
-    if !request.again && blocked && raster::tog_faults(asset, ctx).is_ok_and(|faults| faults.is_empty()) {
+    if !request.again && blocked && raster::tog_faults(source, ctx).is_ok_and(|faults| faults.is_empty()) {
         return Ok(Done::Already);
     }
-    match raster::write_tog(asset, target, &request.tog, ctx) {
+    match raster::write_tog(source, target, &request.tog, ctx) {
         Ok(()) => Ok(Done::Written { place: target.to_owned(), size: asset_size(&AssetPath::file(target))? }),
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => kept(error.to_string(), true),
@@ -380,7 +380,7 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
         .map(|&(depth, row)| {
             let RowSource::Asset { path, size } = &assembly.levels[depth].sources[row] else { return Ok(None) };
             let target = staging.join(format!("{depth}_{row}.tif"));
-            let done = write_one(path, &target, request, ctx)?;
+            let done = write_one(&RasterSource::member(path.clone()), &target, request, ctx)?;
             if let Done::Written { place, .. } = &done {
                 date_like_source(path, place)?;
             }

@@ -16,8 +16,8 @@ use super::{Event, Finish, Outcome, Studio};
 use crate::container::{self, ContainerReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Value};
-use crate::raster::{self, ReadRequest, Resampling, Window};
+use crate::model::Value;
+use crate::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 
 /// Which percentiles of what. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
             .par_iter()
             .map(|&row| {
                 let (asset, _) = reader.asset(depth, row)?;
-                let counts = read_counts(&asset, &scales.of_row(row)?, ctx);
+                let counts = read_counts(&RasterSource::member(asset), &scales.of_row(row)?, ctx);
                 ctx.step(1);
                 counts.map_err(|error| error.at(tree.path(depth, row)))
             })
@@ -232,9 +232,9 @@ impl Scales {
     }
 }
 
-fn read_counts(asset: &AssetPath, scale: &[(f64, f64)], ctx: &JobContext) -> Result<Vec<Counts>> {
+fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) -> Result<Vec<Counts>> {
     ctx.check()?;
-    let info = raster::describe(asset)?;
+    let info = raster::describe(source)?;
     if (info.width, info.height, info.band_count) != (BINS, 1, scale.len()) {
         let (width, height, bands) = (info.width, info.height, info.band_count);
         let message = format!("a histogram is {BINS} × 1 pixels in {} bands; this is {width} × {height} in {bands}", scale.len());
@@ -246,7 +246,7 @@ fn read_counts(asset: &AssetPath, scale: &[(f64, f64)], ctx: &JobContext) -> Res
         bands: info.bands.iter().map(|band| band.index).collect(),
         resampling: Resampling::Nearest,
     };
-    let pixels = raster::read_window(asset, &request, ctx)?;
+    let pixels = raster::read_window(source, &request, ctx)?;
     let counts = |(band, &(low, high)): (&raster::BandPixels, &(f64, f64))| {
         let bins = (0..BINS).map(|bin| band.samples.get(bin).max(0.0) as u64).collect();
         Counts { low, high, bins }

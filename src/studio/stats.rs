@@ -9,13 +9,14 @@ use regex::Regex;
 
 use super::document::Content;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{Assembly, ContainerReader, RowSource};
+use crate::container::{Assembly, ContainerReader, RowSource, raster_source};
 use crate::error::{Error, Result};
 use crate::extensions::exact::exact;
 use crate::extensions::pooled::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, FieldSpec, Value, is_padding};
+use crate::model::{Dataset, FieldSpec, Value, is_padding};
 use crate::query::{Filter, Tables, VsiBase, kept_rows};
+use crate::raster::RasterSource;
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
@@ -66,14 +67,14 @@ impl Studio {
 /// Columns of a level by name.
 type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
 /// Where the bytes of a level's row are.
-type FindAsset<'a> = Box<dyn Fn(usize, u32) -> Result<AssetPath> + 'a>;
+type FindRaster<'a> = Box<dyn Fn(usize, u32) -> Result<RasterSource> + 'a>;
 
 /// The levels of whatever is open.
 struct Source<'a> {
     tables: Tables,
     fields: Vec<Vec<FieldSpec>>,
     columns: ReadColumns<'a>,
-    asset: FindAsset<'a>,
+    asset: FindRaster<'a>,
 }
 
 /// The statistics of the rows that `request` selects; of these only those in `among`, ascending, where it is given. Padding never
@@ -98,7 +99,7 @@ pub fn pooled_statistics(
         tables,
         fields: (0..levels.count()).map(|level| levels.fields(level)).collect(),
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
-        asset: Box::new(|level, row| Ok(reader.asset(level, row)?.0)),
+        asset: Box::new(|level, row| Ok(RasterSource::member(reader.asset(level, row)?.0))),
     };
     pooled(&source, request, among, ctx)
 }
@@ -131,7 +132,7 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
             levels.get(level).map(|table| table.as_ref().clone()).ok_or_else(|| Error::usage(format!("there is no level {level}")))
         }),
         asset: Box::new(|level, row| match assembly.levels.get(level).and_then(|level| level.sources.get(row as usize)) {
-            Some(RowSource::Asset { path, .. }) => Ok(path.clone()),
+            Some(RowSource::Asset { path, .. }) => Ok(raster_source(path)),
             _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
         }),
     };

@@ -17,14 +17,16 @@ use super::{Event, Finish, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
-use crate::raster::{BandChoice, ColourMap, Limits, Pixels, ReadRequest, Resampling, Rgba, Window, describe, read_window, render};
+use crate::raster::{
+    BandChoice, ColourMap, Limits, Pixels, RasterSource, ReadRequest, Resampling, Rgba, Window, describe, read_window, render,
+};
 
 /// Bytes that the cache may hold.
 const CAP_BYTES: u64 = 512 << 20;
 /// Files up to this size are told apart by all of their bytes, larger ones by pieces of them.
 const WHOLE_BYTES: u64 = 2 << 20;
 const PIECE: usize = 64 << 10;
-const MAGIC: &[u8; 8] = b"TSTHUMB2";
+const MAGIC: &[u8; 8] = b"TSTHUMB3";
 const STEPS: f64 = 65535.0;
 /// Steps reach this many times the distance of a band's own limits beyond them: one stray value must not take them all.
 const BEYOND: f64 = 4.0;
@@ -33,7 +35,8 @@ const BEYOND: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ThumbnailRequest {
     /// The file.
-    pub asset: AssetPath,
+    #[serde(rename = "asset")]
+    pub source: RasterSource,
     /// Columns and rows that it has to fit in.
     pub side: usize,
     /// Bands.
@@ -207,16 +210,16 @@ pub fn thumbnail(request: &ThumbnailRequest, cache: Option<&Path>, ctx: &JobCont
 }
 
 fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> {
-    let info = describe(&request.asset)?;
+    let info = describe(&request.source)?;
     ctx.check()?;
     if info.band_count == 0 {
-        return Err(Error::unsupported("this file has no pixels").at(&request.asset));
+        return Err(Error::unsupported("this file has no pixels").at(&request.source));
     }
     let side = request.side.clamp(8, 1024);
     let window = Window::full(info.width, info.height);
     let choice = request.bands.resolve(&info);
     let read = ReadRequest { window, out: window.fit(side, side), bands: choice.bands(), resampling: Resampling::Auto };
-    let pixels = read_window(&request.asset, &read, ctx)?;
+    let pixels = read_window(&request.source, &read, ctx)?;
     let table = pixels.bands.len() == 1 && pixels.bands.iter().any(|band| band.palette.is_some());
     if table {
         let options = crate::raster::RenderOptions { bands: choice, ..Default::default() };
@@ -228,14 +231,15 @@ fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> 
 /// The name of the cached file: a hash of what the raster holds and of what is made of it. `None` for what is not on this disk: that
 /// it did not change could only be told by asking.
 fn content_key(request: &ThumbnailRequest) -> Option<String> {
-    let (path, from, size) = match &request.asset {
+    let (path, from, size) = match request.source.asset() {
         AssetPath::File(path) => (path, 0, fs::metadata(path).ok()?.len()),
         AssetPath::Range { container, offset, size } => (container, *offset, *size),
         AssetPath::Vsi(_) => return None,
     };
     let mut file = crate::files::open(path).ok()?;
     let mut hash = Sha256::new();
-    hash.update(format!("{size} {} {:?}", request.side, request.bands));
+    // The same bytes with and without what lies beside them are two pictures.
+    hash.update(format!("{size} {} {:?} {}", request.side, request.bands, request.source.is_fenced()));
     let mut piece = |at: u64, length: usize| -> Option<()> {
         let mut bytes = vec![0; length];
         file.seek(SeekFrom::Start(from.checked_add(at)?)).ok()?;
@@ -310,12 +314,12 @@ mod tests {
     use super::*;
     use crate::raster::{BandIndex, BandPixels, NewRaster, Samples, write_geotiff};
 
-    fn raster(folder: &Path, shift: u16) -> AssetPath {
+    fn raster(folder: &Path, shift: u16) -> RasterSource {
         let path = folder.join("a.tif");
         let band = |base: u16| Samples::U16((0..64 * 64).map(|n| base + shift + (n % 64) as u16).collect());
         let raster = NewRaster { width: 64, height: 64, bands: vec![band(100), band(900), band(3000)], ..NewRaster::default() };
         write_geotiff(&path, &raster).expect("is written");
-        AssetPath::File(path.into())
+        RasterSource::typed(AssetPath::File(path.into()))
     }
 
     #[test]
@@ -323,7 +327,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = folder.path().join("cache");
         let ctx = JobContext::default();
-        let request = ThumbnailRequest { asset: raster(folder.path(), 0), side: 32, bands: BandChoice::Auto };
+        let request = ThumbnailRequest { source: raster(folder.path(), 0), side: 32, bands: BandChoice::Auto };
         let first = thumbnail(&request, Some(&cache), &ctx).expect("is made");
         assert_eq!((first.width, first.height, first.bands()), (32, 32, 3));
         let files = || fs::read_dir(cache.join("thumbnails")).expect("a cache").count();
@@ -340,7 +344,7 @@ mod tests {
     #[test]
     fn a_shared_stretch_tells_bright_from_dark() {
         let folder = tempfile::tempdir().expect("a folder");
-        let request = ThumbnailRequest { asset: raster(folder.path(), 0), side: 16, bands: BandChoice::Auto };
+        let request = ThumbnailRequest { source: raster(folder.path(), 0), side: 16, bands: BandChoice::Auto };
         let small = thumbnail(&request, None, &JobContext::default()).expect("is made");
         let mean = |image: &Rgba| image.data.chunks_exact(4).map(|p| u32::from(p[0])).sum::<u32>() / 256;
         let own = mean(&small.rgba(None, ColourMap::Grey));
@@ -376,8 +380,8 @@ mod tests {
         let path = folder.path().join("a.zip");
         fs::File::create(&path).and_then(|file| file.set_len(3 * WHOLE_BYTES)).expect("is written");
         let key = |offset: u64, size: u64| {
-            let asset = AssetPath::Range { container: path.as_path().into(), offset, size };
-            content_key(&ThumbnailRequest { asset, side: 64, bands: BandChoice::Auto }).expect("is there")
+            let source = RasterSource::member(AssetPath::Range { container: path.as_path().into(), offset, size });
+            content_key(&ThumbnailRequest { source, side: 64, bands: BandChoice::Auto }).expect("is there")
         };
         assert_ne!(key(0, WHOLE_BYTES + 1), key(WHOLE_BYTES - 1, WHOLE_BYTES + 1));
         assert_eq!(key(0, 1000), key(1000, 1000), "small ones are known by all of their bytes");

@@ -10,6 +10,7 @@ mod live;
 mod local_meta;
 mod pit;
 pub mod pixels;
+mod references;
 mod sarif;
 mod schema;
 mod sources;
@@ -122,6 +123,7 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
         // Other generations have rules of their own, and only those.
         Physical::Tortilla(tortilla) => {
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
+            absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             // Whoever reads chunk by chunk relies on their form; an older GDAL can't tell.
             if deep && tortilla.chunks().is_some() && crate::raster::tog_support().is_ok() {
                 absorb(togs(reader, &mut report, ctx), &mut report)?;
@@ -130,11 +132,13 @@ pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, 
         }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, &mut report, ctx), &mut report)?;
+            absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
             return Ok(finished(report, profile));
         }
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
+    absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
     if !report.has(Rule::CollectionRead) {
         collection::check_collection(reader.collection(), &mut report);
     }

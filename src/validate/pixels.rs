@@ -12,7 +12,7 @@ use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Value, is_padding};
-use crate::raster::{self, RasterInfo, Tally};
+use crate::raster::{self, RasterInfo, RasterSource, Tally};
 use crate::table::{LevelTable, wkb_point};
 
 /// The column of statistics.
@@ -122,7 +122,7 @@ fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row:
         Value::List(bands) => bands.iter().map(numbers).collect(),
         _ => Vec::new(),
     };
-    let (asset, _) = reader.asset(level, row)?;
+    let asset = RasterSource::member(reader.asset(level, row)?.0);
     let info = raster::describe(&asset)?;
     let tally = raster::tally(&asset, ctx)?;
     let id = if let Value::Text(id) = cell("id") { id.to_string() } else { String::new() };
@@ -355,7 +355,7 @@ pub fn misplaced(
     for row in rows.into_iter().step_by(step) {
         ctx.check()?;
         let Ok((asset, _)) = reader.asset(level, row) else { continue };
-        let Ok(info) = raster::describe(&asset) else { continue };
+        let Ok(info) = raster::describe(&RasterSource::member(asset)) else { continue };
         seen += 1;
         if let Some(what) = place_fault(&info, &|name| cell(row, name)) {
             wrong.push((row, what));

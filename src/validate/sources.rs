@@ -1,4 +1,5 @@
-//! The files behind the samples of a draft (§7.1.1): there, and as long as when they were added. Looks at sizes, reads nothing.
+//! The files behind the samples of a draft (§7.1.1): there, as long as when they were added, and holding data. Looks at sizes, and
+//! reads only files that are called as descriptions of other data.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,6 +11,7 @@ use crate::jobs::JobContext;
 use crate::model::{
     AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla, is_padding, is_remote,
 };
+use crate::raster::references_of;
 
 /// Looks for every file that a draft points at. Writing relies on the sizes, so one that has changed is a finding as well.
 pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
@@ -25,7 +27,8 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .filter_map(|(row, sample)| match ctx.check() {
                 Ok(()) => {
                     let hidden = hidden(sample).map(|message| (row, Rule::IdCharacters, message));
-                    hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message))).map(Ok)
+                    let fault = hidden.or_else(|| fault(sample, &containers).map(|message| (row, Rule::SourceMissing, message)));
+                    fault.or_else(|| described(sample).map(|message| (row, Rule::DataElsewhere, message))).map(Ok)
                 }
                 Err(error) => Some(Err(error)),
             })
@@ -117,6 +120,19 @@ fn fault(sample: &Sample, containers: &HashMap<&Path, Result<u64, String>>) -> O
         // What is not on this machine can't be looked at without asking for it.
         AssetPath::Vsi(_) => None,
     }
+}
+
+/// Endings of files that describe other data.
+const DESCRIBES: &[&str] = &["vrt", "gti", "mrf", "xml", "json", "wms"];
+
+/// What a file of the draft names in place of holding it. Only files called as such are opened: the others are left to the check of
+/// the dataset that is written.
+fn described(sample: &Sample) -> Option<String> {
+    let Payload::Asset { path: path @ AssetPath::File(file), .. } = &sample.payload else { return None };
+    let ending = file.extension()?.to_str()?.to_ascii_lowercase();
+    let local = !is_remote(file) && DESCRIBES.contains(&ending.as_str());
+    let named = local.then(|| references_of(path).ok().flatten())??;
+    Some(super::references::message(&named))
 }
 
 #[cfg(test)]

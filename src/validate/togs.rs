@@ -9,7 +9,7 @@ use crate::container::ContainerReader;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, is_padding, is_remote};
-use crate::raster;
+use crate::raster::{self, RasterSource};
 
 /// Folders below folders that are looked into.
 const DEEPEST: usize = 32;
@@ -27,7 +27,7 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
             .map(|&row| {
                 // Bytes that can't be had are another rule's finding.
                 let faults = match reader.asset(depth, row) {
-                    Ok((asset, _)) => faults_of(&asset, ctx)?,
+                    Ok((asset, _)) => faults_of(&RasterSource::member(asset), ctx)?,
                     Err(_) => Vec::new(),
                 };
                 ctx.step(1);
@@ -47,7 +47,7 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
     raster::tog_support()?;
     let mut report = Report::default();
     if is_remote(path) || !path.is_dir() {
-        let faults = raster::tog_faults(&AssetPath::file(path), ctx)?;
+        let faults = raster::tog_faults(&RasterSource::typed(AssetPath::file(path)), ctx)?;
         faults.into_iter().for_each(|fault| report.add(Rule::TogForm, Location::Dataset, fault));
         return Ok(report);
     }
@@ -57,7 +57,7 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
         .par_iter()
         .map(|name| {
             ctx.step(1);
-            faults_of(&AssetPath::file(path.join(name)), ctx)
+            faults_of(&RasterSource::typed(AssetPath::file(path.join(name))), ctx)
         })
         .collect::<Result<_>>()?;
     for (name, faults) in files.iter().zip(found) {
@@ -68,8 +68,8 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
 }
 
 /// The misses of a raster; none for what is no raster.
-fn faults_of(asset: &AssetPath, ctx: &JobContext) -> Result<Vec<String>> {
-    match raster::tog_faults(asset, ctx) {
+fn faults_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
+    match raster::tog_faults(source, ctx) {
         Ok(faults) => Ok(faults),
         Err(error) if error.is_cancelled() => Err(error),
         Err(_) => Ok(Vec::new()),

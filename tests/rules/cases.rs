@@ -221,6 +221,18 @@ pub fn all() -> Vec<Case> {
     cases.extend(collection());
     cases.extend([
         case(Rule::PathQuote, "dataset", "apostrophe", Damage::Place("it's here")),
+        case(
+            Rule::DataElsewhere,
+            "scene_a / before.bin",
+            "(VRT), which names /etc/x.tif",
+            Both(|f| {
+                f.patch(BEFORE, |bytes| {
+                    let text = b"<VRTDataset><SourceFilename>/etc/x.tif</SourceFilename></VRTDataset>";
+                    bytes.fill(b' ');
+                    bytes[..text.len()].copy_from_slice(text);
+                })
+            }),
+        ),
         case(Rule::ContactForm, "COLLECTION.json providers/0/roles", "field of the tools", Draft(|_| {})),
         case(
             Rule::TacoVersion,

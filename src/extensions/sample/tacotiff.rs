@@ -52,7 +52,7 @@ impl SampleExtension for Tacotiff {
     }
 
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
-        let layout = tile_layout(&sample.asset()?, ctx)?;
+        let layout = tile_layout(&sample.raster_source()?, ctx)?;
         if self.strict {
             check(&layout)?;
         }
@@ -118,9 +118,9 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::model::AssetPath;
-    use crate::raster::{NewRaster, Samples, write_raster};
+    use crate::raster::{NewRaster, RasterSource, Samples, write_raster};
 
-    fn cog(options: Vec<(&'static str, &'static str)>) -> (tempfile::TempDir, AssetPath) {
+    fn cog(options: Vec<(&'static str, &'static str)>) -> (tempfile::TempDir, RasterSource) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a.tif");
         let noise =
@@ -128,7 +128,7 @@ mod tests {
         let bands = (0..3).map(noise).collect();
         let raster = NewRaster { width: 300, height: 200, bands, options, ..Default::default() };
         write_raster(&path, "COG", &raster).expect("writes");
-        (folder, AssetPath::file(path))
+        (folder, RasterSource::typed(AssetPath::file(path)))
     }
 
     const TACOTIFF: [(&str, &str); 5] =
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((u16_at(14), u16_at(16), u16_at(18)), (128, 128, 3));
         assert_eq!((header[20], header[21], header[22], u32_at(31)), (16, 1, 1, 18));
         let mut at = u64::from_le_bytes(header[23..31].try_into().expect("eight")) as usize;
-        let bytes = std::fs::read(asset.local_file().expect("a file")).expect("reads");
+        let bytes = std::fs::read(asset.asset().local_file().expect("a file")).expect("reads");
         for tile in 0..18 {
             let size = u32_at(35 + tile * 4);
             // The frame of zstd begins where the header says, after the tile's size.
@@ -183,7 +183,7 @@ mod tests {
         let bands = vec![Samples::U8(vec![3; 50 * 40])];
         let raster = NewRaster { width: 50, height: 40, bands, options: vec![("COMPRESS", "ZSTD")], ..Default::default() };
         crate::raster::write_geotiff(&path, &raster).expect("writes");
-        let layout = tile_layout(&AssetPath::file(path), &JobContext::default()).expect("a layout");
+        let layout = tile_layout(&RasterSource::typed(AssetPath::file(path)), &JobContext::default()).expect("a layout");
         assert!(header(&layout).is_err());
     }
 }

@@ -11,7 +11,7 @@ use super::{countries, places_in, polygons};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
-use crate::raster::{BandIndex, Sampling, attribute_at, raster_at};
+use crate::raster::{BandIndex, RasterSource, Sampling, attribute_at, raster_at};
 
 pub const ENTRY: Entry = Entry {
     name: "geo_enrichment",
@@ -83,7 +83,7 @@ enum Method {
 }
 
 struct GeoEnrichment {
-    sources: Vec<(Source, AssetPath)>,
+    sources: Vec<(Source, RasterSource)>,
     /// The way to write it, and its column.
     country: Option<(String, String)>,
 }
@@ -108,7 +108,7 @@ fn make(given: &Json) -> Result<Made> {
             let error = Error::usage(format!("{column}: a mean needs radius_m above 0, and nothing else takes it"));
             return Err(error.hint("give \"method\": \"mean\", \"radius_m\": 1000"));
         }
-        let path = AssetPath::parse(&source.path)?;
+        let path = RasterSource::typed(AssetPath::parse(&source.path)?);
         sources.push((source, path));
     }
     let country = (options.country != "none").then_some((options.country, options.country_column));

@@ -196,17 +196,17 @@ impl Pictures {
         let next: Vec<Name> =
             self.now.iter().chain(&self.soon).filter(|name| !self.asked.contains(name)).take(AT_ONCE).cloned().collect();
         for name in next.into_iter().take(AT_ONCE.saturating_sub(self.running.len())) {
-            let place = document.asset_later(name.0);
+            let place = document.raster_later(name.0);
             let (bands, cache) = (name.1.clone(), self.cache.clone());
             let job = jobs.start(tr!("Small picture"), move |ctx| {
-                let (asset, _) = place()?;
+                let (source, _) = place()?;
                 ctx.check()?;
                 // Only a preset has to know the names of the bands: a cached picture needs no header.
                 let bands = match bands {
                     Wanted::Best => BandChoice::Auto,
-                    preset => preset.of(describe(&asset)?.as_ref()),
+                    preset => preset.of(describe(&source)?.as_ref()),
                 };
-                thumbnail(&ThumbnailRequest { asset, side: SIDE, bands }, cache.as_deref(), ctx)
+                thumbnail(&ThumbnailRequest { source, side: SIDE, bands }, cache.as_deref(), ctx)
             });
             self.asked.insert(name.clone());
             self.running.push((name, job));

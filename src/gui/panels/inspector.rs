@@ -16,14 +16,14 @@ use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
-use crate::model::{AssetPath, FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
-use crate::raster::{RasterInfo, describe};
+use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
+use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document, RowRef};
 
 /// The bytes of a sample, and what GDAL says of them.
 pub struct Asset {
     /// Where the bytes are.
-    pub path: AssetPath,
+    pub source: RasterSource,
     /// How many.
     pub size: u64,
     /// What the raster is, or why it can't be read.
@@ -72,11 +72,11 @@ pub fn refresh(cx: &mut Cx<'_>) {
     }
     state.asset.poll();
     let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
-    let place = document.asset_later(at);
+    let place = document.raster_later(at);
     state.asset.want(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
-        let (path, size) = place()?;
-        let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&path) };
-        Ok(Asset { path, size, raster })
+        let (source, size) = place()?;
+        let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&source) };
+        Ok(Asset { source, size, raster })
     });
 }
 
@@ -219,7 +219,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kin
     ui.horizontal_wrapped(|ui| {
         if kind == SampleKind::File {
             let vsi = match cx.session.sample.asset(key, at) {
-                Some(Ok(asset)) => Ok(asset.path.to_vsi()),
+                Some(Ok(asset)) => Ok(asset.source.asset().to_vsi()),
                 Some(Err(error)) => Err(error.summary().to_owned()),
                 None => Err(tr!("Still looking for the bytes").to_owned()),
             };
@@ -411,7 +411,7 @@ fn asset_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
         Some(Err(error)) => message_ui(ui, &error.to_string()),
         Some(Ok(asset)) => {
             pair(ui, tr!("Size"), &paint::bytes(asset.size), true);
-            let path = asset.path.to_vsi();
+            let path = asset.source.asset().to_vsi();
             pair(ui, tr!("GDAL path"), &path, true).on_hover_text(&path);
             match &asset.raster {
                 Err(error) => message_ui(ui, &error.to_string()),

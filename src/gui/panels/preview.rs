@@ -18,8 +18,10 @@ use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::slot::Slot;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::JobId;
-use crate::model::{AssetPath, SampleKind};
-use crate::raster::{BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RenderOptions, Resampling, describe, preview};
+use crate::model::SampleKind;
+use crate::raster::{
+    BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Resampling, describe, preview,
+};
 use crate::studio::{Command, Document, RowRef};
 
 /// Columns and rows of the picture of a whole raster; closer views of larger rasters are read when they are looked at.
@@ -31,7 +33,7 @@ const SIDE: f32 = 252.0;
 pub struct PreviewState {
     shown: Option<(DocumentKey, RowRef)>,
     /// The file.
-    pub asset: Option<AssetPath>,
+    pub asset: Option<RasterSource>,
     /// What is known of the file.
     raster: Option<Arc<RasterInfo>>,
     /// Bands, stretch and gamma; kept from one sample to the next.
@@ -51,7 +53,7 @@ pub struct PreviewState {
     /// The pixel under the pointer.
     pub pixel: Option<(usize, usize)>,
     /// Values there.
-    pub probe: Slot<(AssetPath, usize, usize), Probe>,
+    pub probe: Slot<(RasterSource, usize, usize), Probe>,
     /// The strip of small pictures.
     pub siblings: siblings::SiblingsState,
     /// The side's own state.
@@ -188,7 +190,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     if !same {
                         cx.session.preview.view.fit();
                     }
-                    let (path, info) = (asset.path.clone(), info.clone());
+                    let (path, info) = (asset.source.clone(), info.clone());
                     cx.session.preview.asset = Some(path);
                     cx.session.preview.raster = Some(info);
                 }
@@ -309,12 +311,12 @@ fn request_other(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: Row
         return;
     };
     let wanted = (key, other, state.options.bands.clone(), by_class);
-    let place = document.asset_later(other);
+    let place = document.raster_later(other);
     let bands = state.options.bands.clone();
     state.other_asked.want(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
         let (asset, _) = place()?;
         let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-        let info = describe(&request.asset)?;
+        let info = describe(&request.source)?;
         request.options.bands = within(&bands, info.band_count);
         request.resampling = resampling_of(by_class, &request.options.bands, &info);
         let image = preview(&request, ctx)?;

@@ -77,11 +77,11 @@ impl LinkedState {
                 continue;
             }
             running += 1;
-            let (place, bands) = (document.asset_later(row), bands.clone());
+            let (place, bands) = (document.raster_later(row), bands.clone());
             one.asked.want(jobs, wanted, tr!("Linked picture"), move |ctx| {
                 let (asset, _) = place()?;
                 let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-                let info = describe(&request.asset)?;
+                let info = describe(&request.source)?;
                 request.options.bands = within(&bands, info.band_count);
                 request.resampling = resampling_of(by_class, &request.options.bands, &info);
                 let image = preview(&request, ctx)?;

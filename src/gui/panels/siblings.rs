@@ -58,7 +58,7 @@ impl SiblingsState {
     }
 
     fn start(&mut self, cx_jobs: &crate::jobs::Jobs, document: &Document, at: RowRef) {
-        let place = document.asset_later(at);
+        let place = document.raster_later(at);
         let job = cx_jobs.start(tr!("Small picture"), move |ctx| {
             let (asset, _) = place()?;
             let side = 2 * WIDTH as usize;

@@ -52,7 +52,7 @@ fn every_format_reads_back() {
         let raster = NewRaster { width, height, bands: bytes(3), options, ..Default::default() };
         let path = folder.path().join(name);
         write_raster(&path, driver, &raster).unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
-        let asset = AssetPath::file(&path);
+        let asset = own(&path);
         let info = describe(&asset).unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
         assert_eq!((info.width, info.height, info.band_count), (width, height, 3), "{driver}");
         let pixels = read_window(&asset, &whole(&info, vec![number(2)]), &ctx()).expect("reads");
@@ -61,14 +61,15 @@ fn every_format_reads_back() {
         let file = std::fs::read(&path).expect("reads");
         let container = folder.path().join(format!("{name}.tacozip"));
         std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-        let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
+        let range =
+            RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 });
         let inside = describe(&range).unwrap_or_else(|error| panic!("{driver} in a container: {}", error.report()));
         assert_eq!(inside.band_count, 3);
     }
     let raster = NewRaster { width, height, bands: bytes(3), ..Default::default() };
     let path = folder.path().join("g.jpg");
     write_raster(&path, "JPEG", &raster).expect("writes");
-    assert_eq!(describe(&AssetPath::file(&path)).expect("describes").driver, "JPEG");
+    assert_eq!(describe(&own(&path)).expect("describes").driver, "JPEG");
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn tiles_of_a_cog_are_interleaved() {
     let path = folder.path().join("cog.tif");
     let raster = NewRaster { options: vec![("INTERLEAVE", "TILE"), ("BLOCKSIZE", "128"), ("COMPRESS", "ZSTD")], ..scene(512, 512) };
     write_raster(&path, "COG", &raster).expect("writes");
-    let info = describe(&AssetPath::file(&path)).expect("describes");
+    let info = describe(&own(&path)).expect("describes");
     assert_eq!((info.interleave.as_deref(), info.bands[0].block), (Some("TILE"), (128, 128)));
     assert!(!info.bands[0].overviews.is_empty());
 }
@@ -90,21 +91,22 @@ fn variables_of_a_netcdf_file_are_listed() {
     let path = folder.path().join("cube.nc");
     let raster = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
     write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..raster }).expect("writes");
-    let asset = AssetPath::file(&path);
+    let asset = own(&path);
     let info = describe(&asset).expect("describes");
     assert_eq!(info.subdatasets.len(), 3, "{info:?}");
     assert!(info.shown_subdataset.is_some() && info.band_count == 1 && info.width == 12);
-    let second = AssetPath::parse(&info.subdatasets[1].name).expect("parses");
+    let second = RasterSource::typed(AssetPath::parse(&info.subdatasets[1].name).expect("parses"));
     let pixels = read_window(&second, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
     assert!(preview(&PreviewRequest::new(asset, (12, 9)), &ctx()).is_ok());
     let file = std::fs::read(&path).expect("reads");
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-    let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
+    let range =
+        RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 });
     let inside = describe(&range).unwrap_or_else(|error| panic!("in a container: {}", error.report()));
     assert_eq!((inside.width, inside.subdatasets.len(), inside.geotransform), (12, 3, info.geotransform));
-    let second = AssetPath::parse(&inside.subdatasets[1].name).expect("parses");
+    let second = RasterSource::typed(AssetPath::parse(&inside.subdatasets[1].name).expect("parses"));
     let pixels = read_window(&second, &whole(&inside, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
 }
@@ -115,22 +117,22 @@ fn variables_of_a_netcdf_file_are_listed() {
 fn hdf5_and_netcdf_are_read_from_many_threads() {
     let folder = folder();
     let places = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(64, 48) };
-    let cubes: Vec<AssetPath> = (0..4)
+    let cubes: Vec<RasterSource> = (0..4)
         .map(|number| {
             let path = folder.path().join(format!("cube{number}.nc"));
             write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..places.clone() }).expect("writes");
-            AssetPath::file(&path)
+            own(&path)
         })
         .collect();
     // Inside a container the HDF5 driver has the first look at the same bytes, loose files are the netCDF driver's.
-    let inside: Vec<AssetPath> = cubes
+    let inside: Vec<RasterSource> = cubes
         .iter()
         .map(|cube| {
-            let AssetPath::File(path) = cube else { panic!("{cube:?}") };
+            let AssetPath::File(path) = cube.asset() else { panic!("{cube:?}") };
             let file = std::fs::read(path).expect("reads");
             let container = path.with_extension("tacozip");
             std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-            AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 }
+            RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 })
         })
         .collect();
     std::thread::scope(|scope| {
@@ -162,7 +164,8 @@ fn classic_netcdf_reads_inside_a_container() {
     assert!(file.starts_with(b"CDF"));
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-    let range = AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 };
+    let range =
+        RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 });
     let image = preview(&PreviewRequest::new(range, (12, 9)), &ctx()).unwrap_or_else(|error| panic!("{}", error.report()));
     assert_eq!((image.info.driver.as_str(), image.info.geotransform), ("netCDF", one.geotransform));
 }
@@ -174,7 +177,7 @@ fn vector_files_say_what_they_are() {
     let path = folder.path().join("places.geojson");
     let text = r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,2]}}]}"#;
     std::fs::write(&path, text).expect("writes");
-    let asset = AssetPath::file(&path);
+    let asset = own(&path);
     let info = describe(&asset).expect("describes");
     assert!(info.is_vector() && info.layers[0].features == Some(1), "{info:?}");
     let error = preview(&PreviewRequest::new(asset, (8, 8)), &ctx()).expect_err("no pixels");
@@ -189,7 +192,7 @@ fn the_mask_of_an_alpha_band_counts() {
     let grey = |value: u8| Samples::U8(vec![value; 4]);
     let bands = vec![grey(10), grey(20), grey(30), Samples::U8(vec![255, 0, 255, 0])];
     write_raster(&path, "PNG", &NewRaster { width: 2, height: 2, bands, ..Default::default() }).expect("writes");
-    let image = preview(&PreviewRequest::new(AssetPath::file(&path), (2, 2)), &ctx()).expect("shows");
+    let image = preview(&PreviewRequest::new(own(&path), (2, 2)), &ctx()).expect("shows");
     let alpha: Vec<u8> = image.rgba.data.chunks_exact(4).map(|pixel| pixel[3]).collect();
     assert_eq!(alpha, [255, 0, 255, 0]);
 }
@@ -200,7 +203,7 @@ fn the_mask_of_an_alpha_band_counts() {
 fn child_resolves_codes() {
     let environment = environment();
     let folder = folder();
-    let asset = AssetPath::file(written(folder.path(), "scene.tif", &scene(8, 8)));
+    let asset = own(written(folder.path(), "scene.tif", &scene(8, 8)));
     let place = probe(&asset, 0, 0, &ctx()).expect("probes").lonlat;
     println!("proj_ok={} note={} place={}", environment.proj_ok, environment.proj_note.is_some(), place.is_some());
 }

@@ -6,7 +6,10 @@ use super::*;
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
+mod fence;
 mod formats;
+#[cfg(feature = "bundled-gdal")]
+mod hdf5;
 
 const UTM: [f64; 6] = [300_000.0, 10.0, 0.0, 8_700_000.0, 0.0, -10.0];
 
@@ -16,6 +19,11 @@ fn ctx() -> JobContext {
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
+}
+
+/// A file that the person named.
+fn own(path: impl Into<PathBuf>) -> RasterSource {
+    RasterSource::typed(AssetPath::file(path))
 }
 
 fn number(index: u32) -> BandIndex {
@@ -51,8 +59,7 @@ fn whole(info: &RasterInfo, bands: Vec<BandIndex>) -> ReadRequest {
 #[test]
 fn a_scene_is_described() {
     let folder = folder();
-    let asset =
-        AssetPath::file(written(folder.path(), "scene.tif", &NewRaster { options: vec![("COMPRESS", "ZSTD")], ..scene(40, 30) }));
+    let asset = own(written(folder.path(), "scene.tif", &NewRaster { options: vec![("COMPRESS", "ZSTD")], ..scene(40, 30) }));
     let info = describe(&asset).expect("describes");
     assert_eq!((info.driver.as_str(), info.width, info.height, info.band_count), ("GTiff", 40, 30, 3));
     assert_eq!((info.crs_code.as_deref(), info.compression.as_deref()), (Some("EPSG:32718"), Some("ZSTD")));
@@ -71,7 +78,7 @@ fn a_scene_is_described() {
 #[test]
 fn windows_are_clipped_and_decimated() {
     let folder = folder();
-    let asset = AssetPath::file(written(folder.path(), "scene.tif", &scene(40, 30)));
+    let asset = own(written(folder.path(), "scene.tif", &scene(40, 30)));
     let window = Window { x: 30, y: 20, width: 100, height: 100 };
     let request = ReadRequest { window, out: (5, 5), bands: vec![number(3), number(1)], resampling: Resampling::Average };
     let pixels = read_window(&asset, &request, &ctx()).expect("reads");
@@ -95,15 +102,12 @@ fn a_range_of_a_container_reads_like_the_file() {
     all.extend_from_slice(&bytes);
     all.extend_from_slice(&[9; 99]);
     std::fs::write(&container, all).expect("writes");
-    let range = |offset, size| AssetPath::Range { container: container.as_path().into(), offset, size };
+    let range = |offset, size| RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset, size });
     let inside = range(1234, bytes.len() as u64);
     let info = describe(&inside).expect("describes");
     assert_eq!((info.size_bytes, info.band_count), (Some(bytes.len() as u64), 3));
     let request = whole(&info, vec![number(2)]);
-    assert_eq!(
-        read_window(&inside, &request, &ctx()).expect("reads"),
-        read_window(&AssetPath::file(&plain), &request, &ctx()).expect("reads")
-    );
+    assert_eq!(read_window(&inside, &request, &ctx()).expect("reads"), read_window(&own(&plain), &request, &ctx()).expect("reads"));
     let beyond = describe(&range(1234, 1 << 40)).expect_err("beyond the end");
     assert!(beyond.to_string().contains("lie outside the file") && !beyond.hints().is_empty(), "{beyond}");
     assert!(describe(&range(u64::MAX, 5)).is_err());
@@ -119,7 +123,7 @@ fn damaged_and_missing_files_give_a_reason() {
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).expect("writes");
-        AssetPath::file(path)
+        own(path)
     };
     let noise: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for asset in [file("noise.tif", &noise), file("text.tif", b"not a raster"), file("head.tif", &bytes[..6])] {
@@ -127,10 +131,10 @@ fn damaged_and_missing_files_give_a_reason() {
         assert!(std::error::Error::source(&error).is_some() && !error.hints().is_empty(), "{error}");
     }
     assert!(describe(&file("empty.tif", b"")).expect_err("empty").to_string().contains("the file is empty"));
-    let missing = describe(&AssetPath::file(folder.path().join("none.tif"))).expect_err("missing");
+    let missing = describe(&own(folder.path().join("none.tif"))).expect_err("missing");
     assert!(missing.to_string().contains("none.tif"));
-    assert!(describe(&AssetPath::parse("/vsimem/none.tif").expect("parses")).is_err());
-    assert!(describe(&AssetPath::file("a\0b.tif")).is_err());
+    assert!(describe(&RasterSource::typed(AssetPath::parse("/vsimem/none.tif").expect("parses"))).is_err());
+    assert!(describe(&own("a\0b.tif")).is_err());
     // Cut in the middle: the header opens, the pixels do not.
     let mut failures = 0;
     for cut in [bytes.len() / 4, bytes.len() / 2, bytes.len() - 10] {
@@ -151,7 +155,7 @@ fn every_flipped_byte_is_survived() {
         damaged[position] ^= 0xFF;
         let path = folder.path().join("damaged.tif");
         std::fs::write(&path, damaged).expect("writes");
-        let asset = AssetPath::file(&path);
+        let asset = own(&path);
         // Either outcome is fine; a crash or gigabytes are not.
         let _ = preview(&PreviewRequest::new(asset, (64, 64)), &ctx());
         close_idle();
@@ -164,7 +168,7 @@ fn headers_that_lie_about_their_size_cost_nothing() {
     let path = folder.path().join("huge.vrt");
     let vrt = r#"<VRTDataset rasterXSize="2000000000" rasterYSize="2000000000"><VRTRasterBand dataType="Float64" band="1"/></VRTDataset>"#;
     std::fs::write(&path, vrt).expect("writes");
-    let asset = AssetPath::file(&path);
+    let asset = own(&path);
     let info = describe(&asset).expect("describes");
     assert_eq!(info.width, 2_000_000_000);
     let error = read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect_err("too large");
@@ -190,7 +194,7 @@ fn a_block_larger_than_memory_is_refused() {
     }
     bytes.resize(300, 0);
     std::fs::write(&path, bytes).expect("writes");
-    let error = preview(&PreviewRequest::new(AssetPath::file(&path), (64, 64)), &ctx()).expect_err("too large");
+    let error = preview(&PreviewRequest::new(own(&path), (64, 64)), &ctx()).expect_err("too large");
     assert!(error.to_string().contains("one block of band 1 takes 19073 MiB") && !error.hints().is_empty(), "{error}");
 }
 
@@ -199,7 +203,7 @@ fn floats_with_nan_and_nodata() {
     let folder = folder();
     let values = vec![1.5, f32::NAN, -9999.0, 2.5, 3.5, 4.5];
     let raster = NewRaster { width: 3, height: 2, bands: vec![Samples::F32(values)], nodata: Some(-9999.0), ..Default::default() };
-    let asset = AssetPath::file(written(folder.path(), "dem.tif", &raster));
+    let asset = own(written(folder.path(), "dem.tif", &raster));
     let info = describe(&asset).expect("describes");
     assert_eq!((info.crs_code.as_deref(), info.geotransform), (None, None));
     let pixels = read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
@@ -226,7 +230,7 @@ fn palettes_survive_and_are_shown() {
         palette: Some(palette.clone()),
         ..Default::default()
     };
-    let asset = AssetPath::file(written(folder.path(), "classes.tif", &raster));
+    let asset = own(written(folder.path(), "classes.tif", &raster));
     let image = preview(&PreviewRequest::new(asset, (10, 10)), &ctx()).expect("shows");
     assert_eq!(image.info.bands[0].colour, "Palette");
     let shown: Vec<[u8; 4]> = image.rgba.data.chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2], pixel[3]]).collect();
@@ -244,7 +248,7 @@ fn other_types_are_read_in_full() {
         ("f64.tif", Samples::F64(vec![-1e300, 0.0, 1.0, 1e300])),
     ] {
         let raster = NewRaster { width: 2, height: 2, bands: vec![samples.clone()], ..Default::default() };
-        let asset = AssetPath::file(written(folder.path(), name, &raster));
+        let asset = own(written(folder.path(), name, &raster));
         let info = describe(&asset).expect("describes");
         assert_eq!(read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads").bands[0].samples, samples);
         let image = preview(&PreviewRequest::new(asset, (2, 2)), &ctx()).expect("shows");
@@ -261,7 +265,7 @@ fn complex_numbers_show_their_magnitude() {
         <SourceFilename relativeToVRT="1">real.tif</SourceFilename><SourceBand>1</SourceBand></SimpleSource></VRTRasterBand></VRTDataset>"#;
     let path = folder.path().join("complex.vrt");
     std::fs::write(&path, vrt).expect("writes");
-    let asset = AssetPath::file(&path);
+    let asset = own(&path);
     let info = describe(&asset).expect("describes");
     assert!(info.bands[0].is_complex());
     let pixels = read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
@@ -273,7 +277,7 @@ fn complex_numbers_show_their_magnitude() {
 #[test]
 fn a_pixel_knows_its_place() {
     let folder = folder();
-    let asset = AssetPath::file(written(folder.path(), "scene.tif", &scene(40, 30)));
+    let asset = own(written(folder.path(), "scene.tif", &scene(40, 30)));
     let probe_at = |column, row| probe(&asset, column, row, &ctx());
     let found = probe_at(12, 7).expect("probes");
     assert_eq!(found.values.iter().map(|value| value.value).collect::<Vec<_>>(), [112.0, 1012.0, 2012.0]);
@@ -287,11 +291,11 @@ fn a_pixel_knows_its_place() {
 #[test]
 fn bands_choose_themselves() {
     let folder = folder();
-    let asset = AssetPath::file(written(folder.path(), "scene.tif", &scene(8, 8)));
+    let asset = own(written(folder.path(), "scene.tif", &scene(8, 8)));
     let info = describe(&asset).expect("describes");
     assert_eq!(BandChoice::Auto.resolve(&info), BandChoice::Rgb([number(3), number(2), number(1)]));
     let grey = NewRaster { names: vec![], bands: scene(8, 8).bands.into_iter().take(2).collect(), ..scene(8, 8) };
-    let info = describe(&AssetPath::file(written(folder.path(), "two.tif", &grey))).expect("describes");
+    let info = describe(&own(written(folder.path(), "two.tif", &grey))).expect("describes");
     assert_eq!(BandChoice::Auto.resolve(&info), BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Grey });
 }
 
@@ -299,7 +303,7 @@ fn bands_choose_themselves() {
 fn a_file_that_changed_is_read_again() {
     let folder = folder();
     let path = written(folder.path(), "scene.tif", &scene(8, 8));
-    let asset = AssetPath::file(&path);
+    let asset = own(&path);
     assert_eq!(describe(&asset).expect("describes").width, 8);
     write_geotiff(&path, &scene(24, 8)).expect("writes over");
     assert_eq!(describe(&asset).expect("describes").width, 24);
@@ -308,8 +312,7 @@ fn a_file_that_changed_is_read_again() {
 #[test]
 fn threads_share_a_file_without_sharing_a_dataset() {
     let folder = folder();
-    let asset =
-        AssetPath::file(written(folder.path(), "scene.tif", &NewRaster { options: vec![("TILED", "YES")], ..scene(300, 300) }));
+    let asset = own(written(folder.path(), "scene.tif", &NewRaster { options: vec![("TILED", "YES")], ..scene(300, 300) }));
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -325,7 +328,7 @@ fn threads_share_a_file_without_sharing_a_dataset() {
 #[test]
 fn cancel_ends_a_preview() {
     let folder = folder();
-    let asset = AssetPath::file(written(folder.path(), "scene.tif", &scene(8, 8)));
+    let asset = own(written(folder.path(), "scene.tif", &scene(8, 8)));
     let ctx = ctx();
     ctx.cancel();
     assert!(preview(&PreviewRequest::new(asset, (8, 8)), &ctx).expect_err("cancelled").is_cancelled());
@@ -333,7 +336,7 @@ fn cancel_ends_a_preview() {
 
 #[test]
 fn requests_are_plain_data() {
-    let mut request = PreviewRequest::new(AssetPath::file("/data/a.tif"), (640, 480));
+    let mut request = PreviewRequest::new(own("/data/a.tif"), (640, 480));
     request.options.bands = BandChoice::Rgb([number(4), number(3), number(2)]);
     request.window = Some(Window { x: 1, y: 2, width: 3, height: 4 });
     let text = serde_json::to_string(&request).expect("serialises");

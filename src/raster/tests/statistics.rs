@@ -3,11 +3,11 @@
 use super::*;
 use crate::raster::{NewRaster, Samples, write_geotiff};
 
-fn written(raster: &NewRaster) -> (tempfile::TempDir, AssetPath) {
+fn written(raster: &NewRaster) -> (tempfile::TempDir, RasterSource) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tif");
     write_geotiff(&path, raster).expect("writes");
-    (folder, AssetPath::file(path))
+    (folder, RasterSource::typed(crate::model::AssetPath::file(path)))
 }
 
 fn ctx() -> JobContext {
@@ -97,7 +97,7 @@ fn what_does_not_fit_is_selected_by_reading_again() {
     for part in values.chunks(1000) {
         moments.join(Moments::of(|with| part.iter().for_each(|value| with(*value))));
     }
-    let large = Tally { asset, bands: vec![BandTally { total: (width * height) as u64, data: Data::Large(moments) }] };
+    let large = Tally { source: asset, bands: vec![BandTally { total: (width * height) as u64, data: Data::Large(moments) }] };
     let found = large.summary(0, &PERCENTS, &ctx()).expect("works").expect("has data");
     expect_like(&found, &naive(values, &PERCENTS));
 }

@@ -1,0 +1,290 @@
+//! How bytes of a dataset are opened: only by drivers that find every pixel in these bytes, under a path that nothing lies beside,
+//! and without requests of GDAL's own. Must never hand GDAL a name that a dataset states.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::marker::PhantomData;
+
+use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
+
+use super::info::Subdataset;
+use super::mount::{self, Mounted};
+use super::pool::{Copy, subdatasets};
+use super::{hdf5_links, references, scientific};
+use crate::error::{Error, Result};
+use crate::model::AssetPath;
+
+/// Drivers of rasters whose files name no other file, or name them only relative to themselves (HFA), where nothing is. Left out is
+/// what reads pixels from elsewhere: VRT, GTI, DERIVED, WMS, GDALG, STACTA and their like, formats of a header and a data file (ENVI,
+/// EHdr, ISCE, RRASTER, GenBin, SNODAS, NDF), products of many files (SAFE, SENTINEL2), and BAG and S-100, which are HDF5 and open as
+/// such.
+const RASTERS: &[&str] = &[
+    "GTiff",
+    "PNG",
+    "JPEG",
+    "JP2OpenJPEG",
+    "WEBP",
+    "GIF",
+    "BIGGIF",
+    "BMP",
+    "HFA",
+    "GRIB",
+    "AAIGrid",
+    "GRASSASCIIGrid",
+    "ISG",
+    "PNM",
+    "BT",
+    "GTX",
+    "NTv2",
+    "DOQ1",
+    "DOQ2",
+];
+/// HDF5 names other files in three ways, so that it is opened only after [`hdf5_links::check`].
+const HDF5: &[&str] = &["HDF5"];
+const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
+/// Drivers of vector files that hold all features themselves. Shapefiles are several files; SQLite other than GeoPackage can hold
+/// tables of other programs' making.
+const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
+/// Endings by which a driver knows its file, where its bytes do not tell.
+const TELLING: &[&str] = &["csv", "gpkg", "fgb"];
+/// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.
+const SUBDATASETS_TRIED: usize = 4;
+/// What is looked at to tell what a file is that no driver opens.
+const HEAD: u64 = 64 << 10;
+/// Samples above this are not copied to be opened.
+const COPY_LIMIT_BYTES: u64 = 512 << 20;
+/// Copied at a time.
+const COPY_CHUNK: u64 = 8 << 20;
+
+/// A member that GDAL opened.
+pub(super) struct Opened {
+    pub dataset: Dataset,
+    pub subdatasets: Vec<Subdataset>,
+    pub shown: Option<String>,
+    pub copy: Option<Copy>,
+}
+
+/// The name for drivers that look at it. Never the member's own: an id is anybody's text.
+pub(super) fn name_for(asset: &AssetPath) -> String {
+    let ending = match asset {
+        AssetPath::File(path) => path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase),
+        _ => None,
+    };
+    match ending.filter(|ending| TELLING.contains(&ending.as_str())) {
+        Some(ending) => format!("sample.{ending}"),
+        None => "sample".into(),
+    }
+}
+
+/// Opens a mounted member. The caller holds the turn of HDF5 where the bytes ask for it.
+pub(super) fn open(asset: &AssetPath, mounted: &Mounted) -> Result<Opened> {
+    let head = mounted.read(0, HEAD)?;
+    let direct = match scientific::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
+        true => {
+            hdf5_links::check(mounted, asset)?;
+            open_with(&mounted.path(), HDF5, GdalOpenFlags::GDAL_OF_RASTER, asset)
+        }
+        false => open_plain(asset, mounted, &head),
+    };
+    if let Some((dataset, copy)) = as_netcdf(asset, mounted, &head, &direct) {
+        // Names inside the copy end with it; those inside the sample last.
+        let subdatasets = direct.as_ref().map(subdatasets).unwrap_or_default();
+        let subdatasets = named_by(asset, mounted, subdatasets);
+        let shown = subdatasets.first().map(|first| first.name.clone());
+        return Ok(Opened { dataset, subdatasets, shown, copy: Some(copy) });
+    }
+    let dataset = direct?;
+    if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
+        // GDAL would open it with every driver as soon as it is asked for overviews.
+        return Err(Error::unsupported(format!("this raster keeps its overviews in another file: {}", file.escape_debug()))
+            .at(asset)
+            .hint("a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out of the file"));
+    }
+    let subdatasets = subdatasets(&dataset);
+    let (dataset, shown) = with_pixels(dataset, &subdatasets, &format!("HDF5:\"{}\":", mounted.path()), HDF5_SUBDATASET, asset);
+    let shown = shown.map(|at| subdatasets[at].name.clone());
+    let rename = |name: String| named_by(asset, mounted, vec![Subdataset { name, description: String::new() }]).remove(0).name;
+    Ok(Opened { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), copy: None })
+}
+
+fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Dataset> {
+    let direct = open_with(&mounted.path(), RASTERS, GdalOpenFlags::GDAL_OF_RASTER, asset);
+    let Err(error) = direct else { return direct };
+    if mount::has_fault() || error.is_cancelled() {
+        return Err(error);
+    }
+    if let Some(named) = references::of(head) {
+        return Err(named.refusal(asset));
+    }
+    // JPEG 2000 would look for GML that names schemas if it was asked for features; these drivers hold none of that.
+    let flags = GdalOpenFlags::GDAL_OF_RASTER | GdalOpenFlags::GDAL_OF_VECTOR;
+    match open_with(&mounted.absolute_path(), VECTORS, flags, asset) {
+        Ok(dataset) => Ok(dataset),
+        Err(_) => Err(error),
+    }
+}
+
+/// Names of subdatasets with the sample's own place instead of that of the mount, which ends with it.
+fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdataset>) -> Vec<Subdataset> {
+    let own = asset.to_vsi();
+    for subdataset in &mut subdatasets {
+        subdataset.name = subdataset.name.replace(&mounted.path(), &own).replace(&mounted.absolute_path(), &own);
+    }
+    subdatasets
+}
+
+/// The dataset itself, or its first subdataset with bands when it has none of its own. Only names that begin with `within`, which
+/// ends with the place of the very bytes, are opened: a file can state any name.
+fn with_pixels(
+    dataset: Dataset,
+    subdatasets: &[Subdataset],
+    within: &str,
+    drivers: &[&str],
+    asset: &AssetPath,
+) -> (Dataset, Option<usize>) {
+    if dataset.raster_count() == 0 {
+        let inside = subdatasets.iter().enumerate().filter(|(_, candidate)| candidate.name.starts_with(within));
+        for (at, candidate) in inside.take(SUBDATASETS_TRIED) {
+            if let Ok(inner) = open_with(&candidate.name, drivers, GdalOpenFlags::GDAL_OF_RASTER, asset)
+                && inner.raster_count() > 0
+            {
+                return (inner, Some(at));
+            }
+        }
+    }
+    (dataset, None)
+}
+
+/// Opens a path of this program's own making with some drivers, and nothing beside it.
+fn open_with(path: &str, drivers: &[&str], flags: GdalOpenFlags, asset: &AssetPath) -> Result<Dataset> {
+    let open_flags = GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR | flags;
+    let options = DatasetOptions { open_flags, allowed_drivers: Some(drivers), sibling_files: Some(&[]), ..Default::default() };
+    super::pool::told_open(asset, path, || Dataset::open_ex(path, options))
+}
+
+/// The netCDF library reads only whole files of the system. GDAL's HDF5 driver, which knows no coordinates, opens the newer ones;
+/// nothing the older ones. Then the file itself, or a copy of the range, is opened, if that brings something.
+fn as_netcdf(asset: &AssetPath, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Option<(Dataset, Copy)> {
+    let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
+    // A later superblock would be one that was not looked at.
+    let classic = head.starts_with(b"CDF") && head.get(3).is_some_and(|version| matches!(version, 1 | 2 | 5));
+    let newer = scientific::is_hdf5(|at, magic| at == 0 && head.starts_with(magic));
+    if !(classic || newer) || !(by_hdf5 || direct.is_err()) {
+        return None;
+    }
+    let copy = linked(asset).or_else(|| copied(mounted))?;
+    let path = copy.path().to_string_lossy().into_owned();
+    let dataset = open_with(&path, &["netCDF"], GdalOpenFlags::GDAL_OF_RASTER, asset).ok()?;
+    let inner = subdatasets(&dataset);
+    let (dataset, _) = with_pixels(dataset, &inner, &format!("NETCDF:\"{path}\":"), &["netCDF"], asset);
+    let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
+    (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some((dataset, copy))
+}
+
+/// A link to a whole local file in a folder of its own: the library sees a harmless name and nothing beside it.
+#[cfg(unix)]
+fn linked(asset: &AssetPath) -> Option<Copy> {
+    let AssetPath::File(_) = asset else { return None };
+    let path = std::fs::canonicalize(asset.local_file()?).ok()?;
+    let folder = tempfile::Builder::new().prefix("taco-studio-").tempdir().ok()?;
+    std::os::unix::fs::symlink(path, folder.path().join(LINK)).ok()?;
+    Some(Copy::Link(folder))
+}
+
+#[cfg(not(unix))]
+fn linked(_: &AssetPath) -> Option<Copy> {
+    None
+}
+
+/// The name of a link in its folder.
+pub(super) const LINK: &str = "sample.nc";
+
+fn copied(mounted: &Mounted) -> Option<Copy> {
+    use std::io::Write;
+    if mounted.size() > COPY_LIMIT_BYTES {
+        return None;
+    }
+    let mut copy = tempfile::Builder::new().prefix("taco-studio-").suffix(".nc").tempfile().ok()?;
+    let mut done = 0;
+    while done < mounted.size() {
+        let bytes = mounted.read(done, COPY_CHUNK).ok()?;
+        copy.write_all(&bytes).ok()?;
+        done += bytes.len() as u64;
+    }
+    Some(Copy::File(copy.into_temp_path()))
+}
+
+/// While this is alive, GDAL on this thread makes no request by itself: a coordinate system can be an address, too. Reading remote
+/// bytes does not come through there.
+pub(super) struct Fence {
+    installed: bool,
+    /// Put up and taken down by one thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Fence {
+    /// Puts the fence up on this thread.
+    pub(super) fn up() -> Self {
+        // Safety: a plain function that needs no data.
+        Self { installed: unsafe { CPLHTTPPushFetchCallback(refuse, std::ptr::null_mut()) } != 0, _thread: PhantomData }
+    }
+}
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        if self.installed {
+            // Safety: takes away what `up` put there, on the same thread.
+            unsafe { CPLHTTPPopFetchCallback() };
+        }
+    }
+}
+
+/// What GDAL's `CPLHTTPResult` begins with, and room for what later versions append.
+#[repr(C)]
+struct HttpResult {
+    status: c_int,
+    content_type: *mut c_char,
+    error: *mut c_char,
+    length: c_int,
+    allocated: c_int,
+    data: *mut u8,
+    headers: *mut *mut c_char,
+    mime_parts: c_int,
+    mime: *mut c_void,
+    later: [u64; 8],
+}
+
+type FetchCallback = unsafe extern "C" fn(
+    *const c_char,
+    *const *const c_char,
+    gdal_sys::GDALProgressFunc,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> *mut HttpResult;
+
+unsafe extern "C" {
+    fn CPLHTTPPushFetchCallback(function: FetchCallback, data: *mut c_void) -> c_int;
+    fn CPLHTTPPopFetchCallback() -> c_int;
+}
+
+/// Answers every request with an error, before anything is sent.
+unsafe extern "C" fn refuse(
+    _: *const c_char,
+    _: *const *const c_char,
+    _: gdal_sys::GDALProgressFunc,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+) -> *mut HttpResult {
+    // Safety: cleared memory of GDAL's own allocator, which frees it and the text with it.
+    unsafe {
+        let result = gdal_sys::VSICalloc(1, size_of::<HttpResult>()).cast::<HttpResult>();
+        if !result.is_null() {
+            (*result).status = 1;
+            (*result).error = gdal_sys::VSIStrdup(c"bytes of a dataset make no requests".as_ptr());
+        }
+        result
+    }
+}

@@ -1,0 +1,370 @@
+//! Whether an HDF5 file holds all of its data itself. The library follows links to objects of other files, reads raw data out of
+//! lists of other files, and puts datasets together from other files, all by any path, and it can't be told not to. So every link and
+//! every dataset of a sample is looked at before a driver sees it. Must never open a second file.
+
+use super::mount::Mounted;
+use crate::error::{Error, Result};
+use crate::model::AssetPath;
+
+/// An error where any object of the file lies, or may lie, in another one. The caller holds the turn of HDF5.
+pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
+    let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put GeoTIFFs into the dataset";
+    match library::first_reference(mounted) {
+        Ok(None) => Ok(()),
+        Ok(Some(found)) => {
+            let what = match found {
+                Reference::Link => "a link to an object of another file",
+                Reference::ExternalData => "data in another file",
+                Reference::VirtualDataset => "a dataset put together from other files",
+            };
+            Err(Error::unsupported(format!("this HDF5 file names {what}, which is not read")).at(asset).hint(hint))
+        }
+        Err(Unread::Damaged) => Err(Error::format("the objects of this HDF5 file can't be listed").at(asset)),
+        #[cfg_attr(feature = "bundled-gdal", allow(dead_code, reason = "of builds with the system's library"))]
+        Err(Unread::Unknown) => Err(Error::unsupported("this build can't tell whether an HDF5 file names other files")
+            .at(asset)
+            .hint("use the build with GDAL inside, which is the default one, or open the file by its own path")),
+    }
+}
+
+/// How a file names another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reference {
+    Link,
+    ExternalData,
+    VirtualDataset,
+}
+
+/// Why there is no answer.
+#[cfg_attr(feature = "bundled-gdal", allow(dead_code, reason = "Unknown is of builds with the system's library"))]
+#[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "Damaged is of builds with the library inside"))]
+enum Unread {
+    Damaged,
+    Unknown,
+}
+
+#[cfg(not(feature = "bundled-gdal"))]
+mod library {
+    use super::{Mounted, Reference, Unread};
+
+    pub(super) fn first_reference(_: &Mounted) -> Result<Option<Reference>, Unread> {
+        Err(Unread::Unknown)
+    }
+}
+
+/// The parts of HDF5 1.14 that are needed, as its public headers declare them (H5FDdevelop.h and others).
+#[cfg(feature = "bundled-gdal")]
+mod library {
+    use std::cell::Cell;
+    use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_void};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::OnceLock;
+
+    use super::{Mounted, Reference, Unread};
+
+    type Id = i64;
+    type Status = c_int;
+    type Address = u64;
+
+    /// `H5FD_t`, of which the library fills everything.
+    #[repr(C)]
+    struct FileHead {
+        driver: Id,
+        class: *const Class,
+        number: c_ulong,
+        access_flags: c_uint,
+        feature_flags: c_ulong,
+        max_address: Address,
+        base_address: Address,
+        threshold: u64,
+        alignment: u64,
+        paged: bool,
+    }
+
+    /// An open file of the driver below.
+    #[repr(C)]
+    struct OpenFile {
+        head: FileHead,
+        mounted: *const Mounted,
+        end_of_allocation: Address,
+    }
+
+    type Unused = Option<unsafe extern "C" fn()>;
+
+    /// `H5FD_class_t`, version 1.
+    #[repr(C)]
+    struct Class {
+        version: c_uint,
+        value: c_int,
+        name: *const c_char,
+        max_address: Address,
+        close_degree: c_int,
+        terminate: Unused,
+        superblock: [Unused; 3],
+        access_size: usize,
+        access: [Unused; 3],
+        transfer_size: usize,
+        transfer: [Unused; 2],
+        open: unsafe extern "C" fn(*const c_char, c_uint, Id, Address) -> *mut OpenFile,
+        close: unsafe extern "C" fn(*mut OpenFile) -> Status,
+        compare: Unused,
+        query: unsafe extern "C" fn(*const OpenFile, *mut c_ulong) -> Status,
+        type_map: Unused,
+        allocate: Unused,
+        release: Unused,
+        get_allocation: unsafe extern "C" fn(*const OpenFile, c_int) -> Address,
+        set_allocation: unsafe extern "C" fn(*mut OpenFile, c_int, Address) -> Status,
+        get_end: unsafe extern "C" fn(*const OpenFile, c_int) -> Address,
+        handle: Unused,
+        read: unsafe extern "C" fn(*mut OpenFile, c_int, Id, Address, usize, *mut c_void) -> Status,
+        write: unsafe extern "C" fn(*mut OpenFile, c_int, Id, Address, usize, *const c_void) -> Status,
+        many: [Unused; 4],
+        flush: Unused,
+        truncate: Unused,
+        locks: [Unused; 2],
+        delete: Unused,
+        control: Unused,
+        free_lists: [c_int; 7],
+    }
+
+    // Safety: numbers, functions and a constant name.
+    unsafe impl Sync for Class {}
+
+    unsafe extern "C" {
+        static H5P_CLS_FILE_ACCESS_ID_g: Id;
+        fn H5open() -> Status;
+        fn H5FDregister(class: *const Class) -> Id;
+        fn H5Pcreate(class: Id) -> Id;
+        fn H5Pset_driver(list: Id, driver: Id, info: *const c_void) -> Status;
+        fn H5Pset_fclose_degree(list: Id, degree: c_int) -> Status;
+        fn H5Pget_layout(list: Id) -> c_int;
+        fn H5Pget_external_count(list: Id) -> c_int;
+        fn H5Pclose(list: Id) -> Status;
+        fn H5Fopen(name: *const c_char, flags: c_uint, access: Id) -> Id;
+        fn H5Fclose(file: Id) -> Status;
+        fn H5Oopen(place: Id, name: *const c_char, access: Id) -> Id;
+        fn H5Oclose(object: Id) -> Status;
+        fn H5Iget_type(object: Id) -> c_int;
+        fn H5Dget_create_plist(dataset: Id) -> Id;
+        fn H5Lvisit2(
+            group: Id,
+            index: c_int,
+            order: c_int,
+            visit: unsafe extern "C" fn(Id, *const c_char, *const c_int, *mut c_void) -> Status,
+            data: *mut c_void,
+        ) -> Status;
+        fn H5Ovisit3(
+            object: Id,
+            index: c_int,
+            order: c_int,
+            visit: unsafe extern "C" fn(Id, *const c_char, *const c_void, *mut c_void) -> Status,
+            data: *mut c_void,
+            fields: c_uint,
+        ) -> Status;
+        fn H5Eset_auto2(stack: Id, function: Unused, data: *mut c_void) -> Status;
+    }
+
+    const BY_NAME: c_int = 0;
+    const FASTEST: c_int = 2;
+    const BASIC: c_uint = 1;
+    const STRONG: c_int = 3;
+    const DATASET: c_int = 5;
+    const VIRTUAL: c_int = 3;
+    /// Links of this kind and above are followed by functions of the kind's own: external ones, and those of other programs.
+    const FIRST_FOLLOWED_KIND: c_int = 2;
+    /// Objects and links that are looked at.
+    const MOST: usize = 1 << 20;
+
+    static CLASS: Class = Class {
+        version: 1,
+        // Values from 256 are free for tests and private drivers (H5FDdevelop.h).
+        value: 300,
+        name: c"taco-sample".as_ptr(),
+        max_address: i64::MAX as u64,
+        close_degree: STRONG,
+        terminate: None,
+        superblock: [None; 3],
+        access_size: 0,
+        access: [None; 3],
+        transfer_size: 0,
+        transfer: [None; 2],
+        open,
+        close,
+        compare: None,
+        query,
+        type_map: None,
+        allocate: None,
+        release: None,
+        get_allocation,
+        set_allocation,
+        get_end,
+        handle: None,
+        read,
+        write,
+        many: [None; 4],
+        flush: None,
+        truncate: None,
+        locks: [None; 2],
+        delete: None,
+        control: None,
+        free_lists: [1; 7],
+    };
+
+    thread_local! {
+        /// The only file that `open` opens on this thread.
+        static OPENING: Cell<*const Mounted> = const { Cell::new(std::ptr::null()) };
+    }
+
+    unsafe extern "C" fn open(name: *const c_char, flags: c_uint, _: Id, _: Address) -> *mut OpenFile {
+        let mounted = OPENING.get();
+        if mounted.is_null() || name.is_null() || flags & 0xff != 0 {
+            return std::ptr::null_mut();
+        }
+        // Safety: `first_reference` keeps it alive until the file is closed; the name is a C string.
+        let same = unsafe { (*mounted).path().as_bytes() == CStr::from_ptr(name).to_bytes() };
+        if !same {
+            return std::ptr::null_mut();
+        }
+        // Safety: numbers and pointers, for which zeros are values.
+        let head = unsafe { std::mem::zeroed() };
+        Box::into_raw(Box::new(OpenFile { head, mounted, end_of_allocation: 0 }))
+    }
+
+    unsafe extern "C" fn close(file: *mut OpenFile) -> Status {
+        // Safety: what `open` made, once.
+        drop(unsafe { Box::from_raw(file) });
+        0
+    }
+
+    unsafe extern "C" fn query(_: *const OpenFile, flags: *mut c_ulong) -> Status {
+        if !flags.is_null() {
+            // Safety: a number of the library's.
+            unsafe { *flags = 0 };
+        }
+        0
+    }
+
+    unsafe extern "C" fn get_allocation(file: *const OpenFile, _: c_int) -> Address {
+        // Safety: what `open` made.
+        unsafe { (*file).end_of_allocation }
+    }
+
+    unsafe extern "C" fn set_allocation(file: *mut OpenFile, _: c_int, address: Address) -> Status {
+        // Safety: what `open` made.
+        unsafe { (*file).end_of_allocation = address };
+        0
+    }
+
+    unsafe extern "C" fn get_end(file: *const OpenFile, _: c_int) -> Address {
+        // Safety: what `open` made, and the mounted file that outlives it.
+        unsafe { (*(*file).mounted).size() }
+    }
+
+    unsafe extern "C" fn read(file: *mut OpenFile, _: c_int, _: Id, at: Address, size: usize, buffer: *mut c_void) -> Status {
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            // Safety: as above.
+            let bytes = unsafe { (*(*file).mounted).read(at, size as u64) }.ok().filter(|bytes| bytes.len() == size)?;
+            // Safety: the buffer has room for `size` bytes.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.cast::<u8>(), size) };
+            Some(())
+        }));
+        if outcome.ok().flatten().is_some() { 0 } else { -1 }
+    }
+
+    unsafe extern "C" fn write(_: *mut OpenFile, _: c_int, _: Id, _: Address, _: usize, _: *const c_void) -> Status {
+        -1
+    }
+
+    /// What a walk has found so far.
+    #[derive(Default)]
+    struct Walk {
+        found: Option<Reference>,
+        seen: usize,
+    }
+
+    impl Walk {
+        /// What the library makes of it: 1 ends the walk, -1 fails it.
+        fn goes_on(&mut self) -> Status {
+            self.seen += 1;
+            match self.found {
+                Some(_) => 1,
+                None if self.seen > MOST => -1,
+                None => 0,
+            }
+        }
+    }
+
+    unsafe extern "C" fn on_link(_: Id, _: *const c_char, kind: *const c_int, walk: *mut c_void) -> Status {
+        // Safety: the walk of `first_reference`, and a structure that begins with the kind of the link.
+        let (walk, kind) = unsafe { (&mut *walk.cast::<Walk>(), *kind) };
+        if !(0..FIRST_FOLLOWED_KIND).contains(&kind) {
+            walk.found = Some(Reference::Link);
+        }
+        walk.goes_on()
+    }
+
+    unsafe extern "C" fn on_object(place: Id, name: *const c_char, _: *const c_void, walk: *mut c_void) -> Status {
+        // Safety: as above; ids are closed after use.
+        unsafe {
+            let walk = &mut *walk.cast::<Walk>();
+            let object = H5Oopen(place, name, 0);
+            if object < 0 {
+                return -1;
+            }
+            let mut failed = false;
+            if H5Iget_type(object) == DATASET {
+                let list = H5Dget_create_plist(object);
+                if list < 0 {
+                    failed = true;
+                } else {
+                    if H5Pget_layout(list) == VIRTUAL {
+                        walk.found = Some(Reference::VirtualDataset);
+                    } else if H5Pget_external_count(list) != 0 {
+                        walk.found = Some(Reference::ExternalData);
+                    }
+                    H5Pclose(list);
+                }
+            }
+            H5Oclose(object);
+            if failed { -1 } else { walk.goes_on() }
+        }
+    }
+
+    /// The number of the driver, registered once.
+    fn driver() -> Id {
+        static DRIVER: OnceLock<Id> = OnceLock::new();
+        // Safety: the class is a constant; whoever calls holds the turn of the library.
+        *DRIVER.get_or_init(|| unsafe { if H5open() < 0 { -1 } else { H5FDregister(&raw const CLASS) } })
+    }
+
+    /// The first thing of another file that the file names.
+    pub(super) fn first_reference(mounted: &Mounted) -> Result<Option<Reference>, Unread> {
+        let driver = driver();
+        let name = CString::new(mounted.path()).map_err(|_| Unread::Damaged)?;
+        if driver < 0 {
+            return Err(Unread::Unknown);
+        }
+        OPENING.set(mounted);
+        // Safety: ids are checked and closed; the walk and the mounted file outlive the calls; the library is used by one thread.
+        let outcome = unsafe {
+            H5Eset_auto2(0, None, std::ptr::null_mut());
+            let access = H5Pcreate(H5P_CLS_FILE_ACCESS_ID_g);
+            let ready = H5Pset_driver(access, driver, std::ptr::null()) >= 0 && H5Pset_fclose_degree(access, STRONG) >= 0;
+            let file = if ready { H5Fopen(name.as_ptr(), 0, access) } else { -1 };
+            let mut walk = Walk::default();
+            let mut status = -1;
+            if file >= 0 {
+                let data = (&raw mut walk).cast::<c_void>();
+                status = H5Lvisit2(file, BY_NAME, FASTEST, on_link, data);
+                if status == 0 {
+                    status = H5Ovisit3(file, BY_NAME, FASTEST, on_object, data, BASIC);
+                }
+                H5Fclose(file);
+            }
+            H5Pclose(access);
+            if status < 0 { Err(Unread::Damaged) } else { Ok(walk.found) }
+        };
+        OPENING.set(std::ptr::null());
+        outcome
+    }
+}

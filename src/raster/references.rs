@@ -1,0 +1,212 @@
+//! Files that hold no pixels but name where some are: GDAL's virtual rasters and layers, descriptions of web services, pipelines. Read
+//! as text, never followed.
+
+use crate::error::{Error, Result};
+use crate::model::AssetPath;
+
+/// Names that are told.
+const TOLD: usize = 8;
+/// Characters of a name that are told.
+const TOLD_LENGTH: usize = 200;
+
+/// What a file names instead of holding it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct References {
+    /// What GDAL calls such a file: `VRT`, `WMS`, ….
+    pub kind: &'static str,
+    /// Files and addresses in it, as they stand there and in their order, each once, the first 8 of them.
+    pub names: Vec<String>,
+    /// How many more there are in the bytes that were looked at.
+    pub more: usize,
+}
+
+const PIPELINE: &str = "GDALG";
+
+/// How such files begin, and what they are.
+const KINDS: &[(&str, &str)] = &[
+    ("<VRTDataset", "VRT"),
+    ("<OGRVRTDataSource", "OGR VRT"),
+    ("<OGRVRTLayer", "OGR VRT"),
+    ("<OGRVRTWarpedLayer", "OGR VRT"),
+    ("<OGRVRTUnionLayer", "OGR VRT"),
+    ("<GDALTileIndexDataset", "GTI"),
+    ("<GDAL_WMS", "WMS"),
+    ("<GDAL_WMTS", "WMTS"),
+    ("<WCS_GDAL", "WCS"),
+    ("<MRF_META", "MRF"),
+    ("<OGRWFSDataSource", "WFS"),
+];
+
+/// Elements and attributes of these files that hold a name.
+const NAMED: &[&str] = &[
+    "SourceFilename",
+    "SourceDataset",
+    "SrcDataSource",
+    "ServerUrl",
+    "ServiceURL",
+    "GetCapabilitiesUrl",
+    "IndexDataset",
+    "IndexFile",
+    "DataFile",
+    "Source",
+    "KeywordList",
+    "URL",
+];
+
+/// What the file that begins with `head` names; `None` for any other file. Never fails and never reads anything else.
+pub fn of(head: &[u8]) -> Option<References> {
+    let text = String::from_utf8_lossy(head);
+    let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+    let kind = match start.as_bytes().first()? {
+        b'<' => KINDS.iter().find_map(|(begin, kind)| has_root(start, begin).then_some(*kind))?,
+        b'{' if start.contains("\"gdal_streamed_alg\"") => PIPELINE,
+        _ => return None,
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |name: String| {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    };
+    match kind {
+        PIPELINE => {
+            let line = serde_json::from_str::<serde_json::Value>(start).ok().and_then(|json| json.get("command_line").cloned());
+            add(line.and_then(|line| line.as_str().map(str::to_owned)).unwrap_or_default());
+        }
+        _ => {
+            for name in NAMED {
+                elements(start, name).for_each(&mut add);
+            }
+        }
+    }
+    let more = names.len().saturating_sub(TOLD);
+    names.truncate(TOLD);
+    Some(References { kind, names: names.into_iter().map(shortened).collect(), more })
+}
+
+/// True when the first element of an XML text is this one: declarations and comments may come before it.
+fn has_root(text: &str, begin: &str) -> bool {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        let skipped = match () {
+            () if rest.starts_with("<?") => after(rest, "?>"),
+            () if rest.starts_with("<!--") => after(rest, "-->"),
+            () if rest.starts_with("<!") => after(rest, ">"),
+            () => {
+                let named = rest.get(..begin.len()).is_some_and(|own| own.eq_ignore_ascii_case(begin));
+                return named && rest[begin.len()..].starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
+            }
+        };
+        match skipped {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+}
+
+fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    text.split_once(mark).map(|(_, rest)| rest)
+}
+
+/// The text of every element of this name.
+fn elements<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
+    let open = format!("<{name}");
+    let places: Vec<usize> = text.match_indices(&open).map(|(at, _)| at + open.len()).collect();
+    places.into_iter().filter_map(move |at| {
+        let rest = &text[at..];
+        if !rest.starts_with(|c: char| c.is_whitespace() || c == '>') {
+            return None;
+        }
+        let body = after(rest, ">")?;
+        let body = body.split('<').next()?.trim();
+        Some(unescaped(body))
+    })
+}
+
+fn unescaped(text: &str) -> String {
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
+        .iter()
+        .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+}
+
+fn shortened(name: String) -> String {
+    let name: String = name.escape_debug().collect();
+    if name.chars().count() <= TOLD_LENGTH { name } else { name.chars().take(TOLD_LENGTH).chain(['…']).collect() }
+}
+
+impl References {
+    /// What it names, in one line; empty where nothing was found.
+    pub fn list(&self) -> String {
+        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
+        format!("{}{more}", self.names.join(", "))
+    }
+
+    /// Why it is not opened as a member of a dataset.
+    pub(super) fn refusal(&self, asset: &AssetPath) -> Error {
+        let names = match self.names.is_empty() {
+            true => String::new(),
+            false => format!(": {}", self.list()),
+        };
+        Error::unsupported(format!(
+            "this file describes other data ({}): it holds no pixels and names where they are{names}",
+            self.kind
+        ))
+        .at(asset)
+        .hint("nothing that a dataset names is read; put the pixels themselves into the dataset, for example as GeoTIFF")
+    }
+}
+
+/// What the file of a dataset names, told by its beginning; `None` for other files, and for those that are no plain bytes.
+pub fn of_member(asset: &AssetPath) -> Result<Option<References>> {
+    // Most members are told by their first bytes.
+    match super::pool::head(asset, FIRST)? {
+        Some(first)
+            if first.trim_ascii_start().starts_with(b"<") || first.trim_ascii_start().starts_with(b"{") || is_marked(&first) =>
+        {
+            Ok(super::pool::head(asset, HEAD)?.and_then(|head| of(&head)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn is_marked(first: &[u8]) -> bool {
+    first.starts_with("\u{feff}".as_bytes())
+}
+
+/// Bytes that are looked at.
+const HEAD: u64 = 64 << 10;
+/// Bytes that tell whether more are worth a look.
+const FIRST: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_virtual_raster_names_is_told() {
+        let text = "<?xml version=\"1.0\"?>\n<!-- mine -->\n<VRTDataset rasterXSize=\"2\"><VRTRasterBand><SimpleSource>\
+            <SourceFilename relativeToVRT=\"0\">/etc/a&amp;b.tif</SourceFilename></SimpleSource>\
+            <SourceFilename>/vsicurl/http://h/x.tif</SourceFilename><SourceFilename>/etc/a&amp;b.tif</SourceFilename>";
+        let found = of(text.as_bytes()).expect("is one");
+        assert_eq!((found.kind, found.list().as_str()), ("VRT", "/etc/a&b.tif, /vsicurl/http://h/x.tif"));
+        assert_eq!(
+            of(b"\xef\xbb\xbf  <GDAL_WMS>\n<Service name=\"TMS\"><ServerUrl>http://h/${z}</ServerUrl>").expect("one").names,
+            ["http://h/${z}"]
+        );
+        let pipeline = br#"{"type": "gdal_streamed_alg", "command_line": "gdal raster pipeline ! read /etc/x ! reproject"}"#;
+        assert_eq!(of(pipeline).expect("is one").names, ["gdal raster pipeline ! read /etc/x ! reproject"]);
+        for other in [&b"<VRTDatasetX/>"[..], b"<html>", b"{\"type\": \"Feature\"}", b"", b"II*\0", b"<?xml", b"<!-- <VRTDataset>"]
+        {
+            assert_eq!(of(other), None, "{:?}", String::from_utf8_lossy(other));
+        }
+    }
+
+    #[test]
+    fn many_and_long_names_are_counted_and_cut() {
+        let text: String = (0..20).map(|i| format!("<SourceFilename>{i}{}</SourceFilename>", "x".repeat(999))).collect();
+        let found = of(format!("<VRTDataset>{text}").as_bytes()).expect("is one");
+        assert_eq!((found.names.len(), found.more), (TOLD, 12));
+        assert!(found.names.iter().all(|name| name.chars().count() == TOLD_LENGTH + 1));
+    }
+}
