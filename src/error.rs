@@ -19,6 +19,8 @@ pub enum Kind {
     Unsupported,
     /// The dataset breaks a rule, so the operation would make something that others refuse.
     Invalid,
+    /// A file that would be replaced is not the one that is known: another program has written it since.
+    Changed,
     /// The person or a later request stopped the work. A normal outcome.
     Cancelled,
     /// A fault of the studio itself.
@@ -258,7 +260,16 @@ impl Error {
         // A line end in a name or an answer would begin a line that reads as the studio's own.
         let line = |text: &str| text.trim_end().replace('\r', "\\r").replace('\n', "\\n");
         let mut text = line(&self.to_string());
-        for hint in &self.hints {
+        let mut hints: Vec<&String> = self.hints.iter().collect();
+        let mut below = std::error::Error::source(self);
+        while let Some(error) = below {
+            hints.extend(error.downcast_ref::<Error>().into_iter().flat_map(|own| &own.hints));
+            below = error.source();
+        }
+        for (number, hint) in hints.iter().enumerate() {
+            if hints[..number].contains(hint) {
+                continue;
+            }
             text.push_str("\n  try: ");
             text.push_str(&line(hint));
         }
@@ -271,10 +282,11 @@ impl fmt::Display for Error {
         f.write_str(&self.summary)?;
         if let Some(source) = &self.source {
             write!(f, ": {source}")?;
-            let mut below = source.source();
-            while let Some(error) = below {
+            let mut last: &(dyn std::error::Error + 'static) = source.as_ref();
+            // One of ours has told what lies below it.
+            while let Some(error) = last.source().filter(|_| !last.is::<Error>()) {
                 write!(f, ": {error}")?;
-                below = error.source();
+                last = error;
             }
         }
         if let Some(place) = &self.place {
@@ -384,5 +396,13 @@ mod tests {
         ] {
             assert!(!error.is_passing() && !wrapped(error).is_passing());
         }
+    }
+
+    #[test]
+    fn an_error_around_another_says_everything_once_and_keeps_what_to_do() {
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let error = Error::new(Kind::Io, "sample a can't be written").because(Error::io("copy", Path::new("/a.tif"), full));
+        assert_eq!(error.to_string(), "sample a can't be written: could not copy: no storage space (/a.tif)");
+        assert_eq!(error.report().matches("free some space").count(), 1, "{}", error.report());
     }
 }

@@ -252,3 +252,73 @@ fn fields_that_differ_within_a_level_are_refused_or_aligned() {
     state_after(&[lines[0].clone(), lines[1].clone(), json!({"command": "save_project", "path": alike})]);
     workspace.studio(["build", alike.as_str(), "-o", place("alike").as_str(), "--schema", "align"]).expect_code(0);
 }
+
+/// The draft of a studio that does one line after the other.
+fn studio_after(lines: &[Json]) -> Studio {
+    let mut studio = Studio::new(Jobs::quiet());
+    studio.set_live_check(false);
+    lines.iter().for_each(|line| run_line(&mut studio, line).expect("works"));
+    studio
+}
+
+fn run_line(studio: &mut Studio, line: &Json) -> taco_studio::error::Result<()> {
+    studio.run_to_end(serde_json::from_value(line.clone()).expect("a command"), &mut |_| {}).map(drop)
+}
+
+#[test]
+fn a_project_that_another_program_changed_is_replaced_only_when_that_is_asked_for() {
+    let workspace = Workspace::new();
+    let path = workspace.path("a.tacostudio");
+    let title = |text: &str| json!({"command": "edit", "edit": "set_collection", "key": "title", "value": text});
+    let save = json!({"command": "save_project", "path": path});
+    let open = json!({"command": "open_project", "path": path});
+    let title_there = || {
+        let project = core::open_project(&path, &taco_studio::jobs::JobContext::default()).expect("opens");
+        project.content.dataset.collection.text("title").to_owned()
+    };
+    drop(studio_after(&[json!({"command": "new"}), title("first"), save.clone()]));
+    let auto = workspace.path("auto");
+    let mut mine = Studio::new(Jobs::quiet());
+    mine.set_live_check(false);
+    mine.set_autosave(Some(auto.clone()));
+    for line in [&open, &title("mine")] {
+        run_line(&mut mine, line).expect("works");
+    }
+    // The same length: the title alone differs.
+    drop(studio_after(&[open.clone(), title("them"), save.clone()]));
+    for line in [&save, &json!({"command": "save_project"}), &json!({"command": "save_project", "path": path, "overwrite": false})]
+    {
+        let error = run_line(&mut mine, line).expect_err("is refused");
+        assert_eq!(error.kind(), taco_studio::error::Kind::Changed, "{error}");
+        assert_eq!(title_there(), "them");
+    }
+    // A draft that autosave kept knows the file as it was, too.
+    drop(mine);
+    let found = core::recoverable(&auto);
+    assert_eq!(found.len(), 1);
+    let mut restored = studio_after(&[json!({"command": "restore", "path": found[0].journal})]);
+    assert_eq!(run_line(&mut restored, &save).expect_err("is refused").kind(), taco_studio::error::Kind::Changed);
+    run_line(&mut restored, &json!({"command": "save_project", "overwrite": true})).expect("was asked for");
+    assert_eq!(title_there(), "mine");
+    // What it wrote is its own; a file that is gone takes nothing away; another name is free.
+    run_line(&mut restored, &title("more")).expect("works");
+    run_line(&mut restored, &save).expect("saves");
+    fs::remove_file(&path).expect("removed");
+    run_line(&mut restored, &save).expect("saves");
+    let other = workspace.path("b.tacostudio");
+    run_line(&mut restored, &json!({"command": "save_project", "path": other, "overwrite": false})).expect("saves");
+    let error =
+        run_line(&mut restored, &json!({"command": "save_project", "path": path, "overwrite": false})).expect_err("is there");
+    assert_eq!(error.kind(), taco_studio::error::Kind::Changed);
+    // Two savings at once follow each other.
+    let started = [1, 2].map(|number| {
+        run_line(&mut restored, &title(&format!("number {number}"))).expect("works");
+        match restored.run(serde_json::from_value(json!({"command": "save_project"})).expect("a command")).expect("starts") {
+            core::Outcome::Started(job) => job,
+            core::Outcome::Done(_) => panic!("is a job"),
+        }
+    });
+    for job in started {
+        restored.wait(job, &mut |_| {}).expect("saves");
+    }
+}

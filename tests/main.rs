@@ -9,7 +9,11 @@ mod doctor;
 mod drafts;
 mod export;
 mod extend;
+#[cfg(target_os = "linux")]
+mod faults;
 mod fence;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod golden;
 mod grouping;
 mod gui;

@@ -200,8 +200,9 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     let path = folder.path().join("bench.tacostudio");
     let timed = |start: Instant| start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let bytes = save_project(&path, &project, &JobContext::default())?;
+    save_project(&path, &project, &JobContext::default())?;
     let saved = timed(start);
+    let bytes = std::fs::metadata(&path).io_at("read the project", &path)?.len();
     if let Some(keep) = keep {
         std::fs::copy(&path, keep).io_at("keep the project", keep)?;
     }

@@ -41,7 +41,9 @@ pub use levels::{LevelSet, Positions, RowParts};
 pub use made::name_in_file;
 pub use open::{OpenOptions, open, open_with};
 pub use opening::Opening;
-pub use output::{PartialFile, PartialFolder, foreign_in, free_bytes, write_document, write_documents};
+pub use output::{
+    PartialFile, PartialFolder, Scratch, Staging, aside_of, foreign_in, free_bytes, restore_aside, write_document, write_documents,
+};
 pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::raster_source;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::detect_remote::parts_at;
+use super::output::aside_of;
 use super::{
     ContainerReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader, ZipReader, detect,
 };
@@ -35,7 +36,12 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         return Ok(Arc::new(JoinedReader::open(&paths, options.mode, options, ctx)?));
     }
     ctx.stage(tr!("Opening"), None);
-    let detected = detect(path)?;
+    let aside = aside_of(path).map(|copy| {
+        let found = format!("a program was stopped while it replaced this: what was there before is {}", copy.display());
+        ctx.warn(format!("{}: {found}", path.display()));
+        found
+    });
+    let detected = detect(path).map_err(|error| aside.into_iter().fold(error, Error::hint))?;
     let base = options.base_path.as_deref();
     if let Some(base) = base
         && !is_remote(base)

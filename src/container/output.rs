@@ -1,32 +1,46 @@
-//! Files and folders that appear under their name complete or not at all: temporary name beside the target, fsync, rename.
+//! Files and folders that appear under their name complete or not at all: made in a hidden place beside the target, brought to the
+//! disk, then given their name. What they replace goes last.
 
+#[cfg(test)]
+mod interrupted;
+mod scratch;
+mod swap;
+
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::NamedTempFile;
 
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
+
+use scratch::Made;
+pub use scratch::{Scratch, aside_of, restore_aside};
 
 /// A file being written.
 pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
+    made: Made,
 }
 
 /// A folder being written.
 pub struct PartialFolder {
-    temporary: TempDir,
+    scratch: Scratch,
     target: PathBuf,
+    /// Where it is made.
+    place: PathBuf,
     overwrite: bool,
     /// It may replace a folder of any files that it has as well.
     files: bool,
 }
 
-fn folder_of(target: &Path) -> Result<PathBuf> {
+/// The folder that `target` lies in. Makes nothing.
+fn parent_of(target: &Path) -> Result<PathBuf> {
     // As a path of this machine it would be a folder called https:.
     if is_remote(target) {
         return Err(Error::usage("outputs are written to this machine")
@@ -34,13 +48,20 @@ fn folder_of(target: &Path) -> Result<PathBuf> {
             .hint("write to a file or folder here, and bring it there with the tool of that store"));
     }
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(parent).io_at("make the folder for the output", parent)?;
     Ok(parent.to_owned())
 }
 
-fn prefix(target: &Path) -> Result<String> {
-    let name = target.file_name().ok_or_else(|| Error::usage("the output has no name").at_path(target))?;
-    Ok(format!(".{}.", name.to_string_lossy()))
+/// The name of `target` in its folder.
+fn name_of(target: &Path) -> Result<&OsStr> {
+    target.file_name().ok_or_else(|| Error::usage("the output has no name").at_path(target))
+}
+
+/// What every output begins with: what an interrupted one left goes, or is brought back; then nothing may be in the way.
+fn begin(target: &Path, overwrite: bool) -> Result<()> {
+    parent_of(target)?;
+    name_of(target)?;
+    scratch::tidy_up(target);
+    refuse(target, overwrite)
 }
 
 /// An error for what nothing is to be written to: a device, and what exists unless `overwrite`.
@@ -106,18 +127,12 @@ fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
 impl PartialFile {
     /// Begins `target`, which must not exist unless `overwrite`.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
-        refuse(target, overwrite)?;
+        begin(target, overwrite)?;
         if target.is_dir() {
             return Err(Error::usage("the output is a folder; a file name is needed").at_path(target));
         }
-        let parent = folder_of(target)?;
-        let prefix = prefix(target)?;
-        let mut builder = Builder::new();
-        builder.prefix(&prefix).suffix(".partial");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let temporary = builder.tempfile_in(&parent).io_at("make a file in the output's folder", &parent)?;
-        Ok(Self { temporary, target: target.to_owned(), overwrite })
+        let (temporary, made) = scratch::file_beside(target)?;
+        Ok(Self { temporary, target: target.to_owned(), overwrite, made })
     }
 
     /// The open file.
@@ -131,84 +146,69 @@ impl PartialFile {
     }
 
     /// Brings the bytes to the disk and gives the file its name.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
         self.temporary.as_file().sync_all().io_at("bring the output to the disk", &self.target)?;
         let outcome =
             if self.overwrite { self.temporary.persist(&self.target) } else { self.temporary.persist_noclobber(&self.target) };
         outcome.map_err(|error| Error::io("give the output its name", &self.target, error.error))?;
-        sync_folder(&self.target)
+        swap::sync_folder(&parent_of(&self.target)?)?;
+        self.made.settle()
     }
 }
 
 impl PartialFolder {
     /// Begins a dataset at `target`, which must not exist unless `overwrite`; then it has to be a dataset or empty.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
-        refuse(target, overwrite)?;
+        begin(target, overwrite)?;
         refuse_foreign(target)?;
-        Self::begin(target, overwrite, false)
+        Self::make(target, overwrite, false)
     }
 
     /// Begins a folder of any files at `target`, which must not exist unless `overwrite`; then all that is in it has to be in the
     /// new one as well.
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
-        refuse(target, overwrite)?;
-        Self::begin(target, overwrite, true)
+        begin(target, overwrite)?;
+        Self::make(target, overwrite, true)
     }
 
-    fn begin(target: &Path, overwrite: bool, files: bool) -> Result<Self> {
+    fn make(target: &Path, overwrite: bool, files: bool) -> Result<Self> {
         if target.is_file() {
             return Err(Error::usage("the output is a file; a FOLDER needs a folder name").at_path(target));
         }
-        let parent = folder_of(target)?;
-        let prefix = prefix(target)?;
-        let mut builder = Builder::new();
-        builder.prefix(&prefix).suffix(".partial");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let temporary = builder.tempdir_in(&parent).io_at("make a folder beside the output", &parent)?;
-        Ok(Self { temporary, target: target.to_owned(), overwrite, files })
+        let scratch = Scratch::beside(target)?;
+        let place = scratch.path().join(swap::NEW).join(name_of(target)?);
+        std::fs::create_dir_all(&place).io_at("make a folder beside the output", &place)?;
+        Ok(Self { scratch, target: target.to_owned(), place, overwrite, files })
     }
 
     /// Where to write.
     pub fn path(&self) -> &Path {
-        self.temporary.path()
+        &self.place
     }
 
     /// Brings everything to the disk and gives the folder its name. A folder that it replaces goes only after that.
-    pub fn finish(self) -> Result<()> {
-        sync_tree(self.temporary.path())?;
-        let mut aside = None;
-        if self.overwrite && self.target.symlink_metadata().is_ok() {
-            // Writing may have taken hours: what came in the meantime counts too.
-            if self.files {
-                refuse_losing(&self.target, self.temporary.path())?
-            } else {
-                refuse_foreign(&self.target)?
-            }
-            let parent = folder_of(&self.target)?;
-            let place = Builder::new().prefix(&prefix(&self.target)?).suffix(".old").tempdir_in(&parent);
-            let place = place.io_at("make a folder beside the output", &parent)?;
-            let old = place.path().join("old");
-            std::fs::rename(&self.target, &old).io_at("move the old output aside", &self.target)?;
-            aside = Some((place, old));
-        }
-        if let Err(error) = std::fs::rename(self.temporary.path(), &self.target) {
-            if let Some((_, old)) = &aside {
-                let _ = std::fs::rename(old, &self.target);
-            }
-            return Err(Error::io("give the output its name", &self.target, error));
-        }
-        // The folder has its name now: there is nothing left to remove.
-        let _ = self.temporary.keep();
-        sync_folder(&self.target)
+    pub fn finish(mut self) -> Result<()> {
+        sync_tree(self.scratch.path())?;
+        let (overwrite, files) = (self.overwrite, self.files);
+        // Writing may have taken hours: what came in the meantime counts too.
+        let check = |new: &Path, target: &Path| {
+            refuse(target, overwrite)?;
+            if files { refuse_losing(target, new) } else { refuse_foreign(target) }
+        };
+        let names = [name_of(&self.target)?.to_owned()];
+        swap::place(&mut self.scratch, &parent_of(&self.target)?, (&names, &[]), &check)
     }
 }
 
 /// Several files and folders that get their names together: written into a folder of their own beside them, which goes away.
 pub struct Staging {
-    temporary: TempDir,
+    scratch: Scratch,
     parent: PathBuf,
-    names: Vec<String>,
+    /// Where they are made.
+    place: PathBuf,
+    names: Vec<OsString>,
+    /// What stands under these names goes with those that are replaced.
+    gone: Vec<OsString>,
     overwrite: bool,
     /// Folders hold documents, not datasets.
     documents: bool,
@@ -217,73 +217,47 @@ pub struct Staging {
 impl Staging {
     /// Begins outputs that will lie beside `target`.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
-        refuse(target, true)?;
-        let parent = folder_of(target)?;
-        let prefix = prefix(target)?;
-        let mut builder = Builder::new();
-        builder.prefix(&prefix).suffix(".partial");
-        let temporary = builder.tempdir_in(&parent).io_at("make a folder beside the output", &parent)?;
-        Ok(Self { temporary, parent, names: Vec::new(), overwrite, documents: false })
+        begin(target, true)?;
+        let scratch = Scratch::beside(target)?;
+        let place = scratch.path().join(swap::NEW);
+        std::fs::create_dir(&place).io_at("make a folder beside the output", &place)?;
+        let parent = parent_of(target)?;
+        Ok(Self { scratch, parent, place, names: Vec::new(), gone: Vec::new(), overwrite, documents: false })
     }
 
     /// Where to write.
     pub fn path(&self) -> &Path {
-        self.temporary.path()
-    }
-
-    /// An error for what must not make way.
-    fn check(&self, target: &Path) -> Result<()> {
-        refuse(target, self.overwrite)?;
-        if self.documents { refuse_strangers(target) } else { refuse_foreign(target) }
+        &self.place
     }
 
     /// An output of this name will be there at the end; it must not exist unless overwriting was allowed.
     pub fn claim(&mut self, name: &str) -> Result<()> {
         let target = self.parent.join(name);
-        self.check(&target)?;
-        self.names.push(name.to_owned());
+        scratch::tidy_up(&target);
+        check_output(&target, self.overwrite, self.documents)?;
+        self.names.push(name.into());
         Ok(())
+    }
+
+    /// The file of this name goes together with those that are replaced.
+    pub fn retire(&mut self, name: &OsStr) {
+        self.gone.push(name.to_owned());
     }
 
     /// Gives every claimed output its name, replacing what may be replaced. When one can't have its name, the others are taken
     /// back and what they replaced returns.
-    pub fn finish(self) -> Result<()> {
-        let old = self.path().join("old");
-        std::fs::create_dir(&old).io_at("make a folder beside the output", &old)?;
-        let mut moved: Vec<(&str, bool)> = Vec::new();
-        for name in &self.names {
-            match self.place(name, &old) {
-                Ok(replaced) => moved.push((name, replaced)),
-                Err(error) => {
-                    for (name, replaced) in moved.into_iter().rev() {
-                        let _ = std::fs::rename(self.parent.join(name), self.path().join(name));
-                        if replaced {
-                            let _ = std::fs::rename(old.join(name), self.parent.join(name));
-                        }
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        sync_folder(&self.parent.join("any"))
+    pub fn finish(mut self) -> Result<()> {
+        sync_tree(self.scratch.path())?;
+        let (overwrite, documents) = (self.overwrite, self.documents);
+        let check = |_: &Path, target: &Path| check_output(target, overwrite, documents);
+        swap::place(&mut self.scratch, &self.parent, (&self.names, &self.gone), &check)
     }
+}
 
-    /// Puts one output in its place; true when something made way.
-    fn place(&self, name: &str, old: &Path) -> Result<bool> {
-        let target = self.parent.join(name);
-        let exists = target.symlink_metadata().is_ok();
-        if exists {
-            self.check(&target)?;
-            std::fs::rename(&target, old.join(name)).io_at("move the old output aside", &target)?;
-        }
-        std::fs::rename(self.path().join(name), &target).map_err(|error| {
-            if exists {
-                let _ = std::fs::rename(old.join(name), &target);
-            }
-            Error::io("give the output its name", &target, error)
-        })?;
-        Ok(exists)
-    }
+/// An error for what must not make way for one of several outputs.
+fn check_output(target: &Path, overwrite: bool, documents: bool) -> Result<()> {
+    refuse(target, overwrite)?;
+    if documents { refuse_strangers(target) } else { refuse_foreign(target) }
 }
 
 /// Writes a small file, complete or not at all.
@@ -311,16 +285,15 @@ pub fn write_documents(
             staging.claim(top)?;
         }
         let path = staging.path().join(name);
-        folder_of(&path)?;
+        make_parent(&path)?;
         std::fs::write(&path, bytes).io_at("write the output", &path)?;
     }
     for name in folders {
         if folder.join(name).is_dir() && !staging.names.iter().any(|claimed| claimed == name) {
             staging.claim(name)?;
-            folder_of(&staging.path().join(name).join("any"))?;
+            make_parent(&staging.path().join(name).join("any"))?;
         }
     }
-    sync_tree(staging.path())?;
     staging.finish()
 }
 
@@ -339,14 +312,9 @@ fn refuse_strangers(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn sync_folder(target: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        let parent = folder_of(target)?;
-        File::open(&parent).and_then(|folder| folder.sync_all()).io_at("bring the output's folder to the disk", &parent)?;
-    }
-    let _ = target;
-    Ok(())
+fn make_parent(path: &Path) -> Result<()> {
+    let parent = parent_of(path)?;
+    std::fs::create_dir_all(&parent).io_at("make a folder of the output", &parent)
 }
 
 /// One call for the whole file system where there is one: a folder may hold a hundred thousand files.
@@ -373,7 +341,8 @@ fn sync_tree(folder: &Path) -> Result<()> {
 pub fn free_bytes(target: &Path) -> Option<u64> {
     #[cfg(unix)]
     {
-        let there = target.ancestors().find(|path| path.is_dir())?;
+        let named = |path: &&Path| !path.as_os_str().is_empty();
+        let there = target.ancestors().filter(named).find(|path| path.is_dir()).unwrap_or(Path::new("."));
         let disk = rustix::fs::statvfs(there).ok()?;
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
@@ -384,25 +353,16 @@ pub fn free_bytes(target: &Path) -> Option<u64> {
     }
 }
 
-/// An error when the disk that will hold `target` has less than `bytes` free, as far as the system tells.
+/// An error when the disk that will hold `target` has less than `bytes` free, as far as the system tells. Makes nothing.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
-    #[cfg(unix)]
-    {
-        let parent = folder_of(target)?;
-        if let Ok(disk) = rustix::fs::statvfs(&parent) {
-            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            if free < bytes {
-                return Err(Error::new(
-                    crate::error::Kind::Io,
-                    format!("the output needs {bytes} bytes, the disk has {free} free"),
-                )
-                .at_path(target)
-                .hint("free some space, or write to another disk"));
-            }
+    parent_of(target)?;
+    match free_bytes(target) {
+        Some(free) if free < bytes => {
+            let text = format!("the output needs {bytes} bytes, the disk has {free} free");
+            Err(Error::new(crate::error::Kind::Io, text).at_path(target).hint("free some space, or write to another disk"))
         }
+        _ => Ok(()),
     }
-    let _ = (target, bytes);
-    Ok(())
 }
 
 #[cfg(test)]

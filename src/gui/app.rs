@@ -1,6 +1,7 @@
 //! The window's application: polls the studio in `logic`, draws in `ui`, and fulfils what panels asked for.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use egui::{CentralPanel, Context, Ui};
@@ -15,19 +16,20 @@ use super::drive::Driver;
 use super::instance::Instance;
 use super::panels;
 use super::picker::Picker;
-use super::run::{Renderer, WindowOptions};
+use super::run::{Ending, Renderer, WindowOptions};
 use super::session::Session;
+use super::taking::Sorting;
 use super::theme;
 use super::tour::Tour;
 use super::view_state::ViewState;
 use super::watch::Slow;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
-use crate::jobs::{Job, Jobs};
+use crate::jobs::{Job, JobId, Jobs};
 use crate::studio::{Command, RowRef, Studio};
 
-/// How long the end of the program waits for jobs to clean up.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an edit waits for autosave in the window. Longer would be felt.
+const EDIT_PATIENCE: Duration = Duration::from_millis(50);
 
 /// The application behind the window.
 pub struct App {
@@ -43,11 +45,13 @@ pub struct App {
     /// Where later starts hand their paths over.
     instance: Option<Instance>,
     /// Paths that are being looked at, to tell what they mean.
-    pub(super) sorting: Option<Job<Command>>,
+    pub(super) sorting: Option<Sorting>,
     pub(super) making_sample: Option<Job<PathBuf>>,
     pub(super) asks: Vec<Ask>,
     /// The path of the job that opens a dataset, for the recent list.
-    pub(super) opening: Option<PathBuf>,
+    pub(super) opening: Option<(JobId, PathBuf)>,
+    /// The job that saves the draft, and where.
+    pub(super) saving: Option<(JobId, PathBuf)>,
     pub(super) quitting: bool,
     /// The field that gets the focus back once it has told what was typed.
     pub(super) refocus: Option<egui::Id>,
@@ -55,6 +59,8 @@ pub struct App {
     pub(super) driver: Option<Box<Driver>>,
     /// What waits until the draft is saved.
     pub(super) after_save: Option<Ask>,
+    /// What goes on when the window is closed.
+    pub(super) ending: Arc<Mutex<Option<Ending>>>,
     remembered: Remembered,
     drawn: bool,
     shown: bool,
@@ -79,6 +85,7 @@ impl App {
         app.instance = listening.and_then(Result::ok);
         if let Some(folder) = crate::folders::data_dir() {
             app.keep_drafts_in(folder.join("autosave"));
+            app.studio.set_autosave_patience(EDIT_PATIENCE);
         }
         app
     }
@@ -109,10 +116,12 @@ impl App {
             making_sample: None,
             asks: Vec::new(),
             opening: None,
+            saving: None,
             quitting: false,
             refocus: None,
             driver: None,
             after_save: None,
+            ending: Arc::default(),
             drawn: false,
             shown: false,
             persistent: false,
@@ -332,11 +341,11 @@ impl eframe::App for App {
         self.first_frame(ctx);
         self.take_later_starts(ctx);
         let began = self.session.watch.begin();
-        for event in self.studio.poll() {
+        for (job, event) in self.studio.poll_jobs() {
             if let Some(driver) = &mut self.driver {
                 driver.notice(&self.studio, &event);
             }
-            self.on_event(event);
+            self.on_event(job, event);
         }
         self.poll_helpers();
         self.tell_autosave();
@@ -381,8 +390,9 @@ impl eframe::App for App {
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.save();
-        // What jobs were writing under temporary names goes with them.
-        self.studio.stop_jobs(PATIENCE);
+        // The window closes now; whoever opened it waits for the rest.
+        let studio = std::mem::replace(&mut self.studio, Studio::new(Jobs::quiet()));
+        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ending::of(studio));
     }
 
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {

@@ -1,7 +1,7 @@
 //! Fulfils what panels, menus, shortcuts, drops and pastes ask for, and reacts to the studio's events. The only place where the window
 //! runs commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use egui::{Context, Id};
@@ -15,6 +15,7 @@ use super::dock::{Dock, Pane, Side};
 use super::intake;
 use super::panels::End;
 use super::picker::{Picked, Picker, Wish};
+use super::session::Session;
 use super::theme::{self, Theme};
 use super::tour::Tour;
 use super::view_state::{Recent, now_s};
@@ -23,9 +24,8 @@ use crate::draft::Draft;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
-use crate::model::{NodePath, Profile, is_remote};
-use crate::remote::admit;
-use crate::studio::{Command, Document, Event, Outcome, RUN_QUERY, RowRef, command_for, make_sample_dataset};
+use crate::model::Profile;
+use crate::studio::{Command, Document, Event, Outcome, RowRef, make_sample_dataset};
 
 impl App {
     /// Fulfils every wish; a wish may lead to others.
@@ -82,6 +82,8 @@ impl App {
             Ask::Agreed(agreement, ask) => self.agreed(agreement, *ask),
             Ask::Anyway(ask) => self.anyway(ctx, *ask),
             Ask::SaveFirst(ask) => self.save_first(ctx, *ask),
+            Ask::RestoreAside(path) => self.restore_aside(path),
+            Ask::Replace(path, then) => self.replace_project(path, then.map(|then| *then)),
         }
     }
 
@@ -123,26 +125,27 @@ impl App {
 
     fn run_now(&mut self, command: Command) {
         let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
+        let saving = if let Command::SaveProject { path, .. } = &command { path.clone() } else { None };
         let preview = matches!(command, Command::Preview { .. });
-        let leakage = matches!(command, Command::Leakage { .. });
-        let chunk = matches!(command, Command::ReadChunk { .. });
+        let query = matches!(command, Command::Query { .. } | Command::Select { path: None, .. });
+        let follower = Session::follower(&command);
         let writing = Dialogs::waits_for(&command);
         let pattern = matches!(command, Command::FindPattern { .. });
         let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
         match self.studio.run(command) {
-            Ok(Outcome::Done(event)) => self.on_event(event),
+            Ok(Outcome::Done(event)) => self.on_event(None, event),
             Ok(Outcome::Started(job)) => {
                 if let Some(path) = opening {
-                    self.opening = Some(path);
+                    self.opening = Some((job, path));
+                }
+                if let Some(path) = saving {
+                    self.saving = Some((job, path));
+                }
+                if let Some(follower) = follower {
+                    follower(&mut self.session, job);
                 }
                 if writing {
                     self.dialogs.writing(job);
-                }
-                if leakage {
-                    self.session.statistics.leaks.started(job);
-                }
-                if chunk {
-                    self.session.preview.chunks.started(job);
                 }
                 if let Some(calls) = calls {
                     self.session.jobs.extending(job, calls);
@@ -160,7 +163,9 @@ impl App {
                 }
             }
             Err(error) => {
-                self.session.query.fail(&error);
+                if query {
+                    self.session.query.fail(None, &error);
+                }
                 // A job that never began has no number.
                 if !(writing && self.dialogs.failed(JobId(u64::MAX), &error)) {
                     self.tell_error(&error);
@@ -170,13 +175,13 @@ impl App {
     }
 
     /// An error is in the log already; the toast leads there.
-    fn tell_error(&mut self, error: &Error) {
+    pub(super) fn tell_error(&mut self, error: &Error) {
         let hint = error.hints().first().map(|hint| format!(" {}", tr!("Next: {hint}.", hint))).unwrap_or_default();
         self.toast = Some(Toast::new(false, format!("{error}.{hint}")));
     }
 
     /// Reacts to what happened in the studio.
-    pub(super) fn on_event(&mut self, event: Event) {
+    pub(super) fn on_event(&mut self, job: Option<JobId>, event: Event) {
         // "Undo" beside an edit that is no longer the last one would take back another.
         if matches!(event, Event::Edited { .. } | Event::DocumentChanged) {
             self.toast = self.toast.take().filter(|toast| toast.action.is_none());
@@ -192,9 +197,9 @@ impl App {
             | Event::Bytes(_)
             | Event::Pooled(_)
             | Event::Percentiles(_) => {}
-            Event::PatternFound(report) => self.session.pattern.take(report),
+            Event::PatternFound(report) => self.session.pattern.take(job, report),
             Event::ProjectSaved(path) => self.saved(&path),
-            Event::DocumentChanged => self.document_changed(),
+            Event::DocumentChanged => self.document_changed(job),
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
             Event::Edited { label, sets, .. } => {
                 self.session.edited_s = Some(now_s());
@@ -241,7 +246,7 @@ impl App {
             }
             Event::Validated => self.session.checked = true,
             Event::RemoteCache(state) => self.session.source.set_cache(state),
-            Event::Queried(result) => self.session.query.take(result),
+            Event::Queried(result) => self.session.query.take(job, result),
             Event::Previewed(answer) => self.session.preview.take(answer),
             Event::Written(built) => {
                 self.view.target = built.path.parent().map(Into::into);
@@ -251,7 +256,7 @@ impl App {
                 }
                 self.save();
             }
-            Event::Verified(found) => self.dialogs.verified(found),
+            Event::Verified(found) => self.dialogs.verified(job, found),
             Event::Repaired(repaired) => {
                 let (mended, left) = (repaired.mended.len(), repaired.left.len());
                 let path = intake::shown(&repaired.built.path);
@@ -259,8 +264,8 @@ impl App {
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
             Event::Migrated(migrated) => self.migrated(*migrated),
-            Event::Leakage(found) => self.session.statistics.leaks.take(found),
-            Event::ChunkRead(array) => self.session.preview.chunks.take(*array),
+            Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
+            Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
             Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
             Event::TogsChecked(_) => self.session.checked = true,
             Event::Saved(path) => {
@@ -268,25 +273,21 @@ impl App {
                 self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&path))));
             }
             Event::Failed { job, label, error } => {
+                let asked = self.ask_to_replace(job, &error);
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
                 self.session.preview.fail(job, &error.to_string());
                 let own =
                     self.session.statistics.leaks.ended(job, Some(&*error)) | self.session.preview.chunks.ended(job, Some(&*error));
-                let query = self.session.query.is_waiting() && label == crate::text::of(RUN_QUERY);
-                if query {
-                    self.session.query.fail(&error);
-                }
+                let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
-                if !self.dialogs.failed(job, &error) && !query && !own && !pattern && !self.session.is_own(job) {
+                if !asked && !self.dialogs.failed(job, &error) && !query && !own && !pattern && !self.session.is_own(job) {
                     self.toast = Some(Toast::new(false, tr!("{label} failed: {error}", label, error)));
                     self.view.dock.show(Pane::Log);
                 }
             }
-            Event::Cancelled { job, label } => {
-                if label == crate::text::of(RUN_QUERY) {
-                    self.session.query.stopped();
-                }
+            Event::Cancelled { job, .. } => {
+                self.session.query.stopped(job);
                 self.session.jobs.note(job, End::Cancelled, "");
                 self.session.statistics.leaks.ended(job, None);
                 self.session.preview.chunks.ended(job, None);
@@ -296,14 +297,15 @@ impl App {
         }
     }
 
-    fn document_changed(&mut self) {
+    fn document_changed(&mut self, job: Option<JobId>) {
         self.session.next_document();
         self.forget_questions();
-        let opening = self.opening.take();
+        // One that still runs opens another.
+        let opened = self.opening.take_if(|(opening, _)| Some(*opening) == job).map(|(_, path)| path);
         let Some(document) = self.studio.document() else { return };
         let Some(open) = document.opened() else {
             if let Document::Draft(draft) = document
-                && let Some(path) = draft.project.clone()
+                && let Some(path) = draft.project().map(Path::to_owned)
             {
                 self.remember_draft(&path);
             }
@@ -313,7 +315,7 @@ impl App {
         };
         let info = open.reader.info();
         let recent = Recent {
-            path: opening.unwrap_or_else(|| info.path.clone()),
+            path: opened.unwrap_or_else(|| info.path.clone()),
             title: document.title().into_owned(),
             badge: info.format.badge().to_owned(),
             roots: document.rows(0) as u64,
@@ -326,40 +328,6 @@ impl App {
         self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools }));
     }
 
-    /// Looks at paths off the interface thread, and then runs the command that they mean.
-    fn take(&mut self, mut paths: Vec<PathBuf>) {
-        // A draft that was never touched is the same as none.
-        for path in &mut paths {
-            if is_remote(path) {
-                // From here on a signed link is without what makes it one.
-                *path = PathBuf::from(admit(&path.to_string_lossy()));
-            } else if let Ok(whole) = std::path::absolute(&*path) {
-                *path = whole;
-            }
-        }
-        let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
-        let into = self.folder_of_selection();
-        // Loose files among scenes have no place yet, unless somebody says where.
-        let loose = into.0.is_empty() && self.has_folders();
-        self.sorting = Some(self.jobs.start(tr!("Look at the paths"), move |_| {
-            if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
-                return Err(Error::usage("there is nothing here")
-                    .at_path(missing)
-                    .hint("check the path, or whether the disk is attached"));
-            }
-            let into = if opened { NodePath::root() } else { into };
-            Ok(match command_for(paths, into) {
-                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
-                command => command,
-            })
-        }));
-    }
-
-    /// A draft is open that is not empty.
-    fn has_samples(&self) -> bool {
-        self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
-    }
-
     fn make_sample(&mut self) {
         let Some(folder) = crate::folders::data_dir() else {
             self.toast = Some(Toast::new(false, tr!("There is no folder for the sample dataset on this system")));
@@ -370,28 +338,7 @@ impl App {
 
     /// Takes the results of the window's own helpers.
     pub(super) fn poll_helpers(&mut self) {
-        if let Some(outcome) = self.sorting.as_mut().and_then(|job| job.try_take()) {
-            self.sorting = None;
-            match outcome {
-                // A table beside a draft is most likely about its samples; the dialog asks.
-                Ok(command) if self.has_samples() && table_of(&command).is_some() => {
-                    let table = table_of(&command).cloned().unwrap_or_default();
-                    self.dialogs.open(Dialog::join(table, Some(command)));
-                }
-                Ok(command @ Command::Import { .. })
-                    if self.studio.document().is_some_and(|document| document.draft().is_none()) =>
-                {
-                    // Files dropped on an opened dataset begin a draft of their own.
-                    self.asks.push(Ask::Run(Command::New));
-                    self.asks.push(Ask::Run(command));
-                }
-                Ok(command) => self.asks.push(Ask::Run(command)),
-                Err(error) => {
-                    self.studio.log(true, error.report());
-                    self.tell_error(&error);
-                }
-            }
-        }
+        self.poll_sorting();
         if let Some(outcome) = self.making_sample.as_mut().and_then(|job| job.try_take()) {
             self.making_sample = None;
             match outcome {
@@ -419,13 +366,13 @@ impl App {
             Picked::Paths(paths) => {
                 self.picker = None;
                 self.dialogs.picker_closed();
-                self.picked(wish, paths);
+                self.picked(wish, paths, false);
             }
         }
     }
 
     /// A file dialog's answer, or typed paths in its place.
-    pub(super) fn picked(&mut self, wish: Wish, paths: Vec<PathBuf>) {
+    pub(super) fn picked(&mut self, wish: Wish, paths: Vec<PathBuf>, typed: bool) {
         match wish {
             Wish::Open | Wish::OpenFolder => self.asks.push(Ask::Take(paths)),
             Wish::AddFiles | Wish::AddFolder => {
@@ -439,7 +386,8 @@ impl App {
                     self.dialogs.open(Dialog::join(table, None));
                 }
             }
-            Wish::SaveProject => self.save_to(paths.into_iter().next()),
+            // What is chosen in the desktop's dialog was asked about there.
+            Wish::SaveProject => self.save_to(paths.into_iter().next(), Some(!typed)),
             Wish::SaveSample => {
                 if let (Some(at), Some(target)) = (self.picked_sample(), paths.into_iter().next()) {
                     self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
@@ -583,10 +531,4 @@ impl App {
             self.with_cx(|cx, _| super::panels::problems::go_to(cx, finding));
         }
     }
-}
-
-/// The one file that a command would take in, when it may be a table of metadata.
-fn table_of(command: &Command) -> Option<&PathBuf> {
-    let (Command::Import { paths, .. } | Command::AddToTray { paths }) = command else { return None };
-    paths.first().filter(|path| paths.len() == 1 && super::dialogs::is_table(path))
 }

@@ -255,7 +255,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 fn place_text(document: &Document) -> String {
     match document {
         Document::Opened(_) => tr!("Read-only").to_owned(),
-        Document::Draft(draft) => match draft.project.as_ref().and_then(|path| path.file_name()) {
+        Document::Draft(draft) => match draft.project().and_then(|path| path.file_name()) {
             Some(name) => name.to_string_lossy().into_owned(),
             None => tr!("Draft in memory").to_owned(),
         },

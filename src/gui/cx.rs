@@ -57,6 +57,10 @@ pub enum Ask {
     Agreed(super::consent::Agreement, Box<Ask>),
     /// Save the draft, then do this.
     SaveFirst(Box<Ask>),
+    /// Bring back what an interrupted write left aside, and open it.
+    RestoreAside(PathBuf),
+    /// Replace this project file by the draft, then do this.
+    Replace(PathBuf, Option<Box<Ask>>),
 }
 
 /// The context of a panel.

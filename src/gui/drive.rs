@@ -14,6 +14,7 @@ use super::cx::Ask;
 use super::dock::Pane;
 use super::drive_nodes::{Eyes, Seen};
 use super::outline::matches;
+use super::session::Session;
 use super::theme::{self, Theme};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::Job;
@@ -231,14 +232,15 @@ impl App {
             driver.outcome = None;
             driver.phase = Phase::Calm;
             driver.frames = 0;
+            let follower = Session::follower(&line.command);
             match (self.studio.run(line.command.clone()), &expect.error) {
                 (Err(error), Some(part)) if error.report().contains(part.as_str()) => driver.next(),
                 (Err(error), _) => return Err(error),
                 (Ok(Outcome::Done(event)), _) => {
                     driver.notice(&self.studio, &event);
-                    self.on_event(event);
+                    self.on_event(None, event);
                 }
-                (Ok(Outcome::Started(_)), _) => {}
+                (Ok(Outcome::Started(job)), _) => follower.into_iter().for_each(|follower| follower(&mut self.session, job)),
             }
             return Ok(());
         }

@@ -38,6 +38,7 @@ mod session;
 mod settings;
 mod slot;
 mod sql;
+mod taking;
 mod textures;
 pub mod theme;
 mod tour;

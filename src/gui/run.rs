@@ -3,7 +3,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::drive::Verdict;
 use super::instance;
@@ -69,6 +71,44 @@ pub struct WindowOptions {
     pub new_window: bool,
 }
 
+/// How long the end of the program waits for jobs to clean up.
+const JOBS_PATIENCE: Duration = Duration::from_secs(5);
+/// How long it waits for everything: jobs, and the last changes of a draft.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// What a closed window leaves to be done: jobs end, and autosave writes the last changes. On a thread of its own, with a deadline:
+/// a disk may have stopped to answer.
+pub(super) struct Ending(Receiver<()>);
+
+impl Ending {
+    /// Begins to end the studio.
+    pub(super) fn of(mut studio: Studio) -> Self {
+        let (sender, receiver) = channel();
+        let end = move || {
+            // What jobs were writing under temporary names goes with them.
+            studio.stop_jobs(JOBS_PATIENCE);
+            drop(studio);
+            let _ = sender.send(());
+        };
+        // Without a thread the studio ended with the attempt to make one.
+        let _ = std::thread::Builder::new().name("ending".into()).spawn(end);
+        Self(receiver)
+    }
+
+    /// Waits until everything has ended; not longer than `patience`. False when it has not.
+    fn wait(self, patience: Duration) -> bool {
+        !matches!(self.0.recv_timeout(patience), Err(RecvTimeoutError::Timeout))
+    }
+}
+
+/// Waits for what a closed window has left to be done.
+fn end(ending: &Mutex<Option<Ending>>) {
+    let ending = ending.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if ending.is_some_and(|ending| !ending.wait(PATIENCE)) {
+        tracing::warn!("the disk does not answer, so the program ends before everything is written");
+    }
+}
+
 /// Opens the window on `paths` and returns when it is closed. Where a window is open on this desktop, that one takes the paths.
 ///
 /// Errors: [`crate::error::Kind::Unsupported`] with advice when there is no display or nothing can draw.
@@ -132,6 +172,8 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>,
     let place = verdict.clone();
     let renderer = options.renderer.unwrap_or(Renderer::Software);
     let x11 = prefers_x11();
+    let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
+    let left = ending.clone();
     let outcome = eframe::run_native(
         "Taco Studio",
         native(&ViewState::default(), renderer, x11),
@@ -146,10 +188,12 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>,
             if let Some(folder) = autosave {
                 app.keep_drafts_in(folder);
             }
+            app.ending = left;
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(app.drive(ctx, &name, lines, pictures));
             Ok(Box::new(app))
         }),
     );
+    end(&ending);
     outcome.map_err(|error| nothing_draws().because(error.to_string()))?;
     let verdict = verdict.lock().unwrap_or_else(PoisonError::into_inner).take();
     let found = verdict.and_then(|verdict| verdict.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -166,7 +210,9 @@ fn open(
     let x11 = prefers_x11();
     let native = native(&state, renderer, x11);
     let options = options.clone();
-    eframe::run_native(
+    let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
+    let left = ending.clone();
+    let outcome = eframe::run_native(
         "Taco Studio",
         native,
         Box::new(move |creation| {
@@ -176,9 +222,12 @@ fn open(
                 app.crashed(report);
             }
             app.open_paths(paths);
+            app.ending = left;
             Ok(Box::new(app))
         }),
-    )
+    );
+    end(&ending);
+    outcome
 }
 
 fn native(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOptions {

@@ -14,6 +14,8 @@ use super::intake;
 use super::picker::Wish;
 use super::view_state::{Recent, now_s};
 use super::widgets::Toast;
+use crate::error::{Error, Kind};
+use crate::jobs::JobId;
 use crate::model::SamplePath;
 use crate::studio::{Command, Document, RowRef};
 
@@ -30,17 +32,17 @@ impl App {
     /// Saves under the name that the draft has, or asks for one.
     pub(super) fn save_draft(&mut self, ctx: &Context, ask: bool) {
         let Some(Document::Draft(document)) = self.studio.document() else { return };
-        match &document.project {
+        match document.project() {
             Some(path) if !ask => {
-                let path = path.clone();
-                self.save_to(Some(path));
+                let path = path.to_owned();
+                self.save_to(Some(path), None);
             }
             _ => self.pick(ctx, Wish::SaveProject),
         }
     }
 
-    /// Saves the draft there. A name without an ending gets one.
-    pub(super) fn save_to(&mut self, path: Option<PathBuf>) {
+    /// Saves the draft there. A name without an ending gets one. `overwrite` is that of [`Command::SaveProject`].
+    pub(super) fn save_to(&mut self, path: Option<PathBuf>, overwrite: Option<bool>) {
         let Some(mut path) = path else { return };
         if path.extension().is_none_or(|end| end != ENDING) {
             let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -49,7 +51,25 @@ impl App {
             path.set_file_name(name);
         }
         let view = self.view_of_draft();
-        self.asks.push(Ask::Run(Command::SaveProject { path: Some(path), view: Some(view) }));
+        self.asks.push(Ask::Run(Command::SaveProject { path: Some(path), view: Some(view), overwrite }));
+    }
+
+    /// Asks what to do about a project file that is not the one that is known, and goes on with what waited for the saving once it
+    /// is replaced. True for such a failure of a job that saves.
+    pub(super) fn ask_to_replace(&mut self, job: JobId, error: &Error) -> bool {
+        let Some((_, path)) = self.saving.take_if(|(saving, _)| *saving == job) else { return false };
+        if error.kind() != Kind::Changed {
+            return false;
+        }
+        let then = self.after_save.take().map(Box::new);
+        self.dialogs.open(Dialog::replace(&intake::shown(&path), Ask::Replace(path, then)));
+        true
+    }
+
+    /// Replaces a project file, whoever wrote it, and then does what waited.
+    pub(super) fn replace_project(&mut self, path: PathBuf, then: Option<Ask>) {
+        self.after_save = then;
+        self.save_to(Some(path), Some(true));
     }
 
     /// What is found again when the draft is opened: level, selection, watched folders.
@@ -76,9 +96,12 @@ impl App {
 
     /// The draft was saved: it is the newest of the recent ones, and whatever waited for it goes on.
     pub(super) fn saved(&mut self, path: &Path) {
-        self.remember_draft(path);
+        let own = matches!(self.studio.document(), Some(Document::Draft(draft)) if draft.project() == Some(path));
+        if own {
+            self.remember_draft(path);
+        }
         self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(path))));
-        if let Some(then) = self.after_save.take() {
+        if let Some(then) = self.after_save.take_if(|_| own) {
             // What was changed while it was being saved is not in the file.
             match self.has_changes() {
                 true => self.ask_to_discard(then),

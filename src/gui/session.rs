@@ -16,7 +16,7 @@ use super::watch::Watch;
 use crate::jobs::{JobId, Jobs};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
-use crate::studio::{Document, Recoverable, RowRef, Studio};
+use crate::studio::{Command, Document, Recoverable, RowRef, Studio};
 
 /// Names a state of the document: which one, and which revision of it.
 pub type Key = (u64, u64);
@@ -176,6 +176,16 @@ impl Session {
         self.clamp(document);
         if self.anchor.as_ref().is_none_or(|(was, at, _)| *was != key || Some(*at) != self.selected) {
             self.anchor = self.selected.and_then(|at| Some((key, at, document.path(at)?)));
+        }
+    }
+
+    /// Who has to know the job of this command: a panel takes only the answer that it waits for.
+    pub fn follower(command: &Command) -> Option<fn(&mut Session, JobId)> {
+        match command {
+            Command::Query { .. } | Command::Select { path: None, .. } => Some(|session, job| session.query.started(job)),
+            Command::Leakage { .. } => Some(|session, job| session.statistics.leaks.started(job)),
+            Command::ReadChunk { .. } => Some(|session, job| session.preview.chunks.started(job)),
+            _ => None,
         }
     }
 

@@ -148,6 +148,10 @@ pub enum Command {
         /// What the window wants to find again; kept as it was when absent.
         #[serde(default)]
         view: Option<Json>,
+        /// Whether a file that is there is replaced, whoever wrote it. When absent, it is, unless it is the draft's own and was
+        /// changed by another program.
+        #[serde(default)]
+        overwrite: Option<bool>,
     },
     /// Opens a project.
     OpenProject {

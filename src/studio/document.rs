@@ -1,14 +1,14 @@
 //! What is open: a draft, or a dataset opened for reading. One view of both for panels: levels, rows, cells, the tree.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use super::legacy::Lacking;
-use super::project::{Change, Keep, Origin, Project};
+use super::project::{Change, Keep, Origin, Project, ProjectFile};
 use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format, OpenOptions, raster_source};
 use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
@@ -79,7 +79,9 @@ pub struct DraftDocument {
     /// The tray by words, as it was when somebody asked last.
     tray: Mutex<Arc<TrayIndex>>,
     /// The project file that it was opened from or saved to.
-    pub project: Option<PathBuf>,
+    pub(super) file: Option<ProjectFile>,
+    /// What saving wrote last. Held while a project is written, so that two that save follow each other.
+    pub(super) written: Arc<Mutex<Option<ProjectFile>>>,
     /// Extension calls that are kept with it.
     pub recipe: Vec<ExtensionCall>,
     /// What the window wants to find again when the project is opened; null for nothing.
@@ -152,7 +154,8 @@ impl DraftDocument {
             derived: OnceLock::new(),
             structure: Mutex::default(),
             tray: Mutex::default(),
-            project: None,
+            file: None,
+            written: Arc::default(),
             recipe: Vec::new(),
             servers: Vec::new(),
             view: Json::Null,
@@ -164,6 +167,11 @@ impl DraftDocument {
     /// The servers that the files of its project lay on when it was opened, for whoever shows where data come from.
     pub fn servers(&self) -> &[Server] {
         &self.servers
+    }
+
+    /// The project file that it was opened from or saved to.
+    pub fn project(&self) -> Option<&Path> {
+        self.file.as_ref().map(|file| file.path.as_path())
     }
 
     /// What a project file keeps of it. Cheap: samples are shared.
@@ -189,7 +197,7 @@ impl DraftDocument {
     pub(super) fn note(&mut self, change: Change, before: Option<Project>) {
         let after = self.as_project();
         if let Some(keep) = &mut self.keep {
-            keep.note(change, before, after, &self.origin, self.project.as_deref());
+            keep.note(change, before, after, &self.origin, self.file.clone());
         }
     }
 

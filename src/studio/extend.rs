@@ -60,7 +60,7 @@ impl Studio {
             }) as Finish)
         });
         if let Outcome::Started(job) = outcome {
-            self.extending.retain(|old| self.running.iter().any(|running| running.id() == *old));
+            self.extending.retain(|old| self.running.iter().any(|running| running.job.id() == *old));
             self.extending.push(job);
         }
         Ok(outcome)
@@ -68,7 +68,7 @@ impl Studio {
 
     /// True while extensions run.
     pub fn is_extending(&self) -> bool {
-        self.running.iter().any(|job| self.extending.contains(&job.id()))
+        self.running.iter().any(|running| self.extending.contains(&running.job.id()))
     }
 }
 

@@ -65,7 +65,7 @@ impl Studio {
     /// Filters the opened dataset; an empty list shows all of it.
     pub(super) fn filter(&mut self, filters: Vec<Filter>) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        if let Some(old) = self.filter.job.take().and_then(|id| self.running.iter().find(|job| job.id() == id)) {
+        if let Some(old) = self.filter.job.take().and_then(|id| self.running_job(id).ok()) {
             old.cancel();
         }
         self.filter.of = Some(Arc::downgrade(&reader));
@@ -116,7 +116,7 @@ impl Studio {
 
     /// True for the job of the filter: its failure stands beside the chips.
     pub fn is_filtering(&self) -> bool {
-        self.filter.job.is_some_and(|id| self.running.iter().any(|job| job.id() == id))
+        self.filter.job.is_some_and(|id| self.running_job(id).is_ok())
     }
 
     fn filter_is_current(&self) -> bool {

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::document::Document;
 use super::project::Keep;
-use super::{Finish, Studio};
+use super::{Command, Studio};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::jobs::Job;
 use crate::validate::LiveCheck;
 
 /// A document, told apart from any that is open before or after it.
@@ -20,6 +19,21 @@ pub(super) struct Here(Arc<Mutex<LiveCheck>>);
 pub(super) struct Leaving {
     here: Here,
     revision: Option<u64>,
+}
+
+/// True for a command whose answer says something of the open document, and nothing of any other.
+pub(super) fn is_about_document(command: &Command) -> bool {
+    use Command::{
+        Bytes, CheckTogs, Filter, FindFixes, FindPattern, Footprints, Leakage, LoadLevel, PoolStatistics, Preview, Query,
+        ReadChunk, Select, Summarize, Thumbnail, Validate,
+    };
+    match command {
+        Select { path, .. } | CheckTogs { path } => path.is_none(),
+        FindFixes { .. } | FindPattern { .. } | LoadLevel { .. } | Query { .. } | Filter { .. } | Summarize { .. } => true,
+        Footprints { .. } | Thumbnail { .. } | Bytes { .. } | PoolStatistics { .. } | Leakage { .. } | Preview { .. } => true,
+        ReadChunk { .. } | Validate { .. } => true,
+        _ => false,
+    }
 }
 
 impl Studio {
@@ -40,6 +54,17 @@ impl Studio {
         }
         let error = Error::usage("another document was opened meanwhile, so nothing was changed");
         Err(error.hint("open the document again, and do it once more"))
+    }
+
+    /// Another document is open from now on, or none: whoever asks about the one before waits for nothing any more.
+    pub(super) fn leave(&mut self) {
+        if let Some(Document::Draft(mut document)) = self.document.take() {
+            self.left.retain(|left| !left.is_done());
+            self.left.extend(document.keep.take().map(Keep::leave));
+        }
+        self.live = Arc::default();
+        let late = self.running.iter().filter(|running| running.of.as_ref().is_some_and(|of| !self.is_here(of)));
+        late.for_each(|running| running.job.cancel());
     }
 
     /// For a command that puts something else in the place of what is open.
@@ -70,10 +95,10 @@ impl Studio {
     /// Stops all jobs and waits until they have cleaned up behind them, or for as long as `patience`. Their results are lost.
     pub fn stop_jobs(&mut self, patience: Duration) {
         self.live_check.cancel();
-        self.running.iter().for_each(Job::<Finish>::cancel);
+        self.running.iter().for_each(|running| running.job.cancel());
         let end = Instant::now() + patience;
         while !self.running.is_empty() && Instant::now() < end {
-            self.running.retain_mut(|job| job.wait_for(Duration::from_millis(20)).is_none());
+            self.running.retain_mut(|running| running.job.wait_for(Duration::from_millis(20)).is_none());
         }
     }
 }
@@ -125,7 +150,7 @@ mod tests {
         std::fs::write(scene.join("x.tif"), b"x").expect("writes");
         let jobs = [
             Command::FillMissing,
-            Command::SaveProject { path: Some(project.clone()), view: None },
+            Command::SaveProject { path: Some(project.clone()), view: None, overwrite: None },
             Command::Import { paths: vec![scene.clone()], into: NodePath::root(), metadata: None },
             Command::AddToTray { paths: vec![scene] },
         ];
@@ -145,7 +170,48 @@ mod tests {
             assert_eq!(studio.wait(job, &mut |_| {}).is_ok(), saves);
             assert_eq!(ids(&studio), ["1", "2", "3"]);
             let Some(Document::Draft(document)) = studio.document() else { panic!("is a draft") };
-            assert!(document.project.is_none() && document.draft.has_unsaved() && document.draft.tray().is_empty());
+            assert!(document.project().is_none() && document.draft.has_unsaved() && document.draft.tray().is_empty());
+        }
+    }
+
+    #[test]
+    fn what_was_asked_of_one_dataset_reaches_neither_the_next_one_nor_an_empty_window() {
+        let golden = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(name);
+        let first = golden("01_flat_zip/flat.tacozip");
+        let select = crate::query::Query { sql: Some("SELECT id FROM data".into()), ..Default::default() };
+        let asked = || {
+            vec![
+                Command::Query { sql: "SELECT id FROM data".into(), limit: None },
+                Command::Select { query: select.clone(), path: None },
+                Command::LoadLevel { level: 0 },
+                Command::Bytes { part: None },
+                Command::PoolStatistics { request: Default::default() },
+                Command::Leakage { request: Default::default() },
+                Command::Filter { filters: vec![crate::query::Filter::bbox([-180.0, -90.0, 180.0, 90.0])] },
+                Command::Validate { deep: false, profile: Default::default() },
+            ]
+        };
+        let next = [Command::Close, Command::New, Command::Open { path: golden("05_nested3_zip/stack.tacozip") }];
+        for next in next {
+            for command in asked() {
+                let mut studio = studio();
+                done(&mut studio, Command::Open { path: first.clone() });
+                let what = format!("{command:?} before {next:?}");
+                let job = start(&mut studio, command.clone());
+                done(&mut studio, next.clone());
+                assert!(studio.filters().is_empty(), "{what}");
+                let mut ended = None;
+                while ended.is_none() {
+                    ended = studio.poll_jobs().into_iter().find(|(of, _)| *of == Some(job)).map(|(_, event)| event);
+                }
+                assert!(matches!(ended, Some(super::super::Event::Cancelled { .. })), "{what}: {ended:?}");
+                assert!(studio.kept().is_none() && studio.filters().is_empty() && studio.report().findings.is_empty(), "{what}");
+                // Whoever waits for it is told.
+                done(&mut studio, Command::Open { path: first.clone() });
+                let job = start(&mut studio, command);
+                done(&mut studio, next.clone());
+                studio.wait(job, &mut |_| {}).expect_err(&what);
+            }
         }
     }
 

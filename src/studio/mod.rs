@@ -80,6 +80,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use here::Here;
+
 use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::jobs::{Job, JobId, Jobs, Latest, Progress};
@@ -91,6 +93,12 @@ const LOG_KEPT: usize = 2000;
 
 /// What a job hands over when it is done: applied to the studio on the thread that polls.
 pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Result<Event> + Send>;
+
+/// A job, and the document that its result says something of, if it does of one.
+struct Running {
+    job: Job<Finish>,
+    of: Option<Here>,
+}
 
 /// One line of the log.
 #[derive(Clone, Debug)]
@@ -119,7 +127,7 @@ pub struct JobView {
 /// The application's state: one document, its findings, the running jobs, the log.
 pub struct Studio {
     jobs: Jobs,
-    running: Vec<Job<Finish>>,
+    running: Vec<Running>,
     /// Those jobs of them, and of some that have ended, that run extensions.
     extending: Vec<JobId>,
     document: Option<Document>,
@@ -130,6 +138,9 @@ pub struct Studio {
     checks_by_itself: bool,
     /// Where drafts are kept while they are changed.
     autosave: Option<PathBuf>,
+    autosave_patience: Option<Duration>,
+    /// What autosave still writes of drafts that are not open any more.
+    left: Vec<project::Left>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
     filter: filtered::FilterState,
@@ -152,6 +163,8 @@ impl Studio {
             live: Arc::default(),
             checks_by_itself: true,
             autosave: None,
+            autosave_patience: None,
+            left: Vec::new(),
             log: VecDeque::new(),
             pending: Vec::new(),
             filter: filtered::FilterState::default(),
@@ -164,7 +177,12 @@ impl Studio {
     pub fn run(&mut self, command: Command) -> Result<Outcome> {
         tracing::debug!(?command, "run");
         crash::note(&command);
+        let about = here::is_about_document(&command);
         let outcome = self.dispatch(command);
+        if about && let Ok(Outcome::Started(id)) = &outcome {
+            let here = self.here();
+            self.running.iter_mut().filter(|running| running.job.id() == *id).for_each(|running| running.of = Some(here.clone()));
+        }
         if let Err(error) = &outcome {
             self.log(true, error.report());
         }
@@ -193,7 +211,7 @@ impl Studio {
             Command::FindFixes { finding } => self.find_fixes(finding),
             Command::ApplyFix { finding, fix } => self.apply_fix(finding, fix),
             Command::SplitOff { root, path } => self.split_off(root, path),
-            Command::SaveProject { path, view } => self.save_project(path, view),
+            Command::SaveProject { path, view, overwrite } => self.save_project(path, view, overwrite),
             Command::OpenProject { path } => self.open_project(path),
             Command::Restore { path } => self.restore(path),
             Command::Forget { path } => self.forget(&path),
@@ -245,20 +263,25 @@ impl Studio {
 
     /// Takes the results of jobs that have ended. Never blocks.
     pub fn poll(&mut self) -> Vec<Event> {
+        self.poll_jobs().into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// [`Studio::poll`] with the job that each result is of.
+    pub fn poll_jobs(&mut self) -> Vec<(Option<JobId>, Event)> {
         self.poll_watched();
-        let mut events = std::mem::take(&mut self.pending);
+        let mut events: Vec<_> = std::mem::take(&mut self.pending).into_iter().map(|event| (None, event)).collect();
         let mut index = 0;
         while index < self.running.len() {
-            match self.running[index].try_take() {
+            match self.running[index].job.try_take() {
                 None => index += 1,
                 Some(outcome) => {
-                    let job = self.running.remove(index);
-                    events.push(self.finish(&job, outcome));
+                    let running = self.running.remove(index);
+                    events.push((Some(running.job.id()), self.finish(&running, outcome)));
                 }
             }
         }
         if let Some(outcome) = self.live_check.try_take() {
-            events.extend(self.finish_live_check(outcome));
+            events.extend(self.finish_live_check(outcome).map(|event| (None, event)));
         }
         events
     }
@@ -266,17 +289,18 @@ impl Studio {
     /// Waits for one job; other jobs' events come with the next [`Studio::poll`]. The job's failure is the error.
     pub fn wait(&mut self, id: JobId, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
         loop {
-            let Some(index) = self.running.iter().position(|job| job.id() == id) else {
+            let Some(index) = self.running.iter().position(|running| running.job.id() == id) else {
                 return Err(Error::usage(format!("there is no {id}")));
             };
-            match self.running[index].wait_for(Duration::from_millis(100)) {
-                None => on_progress(&self.running[index].progress()),
+            match self.running[index].job.wait_for(Duration::from_millis(100)) {
+                None => on_progress(&self.running[index].job.progress()),
                 Some(outcome) => {
-                    let job = self.running.remove(index);
+                    let Running { job, of } = self.running.remove(index);
                     on_progress(&job.progress());
                     for warning in job.progress().warnings {
                         self.log(false, warning);
                     }
+                    of.map_or(Ok(()), |of| self.need_here(&of))?;
                     return outcome?(self);
                 }
             }
@@ -303,7 +327,11 @@ impl Studio {
         }
     }
 
-    fn finish(&mut self, job: &Job<Finish>, outcome: Result<Finish>) -> Event {
+    fn finish(&mut self, Running { job, of }: &Running, outcome: Result<Finish>) -> Event {
+        if of.as_ref().is_some_and(|of| !self.is_here(of)) {
+            // It says nothing of what is open now.
+            return Event::Cancelled { job: job.id(), label: job.label().to_owned() };
+        }
         for warning in job.progress().warnings {
             self.log(false, format!("{}: {warning}", job.label()));
         }
@@ -341,20 +369,23 @@ impl Studio {
     fn start(&mut self, label: &str, work: impl FnOnce(&crate::jobs::JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
         let job = self.jobs.start(label, work);
         let id = job.id();
-        self.running.push(job);
+        self.running.push(Running { job, of: None });
         Outcome::Started(id)
     }
 
     fn pause(&mut self, id: JobId, on: bool) -> Result<Outcome> {
-        let job = self.running.iter().find(|job| job.id() == id).ok_or_else(|| Error::usage(format!("there is no {id}")))?;
-        job.pause(on);
+        self.running_job(id)?.pause(on);
         Ok(Outcome::Done(Event::None))
     }
 
     fn cancel(&mut self, id: JobId) -> Result<Outcome> {
-        let job = self.running.iter().find(|job| job.id() == id).ok_or_else(|| Error::usage(format!("there is no {id}")))?;
-        job.cancel();
+        self.running_job(id)?.cancel();
         Ok(Outcome::Done(Event::None))
+    }
+
+    fn running_job(&self, id: JobId) -> Result<&Job<Finish>> {
+        let found = self.running.iter().map(|running| &running.job).find(|job| job.id() == id);
+        found.ok_or_else(|| Error::usage(format!("there is no {id}")))
     }
 
     /// What is open.
@@ -380,7 +411,7 @@ impl Studio {
             progress: job.progress(),
             elapsed: job.elapsed(),
         };
-        self.running.iter().map(view).collect()
+        self.running.iter().map(|running| view(&running.job)).collect()
     }
 
     /// True while any job runs, the live check among them.

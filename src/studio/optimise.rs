@@ -14,8 +14,8 @@ use super::migrate::{assembly_of, is_other_generation};
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
-    self, Assembly, AssemblyLevel, BuildOptions, Format, OpenOptions, PartialFolder, RowSource, TortillaOptions, asset_size,
-    copy_asset,
+    self, Assembly, AssemblyLevel, BuildOptions, Format, OpenOptions, PartialFolder, RowSource, Scratch, Staging, TortillaOptions,
+    asset_size, copy_asset,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
@@ -223,12 +223,21 @@ pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised
 
 fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let asset = AssetPath::file(&*request.input);
-    make_parent(&request.output)?;
     if request.output.is_dir() {
         return Err(Error::usage("the output is a folder; one raster needs a file name").at_path(&request.output));
     }
+    let name = request.output.file_name().unwrap_or_default().to_string_lossy();
+    let mut staging = Staging::new(&request.output, request.overwrite)?;
+    staging.claim(&name)?;
     ctx.stage(tr!("Writing the raster"), None);
-    raster::write_tog(&RasterSource::typed(asset.clone()), &request.output, &TogOptions { parallel: true, ..request.tog }, ctx)?;
+    raster::write_tog(
+        &RasterSource::typed(asset.clone()),
+        &staging.path().join(&*name),
+        &TogOptions { parallel: true, ..request.tog },
+        ctx,
+    )?;
+    raster::close_idle();
+    staging.finish()?;
     let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
     let size = asset_size(&AssetPath::file(&*request.output))?;
     optimised.count(String::new, asset_size(&asset)?, &Done::Written { place: PathBuf::new(), size });
@@ -332,11 +341,8 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
     }
     let mut assembly = assembly_of(reader.as_ref(), ctx)?;
-    make_parent(&request.output)?;
-    let beside = request.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Everything is written twice, because places and sizes are planned before a byte is.
-    let staging = tempfile::Builder::new().prefix(".taco-studio-").suffix(".partial").tempdir_in(beside);
-    let staging = staging.io_at("make a folder beside the output", beside)?;
+    let staging = Scratch::beside(&request.output)?;
     let mut optimised = rewrite(&mut assembly, staging.path(), request, ctx)?;
     refresh(&mut assembly, ctx)?;
     assembly.mend_extent(ctx);

@@ -34,7 +34,7 @@ impl Studio {
 
     pub(super) fn close(&mut self) -> Result<Outcome> {
         self.forget_kept();
-        self.document = None;
+        self.leave();
         self.watched.clear();
         self.report = Arc::default();
         self.live_check.cancel();
@@ -281,7 +281,7 @@ impl Studio {
         self.forget_kept();
         self.live_check.cancel();
         self.watched.clear();
-        self.live = Arc::default();
+        self.leave();
         self.document = Some(document);
         self.report = Arc::default();
         self.check_live();

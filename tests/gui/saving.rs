@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use egui::accesskit::Role;
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
+use taco_studio::draft::Edit;
 use taco_studio::gui::action::Action;
+use taco_studio::jobs::Jobs;
+use taco_studio::studio::{Command, Studio};
 
 use super::support::{Window, app, click, dataset, document, fill, sample, scenes, settle, take};
 
@@ -141,4 +144,82 @@ fn a_kept_draft_can_be_forgotten() {
     click(&mut harness, "Forget unsaved draft");
     assert!(harness.query_by_label("Not saved").is_none());
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+/// Saves another draft there, as another window does.
+fn save_elsewhere(path: &Path, title: &str) {
+    let mut studio = Studio::new(Jobs::quiet());
+    let edit = Edit::SetCollection { key: "title".into(), value: Some(title.into()) };
+    for command in [
+        Command::New,
+        Command::Edit { edit },
+        Command::SaveProject { path: Some(path.to_owned()), view: None, overwrite: Some(true) },
+    ] {
+        studio.run_to_end(command, &mut |_| {}).expect("saves");
+    }
+}
+
+fn title_in(path: &Path) -> String {
+    let project = taco_studio::studio::open_project(path, &taco_studio::jobs::JobContext::default()).expect("opens");
+    project.content.dataset.collection.text("title").to_owned()
+}
+
+#[test]
+fn a_project_that_another_window_saved_is_asked_about() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tacostudio");
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, scenes().into_iter().take(2).collect());
+    harness.state_mut().command(Command::SaveProject { path: Some(path.clone()), view: None, overwrite: None });
+    settle(&mut harness);
+    let edit = |text: &str| Command::Edit { edit: Edit::SetCollection { key: "title".into(), value: Some(text.into()) } };
+    harness.state_mut().command(edit("mine"));
+    settle(&mut harness);
+    save_elsewhere(&path, "theirs");
+    for answer in ["Cancel", "Replace"] {
+        harness.state_mut().act(Action::Save);
+        settle(&mut harness);
+        assert!(harness.query_by_label("Save as…").is_some(), "there is a third way");
+        assert_eq!(title_in(&path), "theirs");
+        click(&mut harness, answer);
+    }
+    assert_eq!(title_in(&path), "mine");
+    assert!(!document(&harness).draft().expect("a draft").is_dirty());
+    // What it wrote itself is its own again.
+    harness.state_mut().command(edit("mine again"));
+    harness.state_mut().act(Action::Save);
+    settle(&mut harness);
+    assert_eq!(title_in(&path), "mine again");
+    // What waited for the saving goes on once the file is replaced, and not when nothing is.
+    harness.state_mut().command(edit("last"));
+    settle(&mut harness);
+    save_elsewhere(&path, "theirs");
+    for answer in ["Cancel", "Replace"] {
+        harness.state_mut().act(Action::Close);
+        settle(&mut harness);
+        click(&mut harness, "Save first");
+        assert!(harness.state().studio().document().is_some());
+        click(&mut harness, answer);
+    }
+    assert!(harness.state().studio().document().is_none(), "it was closed");
+    assert_eq!(title_in(&path), "last");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_an_interrupted_write_left_aside_is_offered_and_opened() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("set.tacozip");
+    let aside = folder.path().join(".set.tacozip.aB3dE6.old");
+    std::fs::create_dir_all(aside.join("old")).expect("a folder");
+    std::fs::copy(sample(), aside.join("old/set.tacozip")).expect("a copy");
+    let name: Vec<u8> = b"set.tacozip".to_vec();
+    let record = serde_json::json!([{"name": {"Unix": name}, "new": 1, "goes": false}]);
+    std::fs::write(aside.join("names.json"), record.to_string()).expect("written");
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![path.clone()]);
+    assert!(!path.exists() && harness.state().studio().document().is_none(), "it asks first");
+    click(&mut harness, "Bring back and open");
+    assert!(document(&harness).opened().is_some());
+    assert!(path.is_file() && !aside.exists());
 }

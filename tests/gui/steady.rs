@@ -59,7 +59,7 @@ fn a_shortcut_takes_what_stands_in_a_field() {
     let file = folder.path().join("work.tacostudio");
     let mut harness = app(egui::Theme::Dark);
     draft(&mut harness, 3);
-    harness.state_mut().command(Command::SaveProject { path: Some(file.clone()), view: None });
+    harness.state_mut().command(Command::SaveProject { path: Some(file.clone()), view: None, overwrite: None });
     settle(&mut harness);
     harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
     settle(&mut harness);
@@ -104,7 +104,11 @@ fn a_question_goes_with_its_document() {
     let mut harness = app(egui::Theme::Dark);
     let folder = tempfile::tempdir().expect("a temporary folder");
     draft(&mut harness, 3);
-    harness.state_mut().command(Command::SaveProject { path: Some(folder.path().join("a.tacostudio")), view: None });
+    harness.state_mut().command(Command::SaveProject {
+        path: Some(folder.path().join("a.tacostudio")),
+        view: None,
+        overwrite: None,
+    });
     settle(&mut harness);
     harness.state_mut().select(Some(RowRef { level: 0, row: 0 }));
     settle(&mut harness);

@@ -109,7 +109,8 @@ impl Workspace {
             .env_remove("TACO_STUDIO_CACHE_DIR")
     }
 
-    fn run(&self, mut command: Command) -> Ran {
+    /// Runs any program in this workspace.
+    pub fn run(&self, mut command: Command) -> Ran {
         // Files, not pipes: a program that prints much can't block, and a killed one leaves what it said.
         let outputs = tempfile::tempdir_in(self.folder.path()).expect("a folder for the output");
         let (out, err) = (outputs.path().join("stdout"), outputs.path().join("stderr"));
@@ -150,6 +151,11 @@ impl Ran {
     #[track_caller]
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| panic!("ended by a signal: {self}"))
+    }
+
+    /// The exit code; none of a program ended by a signal.
+    pub fn ended(&self) -> Option<i32> {
+        self.status.code()
     }
 
     /// Fails unless it ended with `code` and without a panic.

@@ -28,7 +28,8 @@ pub struct TortillaChange {
 /// Changes the file at `path`. `data_end` is the first byte behind its last sample. Gives the header that is there now.
 pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> Result<TortillaHeader> {
     let local = LocalFile::open(path)?;
-    let old = TortillaHeader::parse(&local.read(0, HEADER_SIZE)?)?;
+    let before = local.read(0, HEADER_SIZE)?;
+    let old = TortillaHeader::parse(&before)?;
     if let Some(fault) = old.fault(local.size_bytes()) {
         return Err(Error::format(fault).at_path(path));
     }
@@ -55,13 +56,20 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
     let size = local.size_bytes();
     drop(local);
     let file = OpenOptions::new().read(true).write(true).open(path).io_at("open for writing", path)?;
-    write_at(&file, &footer, at).io_at("write the footer", path)?;
-    if let Some(collection) = &collection {
-        write_at(&file, collection, at + footer.len() as u64).io_at("write COLLECTION", path)?;
+    let write = || {
+        write_at(&file, &footer, at).io_at("write the footer", path)?;
+        if let Some(collection) = &collection {
+            write_at(&file, collection, at + footer.len() as u64).io_at("write COLLECTION", path)?;
+        }
+        file.sync_all().io_at("bring the new tables to the disk", path)?;
+        // One write inside one sector: it happens or it does not.
+        write_at(&file, &header.to_bytes(), 0).io_at("write the header", path)
+    };
+    if let Err(error) = write() {
+        // Nothing else of the old dataset was written over; what came behind it goes.
+        let _ = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
+        return Err(error);
     }
-    file.sync_all().io_at("bring the new tables to the disk", path)?;
-    // One write inside one sector: it happens or it does not.
-    write_at(&file, &header.to_bytes(), 0).io_at("write the header", path)?;
     file.sync_all().io_at("bring the header to the disk", path)?;
     // What is behind belongs to nobody any more.
     if end < size {

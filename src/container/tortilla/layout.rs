@@ -119,8 +119,12 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         1 => vec![options.target.clone()],
         count => (0..count).map(|number| part_path(&options.target, number)).collect(),
     };
-    // Parts without the others are no dataset: they get their names together.
-    let mut staging = (targets.len() > 1).then(|| Staging::new(&options.target, options.overwrite)).transpose()?;
+    // Those that no new part replaces would be taken for parts of the new dataset.
+    let stale: Vec<&PathBuf> =
+        old.iter().filter(|part| !targets.iter().any(|target| target.file_name() == part.file_name())).collect();
+    // Parts without the others are no dataset: they get their names together, and what was there before goes with that.
+    let together = targets.len() > 1 || !stale.is_empty();
+    let mut staging = together.then(|| Staging::new(&options.target, options.overwrite)).transpose()?;
     let mut outputs = Vec::with_capacity(targets.len());
     for target in &targets {
         outputs.push(match &mut staging {
@@ -145,13 +149,12 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
         built.bytes += whole.write(output, options.overwrite, ctx)?;
     }
-    if let Some(staging) = staging {
+    if let Some(mut staging) = staging {
+        stale.iter().filter_map(|part| part.file_name()).for_each(|name| staging.retire(name));
         staging.finish()?;
-        built.parts = targets.clone();
     }
-    // What is left of the old set would be taken for parts of the new one.
-    for stale in old.iter().filter(|part| !targets.iter().any(|target| target.file_name() == part.file_name())) {
-        std::fs::remove_file(stale).io_at("remove a part of the dataset that was replaced", stale)?;
+    if targets.len() > 1 {
+        built.parts = targets;
     }
     if let Some(first) = built.parts.first() {
         built.path = first.clone();

@@ -14,12 +14,14 @@ pub struct Confirm {
     pub title: String,
     /// What is lost, and what stays.
     pub what: String,
-    /// The verb that does it.
+    /// The verb that does it; empty where there is only the better way.
     pub button: String,
     /// What to do then.
     pub then: Option<Ask>,
     /// The better way, with its verb.
     pub instead: Option<(String, Ask)>,
+    /// The word for doing nothing.
+    pub stay: &'static str,
 }
 
 impl Confirm {
@@ -37,8 +39,8 @@ impl Confirm {
             if let Some((verb, _)) = &self.instead {
                 better = ui.add(Button::primary(verb.as_str()).large()).clicked();
             }
-            let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
-            let keep = Button::ghost(tr!("Keep")).large();
+            let act = !self.button.is_empty() && ui.add(Button::danger(self.button.as_str()).large()).clicked();
+            let keep = Button::ghost(self.stay).large();
             let keep = if self.instead.is_none() { keep.first() } else { keep };
             (ui.add(keep).clicked(), act)
         });

@@ -99,6 +99,34 @@ impl Dialog {
             button: tr!("Discard changes").into(),
             then: Some(Ask::Anyway(Box::new(then.clone()))),
             instead: Some((tr!("Save first").into(), Ask::SaveFirst(Box::new(then)))),
+            stay: tr!("Keep"),
+        }))
+    }
+
+    /// Asks before a project file is replaced that another program has written.
+    pub fn replace(path: &str, then: Ask) -> Self {
+        Dialog::Confirm(Box::new(Confirm {
+            title: tr!("Another program wrote this project").into(),
+            what: tr!("{path} is not as it was when it was opened or saved here. Replacing it loses what the other wrote.", path),
+            button: tr!("Replace").into(),
+            then: Some(then),
+            instead: Some((tr!("Save as…").into(), Ask::Do(super::action::Action::SaveAs))),
+            stay: tr!("Cancel"),
+        }))
+    }
+
+    /// Offers what lies aside since a program was stopped that replaced it.
+    pub fn aside(path: PathBuf) -> Self {
+        Dialog::Confirm(Box::new(Confirm {
+            title: tr!("A write was interrupted").into(),
+            what: tr!(
+                "Nothing has the name {path} now. What was there before a program was stopped lies beside it, whole.",
+                path = crate::gui::intake::shown(&path)
+            ),
+            button: String::new(),
+            then: None,
+            instead: Some((tr!("Bring back and open").into(), Ask::RestoreAside(path))),
+            stay: tr!("Cancel"),
         }))
     }
 
@@ -110,6 +138,7 @@ impl Dialog {
             button: tr!("Stop and close").into(),
             then: Some(Ask::Anyway(Box::new(then))),
             instead: None,
+            stay: tr!("Keep"),
         }))
     }
 
@@ -127,6 +156,7 @@ impl Dialog {
             button: tr!("Remove folder").into(),
             then: Some(then),
             instead: None,
+            stay: tr!("Keep"),
         }))
     }
 
@@ -139,6 +169,7 @@ impl Dialog {
             button: tr!("Remove {n}", n),
             then: Some(then),
             instead: None,
+            stay: tr!("Keep"),
         }))
     }
 
@@ -326,9 +357,9 @@ impl Dialogs {
     }
 
     /// What was written was compared.
-    pub fn verified(&mut self, found: Arc<Verified>) {
+    pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
-            dialog.verified(found);
+            dialog.verified(job, found);
         }
     }
 
@@ -359,9 +390,13 @@ impl Dialogs {
 impl Dialogs {
     /// Closes what asks about a document that is not open any more.
     pub fn forget_document(&mut self) {
-        let gone = match &self.current {
+        let gone = match &mut self.current {
             Some(Dialog::Confirm(_) | Dialog::Column(_) | Dialog::Join(_) | Dialog::Relocate(_) | Dialog::Plan(_)) => true,
-            Some(Dialog::Write(write)) => !write.is_running(),
+            Some(Dialog::Write(write)) => {
+                // What is being written can't be compared with another draft.
+                write.choices.verify = false;
+                !write.is_running()
+            }
             Some(Dialog::Subset(subset)) => !subset.is_running(),
             Some(Dialog::Describe(describe)) => !describe.is_running(),
             _ => false,
@@ -450,7 +485,7 @@ impl App {
             }
             Next::Paths(wish, paths) => {
                 self.picker = None;
-                self.picked(wish, paths);
+                self.picked(wish, paths, true);
                 keep = false;
             }
         }

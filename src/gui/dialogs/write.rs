@@ -187,8 +187,10 @@ impl WriteDialog {
     }
 
     /// It was compared.
-    pub fn verified(&mut self, found: Arc<Verified>) {
-        if let Stage::Done(_, proof) = &mut self.stage {
+    pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
+        if let Stage::Done(_, proof) = &mut self.stage
+            && matches!(&*proof, Proof::Running(running) if *running == job)
+        {
             *proof = Proof::Found(found);
         }
     }

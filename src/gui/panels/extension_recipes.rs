@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use egui::{Frame, Margin, Ui};
 
+use crate::container::write_document;
 use crate::extensions::ExtensionCall;
 use crate::folders::config_dir;
 use crate::gui::cx::Cx;
@@ -40,20 +41,16 @@ pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
     serde_json::from_slice(&text).map_err(|error| tr!("{path} is no recipe: {error}.", path = path.display(), error))
 }
 
-/// Keeps calls under a name: a temporary file, then a rename.
+/// Keeps calls under a name: complete, or as they were.
 pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', ':']) {
         return Err(tr!("A recipe's name is a file name: no / \\ or :, and no dot at the beginning.").into());
     }
     let folder = folder().ok_or_else(|| tr!("There is no folder for settings."))?;
-    let write = || -> std::io::Result<()> {
-        crate::folders::make_private(&folder)?;
-        let mut draft = tempfile::NamedTempFile::new_in(&folder)?;
-        serde_json::to_writer_pretty(&mut draft, calls)?;
-        draft.persist(folder.join(format!("{name}.json"))).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| tr!("The recipe was not saved in {folder}: {error}.", folder = folder.display(), error))
+    crate::folders::make_private(&folder).map_err(|error| error.to_string())?;
+    let text = serde_json::to_vec_pretty(calls).map_err(|error| error.to_string())?;
+    write_document(&folder.join(format!("{name}.json")), &text, true)
+        .map_err(|error| tr!("The recipe was not saved in {folder}: {error}.", folder = folder.display(), error))
 }
 
 /// Draws the line of the recipes.

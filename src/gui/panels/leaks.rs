@@ -53,9 +53,11 @@ impl LeaksState {
         (self.job, self.failed) = (Some(job), None);
     }
 
-    /// The answer.
-    pub fn take(&mut self, found: Arc<Leakage>) {
-        (self.job, self.found) = (None, Some(found));
+    /// The answer, when it is the one that is waited for.
+    pub fn take(&mut self, job: Option<JobId>, found: Arc<Leakage>) {
+        if self.job == job {
+            (self.job, self.found) = (None, Some(found));
+        }
     }
 
     /// The job ended without one: why, or nothing when it was stopped. True when it was the one that is waited for.

@@ -72,8 +72,11 @@ impl PatternState {
         self.job.replace(job)
     }
 
-    /// What the names lead to.
-    pub fn take(&mut self, report: Arc<PatternReport>) {
+    /// What the names lead to, when it is the answer that is waited for.
+    pub fn take(&mut self, job: Option<JobId>, report: Arc<PatternReport>) {
+        if self.job != job {
+            return;
+        }
         self.job = None;
         self.chosen = None;
         self.scroll = RowScroll::default();

@@ -64,8 +64,11 @@ impl ChunksState {
         (self.job, self.failed) = (Some(job), None);
     }
 
-    /// A chunk was read.
-    pub fn take(&mut self, array: ChunkArray) {
+    /// A chunk was read. One that nobody waits for any more is dropped: another sample may be shown by now.
+    pub fn take(&mut self, job: Option<JobId>, array: ChunkArray) {
+        if self.job != job {
+            return;
+        }
         self.job = None;
         self.read = Some((self.asked, Arc::new(array)));
     }

@@ -16,9 +16,10 @@ use crate::gui::session::Key;
 use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
+use crate::jobs::JobId;
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
-use crate::studio::{Command, Document, RUN_QUERY};
+use crate::studio::{Command, Document};
 
 /// Choices of how many rows are asked for.
 const LIMITS: [(&str, Option<usize>); 5] = [
@@ -38,6 +39,8 @@ pub struct QueryState {
     limit: usize,
     failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
     waiting: Option<Instant>,
+    /// The job of the query that was asked for last.
+    job: Option<JobId>,
     took: Duration,
     /// What the rows are of.
     ran: Option<(String, Vec<Filter>)>,
@@ -54,6 +57,7 @@ impl Default for QueryState {
             limit: 1,
             failed: None,
             waiting: None,
+            job: None,
             took: Duration::ZERO,
             ran: None,
             asked: None,
@@ -64,26 +68,45 @@ impl Default for QueryState {
 }
 
 impl QueryState {
+    /// A query has begun; only its answer is taken.
+    pub fn started(&mut self, job: JobId) {
+        self.job = Some(job);
+    }
+
     /// Takes the rows of a finished query.
-    pub fn take(&mut self, result: Arc<QueryResult>) {
+    pub fn take(&mut self, job: Option<JobId>, result: Arc<QueryResult>) {
+        if self.job != job {
+            return;
+        }
+        self.job = None;
         self.rows.take(result);
         self.failed = None;
         self.took = self.waiting.take().map_or(Duration::ZERO, |since| since.elapsed());
         self.ran = self.asked.take();
     }
 
-    /// Takes the failure of a query.
-    pub fn fail(&mut self, error: &Error) {
-        if self.waiting.take().is_some() {
+    /// Takes the failure of a query, or of the attempt to begin one. True when somebody waited for it here.
+    pub fn fail(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        if job.is_some() && self.job != job {
+            return false;
+        }
+        self.job = None;
+        let waited = self.waiting.take().is_some();
+        if waited {
             let text = error.to_string();
             let place = sql::place_of(&text, &self.editor.sql);
             self.failed = Some((text, error.hints().to_vec(), place));
             self.ran = None;
         }
+        waited
     }
 
     /// The query was stopped. Rows of an older one stay, but answer nothing that is asked now.
-    pub fn stopped(&mut self) {
+    pub fn stopped(&mut self, job: JobId) {
+        if self.job != Some(job) {
+            return;
+        }
+        self.job = None;
         (self.waiting, self.asked, self.ran) = (None, None, None);
     }
 
@@ -200,9 +223,8 @@ fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
             run = ui.add(button).clicked();
             let stop = Button::danger(tr!("Stop")).icon(icons::STOP).name(tr!("Stop query"));
             if cx.session.query.is_waiting() && ui.add(stop).clicked() {
-                let jobs = cx.studio.jobs();
-                for job in jobs.iter().filter(|job| job.label == crate::text::of(RUN_QUERY)) {
-                    cx.run(Command::Cancel { job: job.id });
+                if let Some(job) = cx.session.query.job {
+                    cx.run(Command::Cancel { job });
                 }
             }
             history_ui(ui, cx);

@@ -7,6 +7,7 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
+use crate::container::aside_of;
 use crate::gui::action::Action;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -164,7 +165,9 @@ fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let paths: Vec<PathBuf> = recent.iter().take(shown).map(|recent| recent.path.clone()).collect();
     let asked = paths.clone();
     cx.session.recent_there.want(cx.jobs, paths.clone(), tr!("Look for recent datasets"), move |_| {
-        Ok(asked.iter().map(|path| is_remote(path) || path.try_exists().unwrap_or(false)).collect())
+        // What an interrupted write left aside can be brought back.
+        let there = |path: &PathBuf| is_remote(path) || path.try_exists().unwrap_or(false) || aside_of(path).is_some();
+        Ok(asked.iter().map(there).collect())
     });
     let there = cx.session.recent_there.of(&paths).and_then(|outcome| outcome.as_ref().ok());
     let height = 53.0 * shown as f32;

@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::file::{Project, open_project, real_path, save_project};
+use super::file::{Project, open_project, real_path, save_project, save_project_if};
 use super::journal::{forget, own_journal, restore};
-use super::keep::{Change, Keep, Origin, mark_of};
+use super::keep::{Change, FileMark, Keep, Origin, ProjectFile};
+use crate::container::is_same_file;
 use crate::draft::{Content, Draft, Structure, split_off};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{Dataset, Payload, Tortilla};
 use crate::studio::document::{Document, DraftDocument, Server};
@@ -19,6 +22,12 @@ impl Studio {
     /// Has every draft kept in this folder while it is changed; nothing is kept without one.
     pub fn set_autosave(&mut self, folder: Option<PathBuf>) {
         self.autosave = folder;
+    }
+
+    /// How long a change waits until autosave has the one before on the disk; seconds when this is not called. What is not there
+    /// by then is written on in the background.
+    pub fn set_autosave_patience(&mut self, patience: Duration) {
+        self.autosave_patience = Some(patience);
     }
 
     /// The journal of the open draft, once something was changed.
@@ -38,33 +47,47 @@ impl Studio {
     }
 
     pub(in crate::studio) fn keeper(&self) -> Option<Keep> {
-        self.autosave.clone().map(Keep::new)
+        let keep = self.autosave.clone().map(Keep::new)?;
+        Some(match self.autosave_patience {
+            Some(patience) => keep.with_patience(patience),
+            None => keep,
+        })
     }
 
-    pub(in crate::studio) fn save_project(&mut self, path: Option<PathBuf>, view: Option<Json>) -> Result<Outcome> {
+    pub(in crate::studio) fn save_project(
+        &mut self,
+        path: Option<PathBuf>,
+        view: Option<Json>,
+        overwrite: Option<bool>,
+    ) -> Result<Outcome> {
         let Some(Document::Draft(document)) = &mut self.document else { return Err(no_draft()) };
         if let Some(view) = view {
             document.view = view;
         }
-        let path = path.or_else(|| document.project.clone());
+        let path = path.or_else(|| document.project().map(Path::to_owned));
         let path = path.ok_or_else(|| Error::usage("the draft has no file yet").hint("give it a name"))?;
         let path = std::path::absolute(&path).unwrap_or(path);
         let (project, revision) = (document.as_project(), document.draft.revision());
+        let (known, written) = (document.file.clone(), document.written.clone());
         let here = self.here();
         Ok(self.start(&tr!("Save {path}", path = path.display()), move |ctx| {
             // Behind a link, so that the link stays one.
-            save_project(&real_path(&path), &project, ctx)?;
-            let mark = mark_of(&path);
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = written.clone().or(known);
+            let mark = save_project_if(&real_path(&path), &project, &|| may_replace(&path, known.as_ref(), overwrite), ctx)?;
+            let file = ProjectFile { mark, path: path.clone() };
+            *written = Some(file.clone());
+            drop(written);
             Ok(Box::new(move |studio: &mut Studio| {
                 let same = studio.is_here(&here);
                 if let Some(Document::Draft(document)) = &mut studio.document
                     && same
                 {
-                    document.project = Some(path.clone());
+                    document.file = Some(file.clone());
                     // What was changed meanwhile is not in the file: the journal goes on.
                     if document.draft.revision() == revision {
                         document.draft.mark_saved();
-                        document.origin = Origin::Project(path.clone(), mark);
+                        document.origin = Origin::Project(file);
                         document.keep.iter_mut().for_each(Keep::forget);
                     }
                 }
@@ -83,21 +106,21 @@ impl Studio {
         let path = std::path::absolute(&path).unwrap_or(path);
         let leaving = self.leaving();
         Ok(self.start(&tr!("Open {path}", path = path.display()), move |ctx| {
-            let mark = mark_of(&path);
-            let project = open_project(&path, ctx)?;
+            let file = ProjectFile { mark: FileMark::of(&path), path };
+            let project = open_project(&file.path, ctx)?;
             let servers = servers_of(&project.content.dataset);
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
                 let unknown = servers.iter().any(|server| !crate::consent::allows_server(&server.host));
                 if studio.asks_for_servers && unknown {
-                    return Ok(Event::ProjectAsks { path, servers });
+                    return Ok(Event::ProjectAsks { path: file.path, servers });
                 }
                 let mut document = DraftDocument::new(Draft::with_content(project.content));
                 document.recipe = project.recipe;
                 document.view = project.view;
                 document.servers = servers;
-                document.origin = Origin::Project(path.clone(), mark);
-                document.project = Some(path);
+                document.origin = Origin::Project(file.clone());
+                document.file = Some(file);
                 studio.show(Document::Draft(Box::new(document)));
                 Ok(Event::DocumentChanged)
             }) as Finish)
@@ -117,7 +140,7 @@ impl Studio {
                 let mut document = DraftDocument::new(restored.draft);
                 document.recipe = restored.recipe;
                 document.view = restored.view;
-                document.project = restored.project;
+                document.file = restored.project;
                 studio.show(Document::Draft(Box::new(document)));
                 // Kept anew before the old journal goes, so that no moment is without one.
                 if let Some(Document::Draft(document)) = &mut studio.document
@@ -125,13 +148,9 @@ impl Studio {
                 {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
                     document.note(Change::Recipe(recipe), Some(before));
-                    document.keep.iter().for_each(Keep::settle);
                     // A journal that lies elsewhere is somebody's file: it stays.
-                    if whole
-                        && document.keep.as_ref().is_some_and(Keep::is_kept)
-                        && let Ok(journal) = own_journal(studio.autosave.as_deref(), &path)
-                    {
-                        forget(&journal);
+                    if whole && let Ok(journal) = own_journal(studio.autosave.as_deref(), &path) {
+                        document.keep.iter().for_each(|keep| keep.supersede(journal.clone()));
                     }
                 }
                 Ok(Event::DocumentChanged)
@@ -207,6 +226,26 @@ fn servers_of(dataset: &Dataset) -> Vec<Server> {
     let mut servers: Vec<Server> = found.into_iter().map(|(host, files)| Server { host, files }).collect();
     servers.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.host.cmp(&b.host)));
     servers
+}
+
+/// An error when saving would take away what another program, or another window, has written there.
+fn may_replace(path: &Path, known: Option<&ProjectFile>, overwrite: Option<bool>) -> Result<()> {
+    let own = known.filter(|file| file.path == path || is_same_file(&file.path, path));
+    let now = FileMark::of(path);
+    let may = match (overwrite, own) {
+        (Some(true), _) => true,
+        (_, Some(file)) => now.is_none() || now == file.mark,
+        (Some(false), None) => now.is_none(),
+        (None, None) => true,
+    };
+    if may {
+        return Ok(());
+    }
+    let what = match own {
+        Some(_) => "the project was changed by another program since it was opened or saved here",
+        None => "there is a file of this name already",
+    };
+    Err(Error::new(Kind::Changed, what).at_path(path).hint("save it under another name, or replace the file (overwrite)"))
 }
 
 fn no_draft() -> Error {

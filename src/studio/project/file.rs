@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use bytes::Bytes;
 use serde_json::Value as Json;
 
+use super::keep::FileMark;
 use super::tables::{self, Tables};
 use crate::container::PartialFile;
 use crate::draft::Content;
@@ -155,7 +156,22 @@ fn slashes(text: String) -> String {
 }
 
 /// Writes a project. What stood under the name stays until the new file is complete.
-pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<u64> {
+///
+/// # Errors
+/// When a source has no path that can be written, or the file can't be written.
+pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<()> {
+    save_project_if(path, project, &|| Ok(()), ctx).map(drop)
+}
+
+/// [`save_project`] if what stands under the name may be replaced, which is asked at the beginning and again at the end. Gives the
+/// mark of the new file.
+pub(super) fn save_project_if(
+    path: &Path,
+    project: &Project,
+    may: &dyn Fn() -> Result<()>,
+    ctx: &JobContext,
+) -> Result<Option<FileMark>> {
+    may()?;
     ctx.stage(tr!("Saving the project"), None);
     // Before it is there nobody can tell what lies beside it.
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -179,16 +195,18 @@ pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<
     line.push(b'\n');
     ctx.check()?;
     let partial = PartialFile::new(path, true)?;
-    let mut size = line.len() as u64;
     let mut file = partial.file();
     file.write_all(&line).io_at("write the project", path)?;
     for (_, bytes) in &tables.parts {
         ctx.check()?;
         file.write_all(bytes).io_at("write the project", path)?;
-        size += bytes.len() as u64;
     }
+    may()?;
+    let own = file.metadata().ok().and_then(|meta| FileMark::of_meta(&meta));
     partial.finish()?;
-    Ok(size)
+    // Some servers set the time when the file is closed; but another file may have the name already.
+    let now = FileMark::of(path);
+    Ok(now.filter(|now| own.as_ref().is_none_or(|own| now.is_file_of(own))).or(own))
 }
 
 /// Reads a project. Sources are not looked at: they may have moved.

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use serde_json::Value as Json;
 
 use super::file::{Base, Project, open_project_of, real_path, save_project};
+use super::keep::{FileMark, ProjectFile};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
@@ -30,6 +31,9 @@ struct Head {
     tacostudio_journal: u32,
     /// The project that the draft was opened from or saved to.
     project: Option<PathBuf>,
+    /// How that file was then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<FileMark>,
     /// The project file beside the journal that the edits begin with; none for an empty draft.
     base: Option<String>,
     /// The folder that sources in the base are relative to.
@@ -169,7 +173,7 @@ fn lock(journal: &Path) -> Result<Option<File>> {
 
 impl Journal {
     /// Begins a journal in `folder`.
-    pub fn begin(folder: &Path, project: Option<PathBuf>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
+    pub fn begin(folder: &Path, project: Option<ProjectFile>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
         // What nobody saved is nobody else's to read.
         make_private(folder).io_at("make the folder for autosave", folder)?;
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -183,7 +187,9 @@ impl Journal {
             }
             number += 1;
         };
-        let mut head = Head { tacostudio_journal: 1, project, base: None, folder: folder.to_owned(), id: String::new(), steps: 0 };
+        let (project, mark) = project.map_or((None, None), |file| (Some(file.path), file.mark));
+        let (folder_of_base, id) = (folder.to_owned(), String::new());
+        let mut head = Head { tacostudio_journal: 1, project, mark, base: None, folder: folder_of_base, id, steps: 0 };
         let name = base_name(&path, 0);
         let base = folder.join(&name);
         match start {
@@ -328,6 +334,34 @@ pub(super) fn forget(path: &Path) {
     let _ = std::fs::remove_file(lock_of(path));
 }
 
+/// Removes what a process that was stopped left beside the journals: bases that none of them names, and locks of none.
+fn sweep(folder: &Path) {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    for name in names.map(|name| name.to_string_lossy().into_owned()) {
+        // `draft-1.lock`, `draft-1-2.tacostudio`, `.draft-1.journal.aB3dE6.partial`: all of them are of draft 1.
+        let Some(rest) = name.trim_start_matches('.').strip_prefix("draft-") else { continue };
+        let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let journal = folder.join(format!("draft-{number}.{ENDING}"));
+        if name == format!("draft-{number}.{ENDING}") {
+            continue;
+        }
+        // Whoever writes the journal has it locked, and may be about to name the base.
+        let Ok(Some(_lock)) = lock(&journal) else { continue };
+        let used = match (journal.exists(), read_head(&journal)) {
+            (false, _) => false,
+            // What can't be read now may be read at another time.
+            (true, Err(_)) => true,
+            (true, Ok((head, _))) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
+        };
+        if !used {
+            let _ = std::fs::remove_file(folder.join(&name));
+        }
+        if !journal.exists() {
+            let _ = std::fs::remove_file(lock_of(&journal));
+        }
+    }
+}
+
 fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
     let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
     let mut line = String::new();
@@ -357,7 +391,7 @@ pub(super) struct Restored {
     pub draft: Draft,
     pub recipe: Vec<ExtensionCall>,
     pub view: Json,
-    pub project: Option<PathBuf>,
+    pub project: Option<ProjectFile>,
     /// Why the last entries could not be followed.
     pub trouble: Option<String>,
 }
@@ -398,12 +432,14 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
     }
     draft.set_budget(Draft::BUDGET_BYTES);
     draft.mark_unsaved();
-    Ok(Restored { draft, recipe, view: project.view, project: head.project, trouble })
+    let file = head.project.map(|path| ProjectFile { path, mark: head.mark });
+    Ok(Restored { draft, recipe, view: project.view, project: file, trouble })
 }
 
 /// Drafts in the folder of autosave that no process has open, newest first.
 pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
     let Ok(found) = std::fs::read_dir(folder) else { return Vec::new() };
+    sweep(folder);
     let mut drafts = Vec::new();
     for journal in found.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
         let Ok(Some(_lock)) = lock(&journal) else { continue };
@@ -500,7 +536,8 @@ mod tests {
         let file = folder.path().join("p/x.tacostudio");
         save_project(&file, &project(&draft), &ctx).expect("saves");
         let auto = folder.path().join("auto");
-        let mut journal = Journal::begin(&auto, Some(file.clone()), &Start::File(&file), &ctx).expect("begins");
+        let mut journal =
+            Journal::begin(&auto, Some(ProjectFile { path: file.clone(), mark: None }), &Start::File(&file), &ctx).expect("begins");
         // What stands under the name later is another draft.
         save_project(&file, &Project::default(), &ctx).expect("saves");
         for text in ["one", "two", "three"] {

@@ -1,10 +1,11 @@
 //! Autosave: a thread of its own writes the journal, so that nobody waits for the disk; only an edit that follows before the last
 //! one is on the disk does. Must never lose more than that one edit.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::file::Project;
 use super::journal::{Entry, Journal, Start, forget};
@@ -16,7 +17,11 @@ use crate::jobs::JobContext;
 /// Edits with more samples than this are not written as lines: the draft is written anew, which is shorter.
 const WEIGHT_MAX: u64 = 20_000;
 /// How long to wait before looking whether the thread is still there.
-const PATIENCE: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(500);
+/// How long a change waits for the one before to be on the disk, and the end of a draft for the last one.
+const PATIENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(5) };
+/// A disk that does not take a change for this long is told of.
+const SLOW: Duration = Duration::from_secs(10);
 
 /// Where a draft comes from.
 #[derive(Clone, Debug, Default)]
@@ -24,19 +29,47 @@ pub(in crate::studio) enum Origin {
     /// It began empty.
     #[default]
     Empty,
-    /// It is what this project file says, while the file is still of this length and time.
-    Project(PathBuf, FileMark),
+    /// It is what this project file says, while the file has this mark.
+    Project(ProjectFile),
     /// It was made of something else.
     Other,
 }
 
-/// Length and time of a file.
-pub(in crate::studio) type FileMark = Option<(u64, std::time::SystemTime)>;
+/// What tells whether a file is still the one that was read or written.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(in crate::studio) struct FileMark {
+    bytes: u64,
+    modified: std::time::SystemTime,
+    /// Its number in its file system, where there are such numbers: a file that takes the place of another has a new one.
+    number: Option<u64>,
+}
 
-/// The present mark of a file.
-pub(in crate::studio) fn mark_of(path: &Path) -> FileMark {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.len(), meta.modified().ok()?))
+impl FileMark {
+    /// The present mark of a file; none when there is no such file.
+    pub fn of(path: &Path) -> Option<Self> {
+        Self::of_meta(&std::fs::metadata(path).ok()?)
+    }
+
+    /// True when both are of one file, whenever it was changed.
+    pub fn is_file_of(&self, other: &Self) -> bool {
+        self.number == other.number && self.bytes == other.bytes
+    }
+
+    /// The mark that these facts give.
+    pub fn of_meta(meta: &std::fs::Metadata) -> Option<Self> {
+        #[cfg(unix)]
+        let number = Some(std::os::unix::fs::MetadataExt::ino(meta));
+        #[cfg(not(unix))]
+        let number = None;
+        Some(Self { bytes: meta.len(), modified: meta.modified().ok()?, number })
+    }
+}
+
+/// The project file of a draft, and how it was when the draft was opened from it or saved to it.
+#[derive(Clone, Debug)]
+pub(in crate::studio) struct ProjectFile {
+    pub path: PathBuf,
+    pub mark: Option<FileMark>,
 }
 
 /// What happened to a draft.
@@ -56,6 +89,8 @@ enum Message {
     Note(Box<Note>),
     /// Throw everything away.
     Forget,
+    /// Throw this older journal away, once everything before is on the disk.
+    Supersede(PathBuf),
 }
 
 struct Note {
@@ -64,13 +99,15 @@ struct Note {
     before: Option<Project>,
     after: Project,
     origin: Origin,
-    project: Option<PathBuf>,
+    project: Option<ProjectFile>,
 }
 
 #[derive(Default)]
 struct Shared {
     /// Changes that are on the disk, or that failed to get there.
     written: u64,
+    /// Since when something is not written.
+    since: Option<Instant>,
     path: Option<PathBuf>,
     trouble: Option<String>,
 }
@@ -81,6 +118,8 @@ pub(in crate::studio) struct Keep {
     shared: Arc<(Mutex<Shared>, Condvar)>,
     sent: u64,
     begun: bool,
+    patience: Duration,
+    slow_told: Cell<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -91,7 +130,8 @@ impl Keep {
         let shared: Arc<(Mutex<Shared>, Condvar)> = Arc::default();
         let inner = shared.clone();
         let thread = std::thread::Builder::new().name("autosave".into()).spawn(move || work(&folder, &receiver, &inner)).ok();
-        Self { sender, shared, sent: 0, begun: false, thread }
+        let slow_told = Cell::new(false);
+        Self { sender, shared, sent: 0, begun: false, patience: PATIENCE, slow_told, thread }
     }
 
     /// True once there is a journal, or one is being made: then the draft as it was before a change is not needed.
@@ -99,41 +139,67 @@ impl Keep {
         self.begun
     }
 
-    /// Waits until everything that was noted is on the disk.
-    pub fn settle(&self) {
+    /// How long a change may wait for the one before.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Waits until everything that was noted is on the disk, but not for ever: a disk may have stopped to answer. False when it
+    /// is not there yet.
+    pub fn settle(&self) -> bool {
+        let end = Instant::now() + self.patience;
         let (shared, told) = &*self.shared;
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody waits for a thread that is gone.
         while state.written < self.sent && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            state = told.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = told.wait_timeout(state, left.min(LOOK)).unwrap_or_else(PoisonError::into_inner).0;
         }
+        true
+    }
+
+    /// Another document takes the place of this one: what is noted is written on, and nobody waits for it.
+    pub fn leave(mut self) -> Left {
+        Left(self.thread.take())
+    }
+
+    /// Throws an older journal away once everything that was noted is on the disk.
+    pub fn supersede(&self, journal: PathBuf) {
+        let _ = self.sender.send(Message::Supersede(journal));
     }
 
     /// Notes a change. `before` is the draft as it was; it may be absent once the journal has begun.
-    pub fn note(&mut self, change: Change, before: Option<Project>, after: Project, origin: &Origin, project: Option<&Path>) {
-        let project = project.map(Path::to_owned);
+    pub fn note(&mut self, change: Change, before: Option<Project>, after: Project, origin: &Origin, project: Option<ProjectFile>) {
         let before = if self.begun { None } else { before };
         self.begun = true;
         let note = Note { change, before, after, origin: origin.clone(), project };
         if self.sender.send(Message::Note(Box::new(note))).is_ok() {
             self.sent += 1;
+            self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).since.get_or_insert_with(Instant::now);
         }
     }
 
     /// What went wrong since the last time that somebody asked.
     pub fn take_trouble(&self) -> Option<String> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).trouble.take()
+        let mut state = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
+        // Told once each time that the disk falls behind.
+        let told = self.slow_told.replace(slow);
+        let behind = self.sent.saturating_sub(state.written);
+        state
+            .trouble
+            .take()
+            .or_else(|| (slow && !told).then(|| format!("the disk does not answer: {behind} changes are not kept yet")))
     }
 
     /// The journal, once there is one.
     pub fn path(&self) -> Option<PathBuf> {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).path.clone()
-    }
-
-    /// True when everything that was noted is on the disk.
-    pub fn is_kept(&self) -> bool {
-        let shared = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.path.is_some() && shared.trouble.is_none() && shared.written == self.sent
     }
 
     /// The draft is saved, or not wanted any more: what was kept of it goes.
@@ -148,8 +214,31 @@ impl Drop for Keep {
         // The end of the program is no decision to throw the draft away.
         let (closed, _) = channel();
         drop(std::mem::replace(&mut self.sender, closed));
-        if let Some(thread) = self.thread.take() {
+        drop(Left(self.thread.take()));
+    }
+}
+
+/// The thread that writes on what a draft left behind. The end of the program waits for it, but not for ever.
+pub(in crate::studio) struct Left(Option<std::thread::JoinHandle<()>>);
+
+impl Left {
+    /// True when everything is written.
+    pub fn is_done(&self) -> bool {
+        self.0.as_ref().is_none_or(std::thread::JoinHandle::is_finished)
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        let Some(thread) = self.0.take() else { return };
+        let end = Instant::now() + PATIENCE;
+        while !thread.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.is_finished() {
             let _ = thread.join();
+        } else {
+            tracing::warn!("the last changes of a draft are not kept: the disk does not answer");
         }
     }
 }
@@ -169,6 +258,11 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
                 broken = false;
                 shared.0.lock().unwrap_or_else(PoisonError::into_inner).path = None;
             }
+            Message::Supersede(older) => {
+                if !broken && journal.is_some() {
+                    forget(&older);
+                }
+            }
             Message::Note(note) => {
                 let outcome = match broken {
                     true => write_whole(folder, &mut journal, *note),
@@ -177,6 +271,7 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
                 broken = outcome.is_err();
                 let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
                 state.written += 1;
+                state.since = None;
                 state.path = journal.as_ref().map(|journal| journal.path().to_owned());
                 if let Err(error) = outcome {
                     state.trouble = Some(error.report());
@@ -209,7 +304,9 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
         None => {
             let start = match (&note.origin, &note.before) {
                 (Origin::Empty, _) => Start::Empty,
-                (Origin::Project(file, mark), _) if mark.is_some() && mark_of(file) == *mark => Start::File(file),
+                (Origin::Project(file), _) if file.mark.is_some() && FileMark::of(&file.path) == file.mark => {
+                    Start::File(&file.path)
+                }
                 (_, Some(before)) => Start::Draft(before),
                 // The draft after the change is as good a beginning.
                 (_, None) => return write_whole(folder, journal, note),
@@ -303,14 +400,65 @@ mod tests {
             keep.settle();
         };
         change(&mut keep, "one");
-        assert!(!keep.is_kept() && keep.path().is_none() && keep.take_trouble().is_some());
+        assert!(keep.path().is_none() && keep.take_trouble().is_some());
         std::fs::remove_file(&auto).expect("removes");
         change(&mut keep, "two");
         change(&mut keep, "three");
-        assert!(keep.is_kept());
+        assert!(keep.settle() && keep.take_trouble().is_none());
         let restored = restore(&keep.path().expect("is there"), &JobContext::default()).expect("restores");
         assert!(restored.draft.content() == draft.content(), "what failed first is there too");
         drop(keep);
         assert_eq!(recoverable(&auto).len(), 1, "the end of the program throws nothing away");
+    }
+
+    #[test]
+    fn a_disk_that_does_not_answer_holds_up_neither_an_edit_nor_the_end() {
+        let (sender, receiver) = channel();
+        let (answer, asked) = channel::<()>();
+        // Takes what is sent and never writes it.
+        let thread = std::thread::spawn(move || drop((asked.recv(), receiver)));
+        let shared = Arc::default();
+        let keep =
+            Keep { sender, shared, sent: 0, begun: false, patience: PATIENCE, slow_told: Cell::new(false), thread: Some(thread) };
+        let mut keep = keep.with_patience(Duration::from_millis(20));
+        let edit = Edit::SetCollection { key: "id".into(), value: Some("one".into()) };
+        keep.note(Change::Do(edit), None, Project::default(), &Origin::Empty, None);
+        let began = Instant::now();
+        assert!(!keep.settle(), "it is not there");
+        drop(keep);
+        assert!(began.elapsed() < Duration::from_secs(20), "it ended");
+        drop(answer);
+    }
+
+    #[test]
+    fn what_a_stopped_process_left_beside_its_journals_is_removed() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let mut keep = Keep::new(folder.path().to_owned());
+        let edit = Edit::SetCollection { key: "id".into(), value: Some("kept".into()) };
+        let project = Project::default();
+        keep.note(Change::Do(edit), Some(project.clone()), project, &Origin::Other, None);
+        keep.settle();
+        drop(keep);
+        let names = || {
+            let entries = std::fs::read_dir(folder.path()).expect("reads").flatten();
+            let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            names.sort();
+            names
+        };
+        let whole = names();
+        assert_eq!(whole.len(), 3, "journal, base and lock: {whole:?}");
+        let stem = whole[0].split_once('.').expect("has an ending").0.trim_end_matches("-0").to_owned();
+        // Killed while the journal began anew, and before it began.
+        for name in [
+            format!("{stem}-7.tacostudio"),
+            format!(".{stem}.journal.aB3dE6.partial"),
+            "draft-5-0.tacostudio".into(),
+            "draft-6.lock".into(),
+        ] {
+            std::fs::write(folder.path().join(name), "half").expect("writes");
+        }
+        std::fs::write(folder.path().join("notes.txt"), "somebody's own").expect("writes");
+        assert_eq!(recoverable(folder.path()).len(), 1);
+        assert_eq!(names(), [whole, vec!["notes.txt".to_owned()]].concat());
     }
 }

@@ -9,4 +9,4 @@ mod tables;
 pub use file::{Project, is_project, open_project, save_project};
 pub use journal::{Recoverable, recoverable};
 
-pub(super) use keep::{Change, Keep, Origin};
+pub(super) use keep::{Change, Keep, Left, Origin, ProjectFile};

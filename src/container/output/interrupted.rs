@@ -1,0 +1,244 @@
+//! What failures of the disk between two names leave behind: every single one and every pair of them, with and without the
+//! exchange of two names in one step.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::swap::faults::{self, Faults};
+use super::*;
+
+/// A folder of its own, in memory where there is such a place: bringing a disk up to date takes its time.
+fn home() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    folder.expect("a folder")
+}
+
+/// Everything below a folder by its path; hidden folders beside the outputs are left out.
+fn shown(folder: &Path) -> BTreeMap<String, String> {
+    tree(folder, &|name| !name.starts_with('.'))
+}
+
+fn tree(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("lists").map(|entry| entry.expect("an entry")) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !wanted(&name) {
+            continue;
+        }
+        if entry.path().is_dir() {
+            found.extend(tree(&entry.path(), wanted).into_iter().map(|(path, text)| (format!("{name}/{path}"), text)));
+        } else {
+            found.insert(name, std::fs::read_to_string(entry.path()).expect("reads"));
+        }
+    }
+    found
+}
+
+fn hidden(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).expect("lists").map(|entry| entry.expect("an entry").file_name());
+    names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.starts_with('.')).collect()
+}
+
+fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("lies in a folder")).expect("makes the folder");
+    std::fs::write(path, text).expect("writes");
+}
+
+/// A way to replace outputs, and the old and the new ones that it leaves.
+struct Case {
+    old: &'static [&'static str],
+    replace: fn(&Path) -> Result<()>,
+    new: &'static [&'static str],
+}
+
+fn replace_folder(folder: &Path) -> Result<()> {
+    let output = PartialFolder::new(&folder.join("set"), true)?;
+    put(&output.path().join("COLLECTION.json"), "new");
+    put(&output.path().join("DATA/b"), "new");
+    output.finish()
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    let output = PartialFolder::new(&folder.join("set"), false)?;
+    put(&output.path().join("COLLECTION.json"), "new");
+    output.finish()
+}
+
+fn replace_several(folder: &Path) -> Result<()> {
+    let mut staging = Staging::new(&folder.join("parts"), true)?;
+    for name in ["one", "two", "three"] {
+        staging.claim(name)?;
+    }
+    put(&staging.path().join("one"), "new");
+    put(&staging.path().join("two"), "new");
+    put(&staging.path().join("three/COLLECTION.json"), "new");
+    staging.retire(OsStr::new("four"));
+    staging.finish()
+}
+
+fn replace_file(folder: &Path) -> Result<()> {
+    write_document(&folder.join("one"), b"new", true)
+}
+
+const CASES: [Case; 4] = [
+    Case { old: &["set/COLLECTION.json", "set/DATA/a"], replace: replace_folder, new: &["set/COLLECTION.json", "set/DATA/b"] },
+    Case { old: &[], replace: make_folder, new: &["set/COLLECTION.json"] },
+    Case {
+        old: &["one", "three/COLLECTION.json", "three/DATA/x", "four"],
+        replace: replace_several,
+        new: &["one", "two", "three/COLLECTION.json"],
+    },
+    Case { old: &["one"], replace: replace_file, new: &["one"] },
+];
+
+/// Runs a case with faults; gives what is there then, and whether it went well.
+fn run(case: &Case, home: &Path, faults: Faults) -> (bool, usize) {
+    case.old.iter().for_each(|path| put(&home.join(path), "old"));
+    faults::set(faults);
+    let outcome = (case.replace)(home);
+    (outcome.is_ok(), faults::set(Faults::default()).steps)
+}
+
+fn all(paths: &[&str], text: &str) -> BTreeMap<String, String> {
+    paths.iter().map(|path| ((*path).to_owned(), text.to_owned())).collect()
+}
+
+/// Whether every old file is there somewhere, hidden or not.
+fn holds_old(home: &Path, case: &Case) -> bool {
+    let everything = tree(home, &|_| true);
+    case.old.iter().all(|path| everything.iter().any(|(found, text)| text == "old" && found.ends_with(path)))
+}
+
+#[test]
+fn one_failure_leaves_the_old_or_the_new_whole_and_nothing_beside_it() {
+    for (number, case) in CASES.iter().enumerate() {
+        for no_exchange in [false, true] {
+            for failing in 0.. {
+                let home = home();
+                let faults = Faults { failing: vec![failing], no_exchange, ..Faults::default() };
+                let (well, steps) = run(case, home.path(), faults);
+                let (found, what) = (shown(home.path()), format!("case {number}, step {failing}, {no_exchange}"));
+                let (old, new) = (all(case.old, "old"), all(case.new, "new"));
+                assert!(if well { found == new } else { found == old || found == new }, "{what}: {found:?}");
+                assert_eq!(hidden(home.path()), Vec::<String>::new(), "{what}");
+                if failing >= steps {
+                    assert!(well, "{what}: nothing failed");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_only_copy_stays_when_it_can_not_be_brought_back_and_is_brought_back_by_the_next_write() {
+    for (number, case) in CASES.iter().enumerate() {
+        for no_exchange in [false, true] {
+            let probe = home();
+            let (_, steps) = run(case, probe.path(), Faults { no_exchange, ..Faults::default() });
+            for (first, second) in (0..steps).flat_map(|first| (first + 1..steps + 4).map(move |second| (first, second))) {
+                for until_the_end in [false, true] {
+                    let home = home();
+                    let dead_from = until_the_end.then_some(second);
+                    let failing = vec![first, second];
+                    let (well, _) = run(case, home.path(), Faults { failing, dead_from, no_exchange, ..Faults::default() });
+                    let what = format!("case {number}, steps {first} and {second}, {no_exchange}, {until_the_end}");
+                    let new = all(case.new, "new");
+                    let whole_new = shown(home.path()) == new;
+                    assert!(whole_new || holds_old(home.path(), case), "{what}: {:?}", tree(home.path(), &|_| true));
+                    assert!(!well || whole_new, "{what}: {:?}", shown(home.path()));
+                    // The next start: the same again, with a disk that works.
+                    for path in ["set", "one", "two", "three", "four", "parts"] {
+                        super::scratch::tidy_up(&home.path().join(path));
+                    }
+                    let found = shown(home.path());
+                    assert!(found == new || found == all(case.old, "old"), "{what}: {found:?} {:?}", hidden(home.path()));
+                    if case.old.is_empty() && found == new {
+                        continue;
+                    }
+                    (case.replace)(home.path()).unwrap_or_else(|error| panic!("{what}: {}", error.report()));
+                    assert_eq!(shown(home.path()), new, "{what}");
+                    assert_eq!(hidden(home.path()), Vec::<String>::new(), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// A scratch folder as a program leaves it that is killed between the two renames of a disk without exchange.
+fn killed_between(home: &Path) {
+    put(&home.join("set/COLLECTION.json"), "old");
+    let mut scratch = Scratch::beside(&home.join("set")).expect("begins");
+    put(&scratch.path().join("new/set/COLLECTION.json"), "new");
+    let check = |_: &Path, _: &Path| Ok(());
+    // The second rename and all that would bring the old one back fail.
+    faults::set(Faults { failing: Vec::new(), dead_from: Some(3), no_exchange: true, ..Faults::default() });
+    let outcome = swap::place(&mut scratch, home, (&["set".into()], &[]), &check);
+    faults::set(Faults::default());
+    outcome.expect_err("was stopped");
+    drop(scratch);
+    assert!(!home.join("set").exists(), "nothing has the name");
+}
+
+#[test]
+fn what_lies_aside_after_a_kill_is_found_and_brought_back() {
+    let home = home();
+    killed_between(home.path());
+    let target = home.path().join("set");
+    let copy = aside_of(&target).expect("is found");
+    assert_eq!(std::fs::read_to_string(copy.join("COLLECTION.json")).expect("reads"), "old");
+    assert!(aside_of(&home.path().join("another")).is_none());
+    restore_aside(&target).expect("brings it back");
+    assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "old"));
+    assert_eq!((hidden(home.path()), aside_of(&target)), (Vec::new(), None));
+}
+
+#[test]
+fn what_got_the_name_meanwhile_is_not_replaced_by_the_old_copy() {
+    let home = home();
+    killed_between(home.path());
+    put(&home.path().join("set/COLLECTION.json"), "of somebody else");
+    restore_aside(&home.path().join("set")).expect_err("the name is taken");
+    super::scratch::tidy_up(&home.path().join("set"));
+    assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "of somebody else"));
+    assert!(aside_of(&home.path().join("set")).is_some(), "the old copy is still there");
+}
+
+#[cfg(unix)]
+#[test]
+fn leftovers_of_a_program_that_is_gone_are_removed_and_work_in_progress_is_not() {
+    let home = home();
+    put(&home.path().join(".one.aB3dE6.partial"), "half");
+    put(&home.path().join(".set.aB3dE6.partial/new/set/DATA/a"), "half");
+    // Of other outputs, or no leftovers at all.
+    let others = [".one.tif.aB3dE6.partial", ".one.notes.partial", ".one.aB3dE6.old", ".two.aB3dE6.partial"];
+    others.iter().for_each(|name| put(&home.path().join(name), "another's"));
+    let (file, folder) = (home.path().join("one"), home.path().join("set"));
+    let writing = PartialFile::new(&file, false).expect("begins");
+    let making = PartialFolder::new(&folder, false).expect("begins");
+    // A second program begins the same.
+    drop((PartialFile::new(&file, false).expect("begins"), PartialFolder::new(&folder, false).expect("begins")));
+    writing.finish().expect("is still there");
+    put(&making.path().join("COLLECTION.json"), "new");
+    making.finish().expect("is still there");
+    let mut left = hidden(home.path());
+    left.sort();
+    let mut expected = others.map(str::to_owned);
+    expected.sort();
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn folders_made_for_an_output_go_when_it_fails() {
+    let home = home();
+    let target = home.path().join("a/b/one");
+    drop(PartialFile::new(&target, false).expect("begins"));
+    drop(PartialFolder::new(&target, false).expect("begins"));
+    assert!(!home.path().join("a").exists());
+    write_document(&target, b"new", false).expect("writes");
+    drop(PartialFile::new(&home.path().join("a/b/two"), false).expect("begins"));
+    assert_eq!(shown(home.path()), all(&["a/b/one"], "new"));
+    check_space(&home.path().join("c/d"), 1).expect("has room");
+    assert!(!home.path().join("c").exists());
+}

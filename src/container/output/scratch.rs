@@ -1,0 +1,290 @@
+//! The hidden folder beside an output in which the output is made. It is locked while its maker lives, so that the next program
+//! can tell a leftover from work in progress: leftovers of an output are removed, or brought back, by the next one of its name.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use super::swap;
+use crate::error::{Error, IoContext, Result};
+
+/// Ending of what is being written, and of what is not needed any more.
+const PARTIAL: &str = ".partial";
+/// Ending of a folder that may hold the only copy of what stood under the name of an output.
+const ASIDE: &str = ".old";
+/// Random letters and digits between the output's name and the ending.
+const RANDOM: usize = 6;
+/// How often a name is tried again that another program took for a leftover between making and locking it.
+const TRIES: usize = 10;
+
+/// Folders that were made for an output. Those that stay empty go again.
+#[derive(Default)]
+pub(super) struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Makes the folder that `target` lies in.
+    pub fn folder_of(target: &Path) -> Result<(PathBuf, Self)> {
+        let parent = super::parent_of(target)?;
+        let missing = parent.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
+        let made = Self(missing.map(Path::to_owned).collect());
+        std::fs::create_dir_all(&parent).io_at("make the folder for the output", &parent)?;
+        Ok((parent, made))
+    }
+
+    /// Brings the names of the folders to the disk; from now on they stay.
+    pub fn settle(&mut self) -> Result<()> {
+        for folder in std::mem::take(&mut self.0) {
+            if let Some(parent) = folder.parent() {
+                swap::sync_folder(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // One with something in it is not removed by this.
+        self.0.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
+    }
+}
+
+/// A hidden folder beside an output, gone with everything in it when it is dropped.
+pub struct Scratch {
+    folder: PathBuf,
+    /// It holds the only copy of something: it stays.
+    kept: bool,
+    made: Made,
+    _lock: Option<File>,
+}
+
+impl Scratch {
+    /// A folder for what is needed while `target` is made.
+    ///
+    /// # Errors
+    /// When the folder of `target` can't be made or written.
+    pub fn beside(target: &Path) -> Result<Self> {
+        let (parent, made) = Made::folder_of(target)?;
+        let prefix = prefix_of(target)?;
+        for _ in 0..TRIES {
+            let folder = Builder::new().prefix(&prefix).suffix(PARTIAL).tempdir_in(&parent);
+            let folder = folder.io_at("make a folder beside the output", &parent)?;
+            let lock = File::open(folder.path()).ok().map(|handle| (lock(&handle), handle));
+            // On a system where folders can't be opened there are no locks, and nothing is taken for a leftover.
+            let lock = match lock {
+                Some((Locked::ByOther, _)) => continue,
+                Some((_, handle)) => Some(handle),
+                None => None,
+            };
+            if folder.path().is_dir() {
+                return Ok(Self { folder: folder.keep(), kept: false, made, _lock: lock });
+            }
+        }
+        Err(taken(target))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// From now on it holds the only copy of something, and its name says so.
+    pub(super) fn put_aside(&mut self) -> Result<()> {
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let aside = self.folder.with_file_name(name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned() + ASIDE);
+        swap::rename(&self.folder, &aside).io_at("give the folder of the old output its name", &self.folder)?;
+        self.folder = aside;
+        self.kept = true;
+        Ok(())
+    }
+
+    /// What it holds is not needed any more.
+    pub(super) fn release(&mut self) {
+        // A program that is stopped while it removes the folder must not leave one that looks like the only copy of something.
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(stem) = name.strip_suffix(ASIDE) {
+            let partial = self.folder.with_file_name(stem.to_owned() + PARTIAL);
+            if swap::rename(&self.folder, &partial).is_ok() {
+                self.folder = partial;
+            }
+        }
+        self.kept = false;
+    }
+
+    /// Even when dropped it stays.
+    pub(super) fn keep(&mut self) {
+        self.kept = true;
+    }
+
+    /// The folders above are there to stay.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.made.settle()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.kept {
+            discard(&self.folder);
+        }
+    }
+}
+
+/// Removes a file or a folder with all that is in it; what can't be removed is named in the log.
+fn discard(path: &Path) {
+    let remove = || match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(_) => Ok(()),
+    };
+    // A single failure may pass, as that of a scanner that holds a file open.
+    if let Err(error) = remove().or_else(|_| remove()) {
+        tracing::warn!("{} is not needed any more, and could not be removed: {error}", path.display());
+    }
+}
+
+/// A locked file beside `target`, with the folders that were made for it.
+pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Made)> {
+    let (parent, made) = Made::folder_of(target)?;
+    let prefix = prefix_of(target)?;
+    for _ in 0..TRIES {
+        let mut builder = Builder::new();
+        builder.prefix(&prefix).suffix(PARTIAL);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(&parent).io_at("make a file in the output's folder", &parent)?;
+        if !matches!(lock(file.as_file()), Locked::ByOther) && file.path().exists() {
+            return Ok((file, made));
+        }
+    }
+    Err(taken(target))
+}
+
+fn taken(target: &Path) -> Error {
+    Error::new(crate::error::Kind::Io, "another program removes what is being written here").at_path(target)
+}
+
+fn prefix_of(target: &Path) -> Result<OsString> {
+    let name = target.file_name().ok_or_else(|| Error::usage("the output has no name").at_path(target))?;
+    Ok([OsStr::new("."), name, OsStr::new(".")].into_iter().collect())
+}
+
+enum Locked {
+    /// By this program.
+    Here,
+    /// Another one uses it.
+    ByOther,
+    /// There are no locks on this system or disk.
+    Never,
+}
+
+fn lock(file: &File) -> Locked {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{FlockOperation, flock};
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Locked::Here,
+            Err(error) if error == rustix::io::Errno::WOULDBLOCK => Locked::ByOther,
+            Err(_) => Locked::Never,
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        Locked::Never
+    }
+}
+
+/// The lock of a leftover; none while somebody uses it, or where nobody can tell.
+fn lock_of_leftover(path: &Path) -> Option<File> {
+    let real = path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file());
+    let handle = File::open(path).ok().filter(|_| real)?;
+    matches!(lock(&handle), Locked::Here).then_some(handle)
+}
+
+/// The stem of a hidden name: what stands before the random part, without the first dot.
+fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
+    let (stem, random) = name.strip_prefix('.')?.strip_suffix(ending)?.rsplit_once('.')?;
+    (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(stem)
+}
+
+/// Hidden folders in the folder of `target` that may hold the only copy of something.
+fn asides_near(target: &Path) -> Vec<PathBuf> {
+    let Ok(parent) = super::parent_of(target) else { return Vec::new() };
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let aside = entries.filter(|entry| stem(&entry.file_name().to_string_lossy(), ASIDE).is_some());
+    let mut found: Vec<PathBuf> = aside.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    found
+}
+
+/// Removes what programs that were stopped left of an output of this name, and brings back what they had put aside.
+pub(super) fn tidy_up(target: &Path) {
+    let within = |above: &Path| stem(&above.file_name().unwrap_or_default().to_string_lossy(), PARTIAL).is_some();
+    // Beside the thousands of files of an output that is being made nothing is looked for.
+    if target.ancestors().skip(1).any(within) {
+        return;
+    }
+    let (Ok(parent), Some(name)) = (super::parent_of(target), target.file_name()) else { return };
+    for aside in asides_near(target) {
+        if let Some(_lock) = lock_of_leftover(&aside)
+            && swap::Record::read(&aside).is_some_and(|record| record.names(name))
+        {
+            bring_back(&aside, &parent);
+        }
+    }
+    for entry in std::fs::read_dir(&parent).into_iter().flatten().flatten() {
+        if stem(&entry.file_name().to_string_lossy(), PARTIAL).is_some_and(|stem| name == stem)
+            && let Some(_lock) = lock_of_leftover(&entry.path())
+        {
+            tracing::info!("removes {}, which a program that was stopped left", entry.path().display());
+            discard(&entry.path());
+        }
+    }
+}
+
+/// Gives what lies aside its names again, or removes it where everything new had got its name. The folder is locked.
+fn bring_back(aside: &Path, parent: &Path) {
+    let Some(record) = swap::Record::read(aside) else { return };
+    let outcome = if record.is_done(aside, parent) { Ok(false) } else { record.take_back(aside, parent).map(|()| true) };
+    match outcome {
+        Ok(brought) => {
+            if brought {
+                tracing::warn!("a program was stopped while it replaced {}: what was there before is back", record.list());
+            }
+            discard(aside);
+        }
+        Err(error) => tracing::warn!("{} holds what was there before a program was stopped: {error}", aside.display()),
+    }
+}
+
+/// What stood under the name `path` before a program was stopped that replaced it, when that still lies aside. Nothing while the
+/// program runs.
+pub fn aside_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let parent = super::parent_of(path).ok()?;
+    asides_near(path).into_iter().find_map(|aside| {
+        let copy = swap::Record::read(&aside)?.copy_of(name, &aside, &parent)?;
+        let _lock = lock_of_leftover(&aside)?;
+        Some(copy)
+    })
+}
+
+/// Brings back what [`aside_of`] found, and what was put aside together with it.
+///
+/// # Errors
+/// When something else stands under the name by now, or the names can't be changed.
+pub fn restore_aside(path: &Path) -> Result<()> {
+    let name = path.file_name().unwrap_or_default();
+    let parent = super::parent_of(path)?;
+    for aside in asides_near(path) {
+        let Some(record) = swap::Record::read(&aside).filter(|record| record.names(name)) else { continue };
+        let Some(_lock) = lock_of_leftover(&aside) else { continue };
+        record.take_back(&aside, &parent)?;
+        discard(&aside);
+        return Ok(());
+    }
+    Err(Error::usage("nothing of this name lies aside").at_path(path))
+}

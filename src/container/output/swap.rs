@@ -1,0 +1,334 @@
+//! Gives finished outputs their names, all or none. What stands there is exchanged for the new in one step where the system can do
+//! that. Where it can't, and for several outputs, a record beside the old copies says which is which, so that a program that is
+//! stopped at any moment leaves enough to go back. Must never remove an old copy before the new one is on the disk under its name.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::scratch::Scratch;
+use crate::error::{Error, IoContext, Result};
+
+/// The folder of a scratch folder in which outputs are made.
+pub(super) const NEW: &str = "new";
+/// The folder of a scratch folder that holds what made way.
+const OLD: &str = "old";
+/// The record in a scratch folder.
+const RECORD: &str = "names.json";
+
+/// One name that changes hands.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Name {
+    name: OsString,
+    /// The new output's number in its file system, where there are such numbers.
+    new: Option<u64>,
+    /// Nothing new gets this name: what stands there goes.
+    goes: bool,
+}
+
+/// Which names change hands together.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(super) struct Record(Vec<Name>);
+
+/// The number of a file or folder in its file system. A new name does not change it.
+fn number_of(path: &Path) -> Option<u64> {
+    let meta = path.symlink_metadata().ok()?;
+    #[cfg(unix)]
+    return Some(std::os::unix::fs::MetadataExt::ino(&meta));
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        None
+    }
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// The three places of one name.
+struct Places {
+    target: PathBuf,
+    new: PathBuf,
+    old: PathBuf,
+}
+
+impl Places {
+    fn of(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
+        Self { target: parent.join(name), new: scratch.join(NEW).join(name), old: scratch.join(OLD).join(name) }
+    }
+}
+
+impl Name {
+    /// The new output has its name.
+    fn is_placed(&self, places: &Places) -> bool {
+        match self.new {
+            _ if self.goes => !is_there(&places.target),
+            Some(number) => number_of(&places.target) == Some(number),
+            None => !is_there(&places.new) && is_there(&places.target),
+        }
+    }
+
+    /// Undoes whatever was done for this name. Nothing, when nothing was.
+    fn take_back(&self, places: &Places) -> Result<()> {
+        let Places { target, new, old } = places;
+        // A going back that was stopped may have left the new one there.
+        let kept = is_there(old) && (self.new.is_none() || number_of(old) != self.new);
+        let placed = !self.goes && self.is_placed(places);
+        if kept && !placed && is_there(target) {
+            let error = Error::usage("something else has this name by now").at_path(target);
+            return Err(error.hint(format!("what was there before is {}", old.display())));
+        }
+        let back = || match (placed, kept) {
+            (true, true) if exchange(old, target)? => rename(old, new),
+            (true, true) => rename(target, new).and_then(|()| rename(old, target)),
+            // The old one lies where the new one was made.
+            (true, false) if is_there(new) => exchange(new, target).map(drop),
+            (true, false) => rename(target, new),
+            (false, true) => rename(old, target),
+            (false, false) => Ok(()),
+        };
+        back().io_at("bring back what was there before", target)
+    }
+}
+
+impl Record {
+    fn of(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
+        let new = names.iter().map(|name| Name { name: name.clone(), new: number_of(&scratch.join(NEW).join(name)), goes: false });
+        let goes = gone.iter().map(|name| Name { name: name.clone(), new: None, goes: true });
+        Self(new.chain(goes).collect())
+    }
+
+    fn write(&self, scratch: &Path) -> Result<()> {
+        let bytes = serde_json::to_vec(&self.0).map_err(|error| Error::internal("names can't be written").because(error))?;
+        let path = scratch.join(RECORD);
+        let write = || {
+            std::fs::create_dir(scratch.join(OLD))?;
+            let mut file = File::create_new(&path)?;
+            io::Write::write_all(&mut file, &bytes)?;
+            file.sync_all()?;
+            sync(scratch)
+        };
+        write().io_at("write down which outputs are replaced", &path)
+    }
+
+    /// The record of a scratch folder, if it has one.
+    pub fn read(scratch: &Path) -> Option<Self> {
+        let bytes = std::fs::read(scratch.join(RECORD)).ok()?;
+        serde_json::from_slice(&bytes).ok().map(Self)
+    }
+
+    /// True when this name is one of them.
+    pub fn names(&self, name: &OsStr) -> bool {
+        self.0.iter().any(|known| known.name == name)
+    }
+
+    /// The names, for people.
+    pub fn list(&self) -> String {
+        self.0.iter().map(|name| name.name.to_string_lossy()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Every new output has its name.
+    pub fn is_done(&self, scratch: &Path, parent: &Path) -> bool {
+        self.0.iter().all(|name| {
+            let places = Places::of(&name.name, scratch, parent);
+            name.is_placed(&places) && (name.goes || !is_there(&places.new) || is_there(&places.old))
+        })
+    }
+
+    /// Undoes whatever was done, last name first.
+    pub fn take_back(&self, scratch: &Path, parent: &Path) -> Result<()> {
+        for name in self.0.iter().rev() {
+            name.take_back(&Places::of(&name.name, scratch, parent))?;
+        }
+        sync_folder(parent)
+    }
+
+    /// Where the old copy of a name lies, unless everything new has its name or the old one never left it.
+    pub fn copy_of(&self, name: &OsStr, scratch: &Path, parent: &Path) -> Option<PathBuf> {
+        let known = self.0.iter().find(|known| known.name == name)?;
+        let places = Places::of(name, scratch, parent);
+        if self.is_done(scratch, parent) {
+            return None;
+        }
+        let exchanged = !known.goes && known.is_placed(&places) && is_there(&places.new);
+        if is_there(&places.old) { Some(places.old) } else { exchanged.then_some(places.new) }
+    }
+}
+
+/// Gives what was made in `scratch` its names in `parent`; what stands under the names in `gone` goes. On an error everything is as
+/// it was. `check` says whether what stands under a name may make way for the new.
+pub(super) fn place(
+    scratch: &mut Scratch,
+    parent: &Path,
+    (names, gone): (&[OsString], &[OsString]),
+    check: &dyn Fn(&Path, &Path) -> Result<()>,
+) -> Result<()> {
+    if let ([name], []) = (names, gone)
+        && place_at_once(scratch, &Places::of(name, scratch.path(), parent), check)?
+    {
+        return scratch.settle();
+    }
+    let record = Record::of(names, gone, scratch.path());
+    if let Some(missing) = names.iter().find(|name| !is_there(&scratch.path().join(NEW).join(name))) {
+        return Err(Error::internal("an output was announced and not made").at_path(&parent.join(missing)));
+    }
+    record.write(scratch.path())?;
+    scratch.put_aside()?;
+    let outcome = place_each(&record, scratch.path(), parent, check).and_then(|()| sync_folder(parent));
+    if let Err(error) = outcome {
+        return Err(match record.take_back(scratch.path(), parent) {
+            Ok(()) => {
+                scratch.release();
+                error
+            }
+            Err(trouble) => error
+                .hint(format!("what was there before is in {}: {trouble}", scratch.path().join(OLD).display()))
+                .hint("write the output again: what was there before is brought back first"),
+        });
+    }
+    scratch.release();
+    scratch.settle()
+}
+
+/// Places a single output in one step. False where the system can't, and nothing was done.
+fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
+    let Places { target, new, .. } = places;
+    let parent = target.parent().unwrap_or(Path::new("."));
+    let replaced = is_there(target);
+    if replaced {
+        check(new, target)?;
+        if !exchange(new, target).io_at("give the output its name", target)? {
+            return Ok(false);
+        }
+    } else {
+        rename(new, target).io_at("give the output its name", target)?;
+    }
+    let Err(error) = sync_folder(parent) else { return Ok(true) };
+    let back = if replaced { exchange(new, target).map(drop) } else { rename(target, new) };
+    if let Err(trouble) = back {
+        scratch.keep();
+        return Err(error.hint(format!("what was there before is {}: {trouble}", new.display())));
+    }
+    Err(error)
+}
+
+fn place_each(record: &Record, scratch: &Path, parent: &Path, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<()> {
+    for name in &record.0 {
+        let Places { target, new, old } = Places::of(&name.name, scratch, parent);
+        let failed = |result: io::Result<()>| result.io_at("give the output its name", &target);
+        if !is_there(&target) {
+            if !name.goes {
+                failed(rename(&new, &target))?;
+            }
+            continue;
+        }
+        check(&new, &target)?;
+        if name.goes {
+            rename(&target, &old).io_at("move the old output aside", &target)?;
+        } else if exchange(&new, &target).io_at("give the output its name", &target)? {
+            rename(&new, &old).io_at("move the old output aside", &target)?;
+        } else {
+            rename(&target, &old).io_at("move the old output aside", &target)?;
+            failed(rename(&new, &target))?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings the names in a folder to the disk.
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+    sync(folder).io_at("bring the output's folder to the disk", folder)
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    faults::step(faults::Step::Sync)?;
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    let _ = folder;
+    Ok(())
+}
+
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    faults::step(faults::Step::Rename)?;
+    std::fs::rename(from, to)
+}
+
+/// Exchanges what two names stand for, in one step. False where the system or the disk can't, and nothing was done.
+fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    #[cfg(test)]
+    if !faults::can_exchange()? {
+        return Ok(false);
+    }
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            // `OPNOTSUPP` is another number on some systems.
+            Err(error) if [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    {
+        let _ = (one, other);
+        Ok(false)
+    }
+}
+
+/// Failures of the system that a test asks for.
+#[cfg(test)]
+pub(super) mod faults {
+    use std::cell::RefCell;
+    use std::io;
+
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub enum Step {
+        Rename,
+        Exchange,
+        Sync,
+    }
+
+    /// What fails on this thread.
+    #[derive(Clone, Default)]
+    pub struct Faults {
+        /// The numbers of the steps that fail, from 0.
+        pub failing: Vec<usize>,
+        /// From this step on nothing is done any more, as after the end of the program.
+        pub dead_from: Option<usize>,
+        /// The disk can't exchange two names.
+        pub no_exchange: bool,
+        /// Steps so far.
+        pub steps: usize,
+    }
+
+    thread_local! {
+        static FAULTS: RefCell<Faults> = RefCell::default();
+    }
+
+    /// Sets what fails; gives what was set before, with its count.
+    pub fn set(faults: Faults) -> Faults {
+        FAULTS.replace(faults)
+    }
+
+    pub fn step(_: Step) -> io::Result<()> {
+        FAULTS.with_borrow_mut(|faults| {
+            let number = faults.steps;
+            faults.steps += 1;
+            let fails = faults.failing.contains(&number) || faults.dead_from.is_some_and(|from| number >= from);
+            if fails { Err(io::Error::other("a fault that was asked for")) } else { Ok(()) }
+        })
+    }
+
+    pub fn can_exchange() -> io::Result<bool> {
+        if FAULTS.with_borrow(|faults| faults.no_exchange) {
+            return Ok(false);
+        }
+        step(Step::Exchange).map(|()| true)
+    }
+}

@@ -1,0 +1,151 @@
+//! `strace` as a layer of faults: which calls of a run touch the output or the sources, and runs in which one of them fails or kills.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::support::{Ran, Workspace};
+
+/// Calls that change the file system, with the error that they fail with.
+const WRITING: [(&str, &str); 22] = [
+    ("openat", "ENOSPC"),
+    ("write", "ENOSPC"),
+    ("pwrite64", "ENOSPC"),
+    ("writev", "ENOSPC"),
+    ("copy_file_range", "ENOSPC"),
+    ("sendfile", "ENOSPC"),
+    ("fallocate", "ENOSPC"),
+    ("ftruncate", "ENOSPC"),
+    ("fsync", "EIO"),
+    ("fdatasync", "EIO"),
+    ("syncfs", "EIO"),
+    ("rename", "EIO"),
+    ("renameat", "EIO"),
+    ("renameat2", "EIO"),
+    ("link", "EIO"),
+    ("linkat", "EIO"),
+    ("mkdir", "ENOSPC"),
+    ("mkdirat", "ENOSPC"),
+    ("unlink", "EIO"),
+    ("unlinkat", "EIO"),
+    ("rmdir", "EIO"),
+    ("symlink", "EIO"),
+];
+/// Calls that read.
+const READING: [&str; 3] = ["read", "pread64", "readv"];
+
+/// What happens at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// A call that changes something fails.
+    Error,
+    /// A read of a source fails.
+    ReadError,
+    /// The program is killed as it makes a call that changes something.
+    Kill,
+}
+
+impl Fault {
+    pub const ALL: [Fault; 3] = [Fault::Error, Fault::ReadError, Fault::Kill];
+}
+
+/// The n-th call of one name in a thread.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    pub fault: Fault,
+    call: String,
+    number: usize,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {} number {}", self.fault, self.call, self.number)
+    }
+}
+
+impl Point {
+    fn inject(&self) -> String {
+        let what = match self.fault {
+            Fault::Kill => "signal=SIGKILL".to_owned(),
+            Fault::ReadError => "error=EIO".to_owned(),
+            Fault::Error => {
+                let error = WRITING.iter().find(|(call, _)| *call == self.call).map_or("EIO", |(_, error)| error);
+                format!("error={error}")
+            }
+        };
+        format!("inject={}:{what}:when={}", self.call, self.number)
+    }
+}
+
+/// Whether programs can be traced here, and if not, why.
+pub fn works() -> Result<(), String> {
+    let output = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).stdin(Stdio::null()).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!("strace can't trace here: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Err(error) => Err(format!("strace can't be started ({error})")),
+    }
+}
+
+fn calls() -> impl Iterator<Item = &'static str> {
+    WRITING.iter().map(|(call, _)| *call).chain(READING)
+}
+
+fn strace(workspace: &Workspace, options: &[OsString], arguments: Vec<OsString>) -> Ran {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq"]).args(options).arg(env!("CARGO_BIN_EXE_taco-studio")).args(arguments);
+    command.env("RAYON_NUM_THREADS", "1");
+    workspace.run(command)
+}
+
+/// Runs the program with a fault.
+pub fn run(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point>) -> Ran {
+    let mut options: Vec<OsString> = ["-o", "/dev/null"].map(Into::into).to_vec();
+    if let Some(point) = point {
+        // Faster, but signals do not arrive with it.
+        options.extend((point.fault != Fault::Kill).then(|| "--seccomp-bpf".into()));
+        options.extend(["-e".into(), format!("trace={}", point.call).into(), "-e".into(), point.inject().into()]);
+    }
+    strace(workspace, &options, arguments)
+}
+
+/// The points at which a run can fail or be killed: calls that touch the folder `written`, and reads of anything else in the
+/// workspace. Counts of calls are those of a thread; one that another thread reaches before is left out, as the fault would hit there.
+pub fn points(workspace: &Workspace, arguments: Vec<OsString>, written: &str) -> Vec<Point> {
+    let log = workspace.path("trace.log");
+    let trace = format!("trace={}", calls().collect::<Vec<_>>().join(","));
+    let options: Vec<OsString> =
+        vec!["-y".into(), "-s".into(), "0".into(), "-o".into(), log.clone().into(), "-e".into(), trace.into()];
+    strace(workspace, &options, arguments).expect_code(0);
+    let root = workspace.path("").canonicalize().expect("the workspace").display().to_string();
+    let root = format!("{}/", root.trim_end_matches('/'));
+    let out = format!("{root}{written}");
+    let home = format!("{root}home");
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut reached: BTreeSet<(String, usize)> = BTreeSet::new();
+    let mut found = Vec::new();
+    for line in fs::read_to_string(&log).expect("the trace").lines() {
+        let Some((thread, rest)) = line.split_once(' ') else { continue };
+        let Some((call, tail)) = rest.trim_start().split_once('(') else { continue };
+        if !calls().any(|known| known == call) {
+            continue;
+        }
+        let count = counts.entry((thread.to_owned(), call.to_owned())).or_default();
+        *count += 1;
+        // Whoever comes first is hit.
+        if !reached.insert((call.to_owned(), *count)) {
+            continue;
+        }
+        let point = |fault| Point { fault, call: call.to_owned(), number: *count };
+        if READING.contains(&call) {
+            if tail.contains(&root) && !tail.contains(&out) && !tail.contains(&home) {
+                found.push(point(Fault::ReadError));
+            }
+        } else if tail.contains(&out) && (call != "openat" || tail.contains("O_CREAT")) {
+            found.extend([point(Fault::Error), point(Fault::Kill)]);
+        }
+    }
+    found
+}
