@@ -195,7 +195,7 @@ fn project_with_program(workspace: &Workspace) -> PathBuf {
     run(Command::ImportCollection { path: workspace.path("collection.json") });
     run(Command::SetRecipe { recipe: serde_json::from_value(calls).expect("calls") });
     let project = workspace.path("theirs.tacostudio");
-    run(Command::SaveProject { path: Some(project.clone()), view: None });
+    run(Command::SaveProject { path: Some(project.clone()), view: None, overwrite: None });
     project
 }
 

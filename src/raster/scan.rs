@@ -151,15 +151,16 @@ impl Scratch {
         Self(KEPT.take())
     }
 
-    /// Room for `count` numbers; what they are is left from earlier.
-    fn of<T: GdalType + Copy>(&mut self, count: usize) -> &mut [T] {
-        debug_assert!(align_of::<T>() <= align_of::<u64>());
-        let words = (count * size_of::<T>()).div_ceil(size_of::<u64>());
+    /// Room for `count` numbers; what they are is left from earlier. `None` where no memory has so many.
+    fn of<T: GdalType + Copy>(&mut self, count: usize) -> Option<&mut [T]> {
+        const { assert!(align_of::<T>() <= align_of::<u64>()) };
+        let words = count.checked_mul(size_of::<T>())?.div_ceil(size_of::<u64>());
         if self.0.len() < words {
+            self.0.try_reserve_exact(words - self.0.len()).ok()?;
             self.0.resize(words, 0);
         }
         // Safety: as many bytes are there, initialised and aligned; every pattern of bits is a number of GDAL's types.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<T>(), count) }
+        Some(unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<T>(), count) })
     }
 }
 
@@ -198,7 +199,11 @@ impl Scan<'_> {
         for (window, ends) in Windows::new(size, block, bands.len() as u64 * size_of::<T>() as u64) {
             self.ctx.check()?;
             let count = window.width * window.height;
-            let buffer = scratch.of::<T>(count * bands.len());
+            let room = count.checked_mul(bands.len()).and_then(|count| scratch.of::<T>(count));
+            let buffer = room.ok_or_else(|| {
+                let size = format!("{} × {}", window.width, window.height);
+                Error::format(format!("a block of the raster has {size} pixels, which no memory holds")).at(self.asset)
+            })?;
             self.read(window, &bands, buffer)?;
             for ((&position, missing), values) in self.group.iter().zip(&missing).zip(buffer.chunks_exact(count)) {
                 let mut chunk = Chunk { values: wrap(values), mask: None, nodata: None };
@@ -372,6 +377,15 @@ mod tests {
         let even = |position: &usize| [0, 2, 4].contains(position);
         assert_eq!(first_group(&[0, 1, 2, 3, 4], 2, even), (vec![0, 2], vec![1, 3, 4]));
         assert_eq!(first_group(&[4, 5], 1024, even), (vec![4], vec![5]));
+    }
+
+    /// A count that wraps round would give a short room with a long slice over it.
+    #[test]
+    fn more_pixels_than_memory_has_bytes_get_no_room() {
+        let mut scratch = Scratch(Vec::new());
+        assert!(scratch.of::<f64>(1 << 61).is_none() && scratch.of::<u16>(usize::MAX).is_none());
+        assert_eq!(scratch.of::<u16>(5).map(|room| room.len()), Some(5));
+        assert_eq!(scratch.of::<f64>(7).map(|room| room.len()), Some(7));
     }
 
     #[test]

@@ -229,8 +229,14 @@ impl TableHead {
     }
 }
 
-/// Column chunks lie inside the file. The query engine takes the footer's word for it and reads without looking.
+/// Row groups add up to the file, and column chunks lie inside it. Queries take the footer's word for both: they make room for the
+/// rows of a group, and read without looking.
 fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
+    let mut groups = metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
+    let (sum, rows) = (groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?)), metadata.metadata().file_metadata().num_rows());
+    if sum != u64::try_from(rows).ok() {
+        return Err(Error::format(format!("the row groups of the Parquet footer don't add up to the {rows} rows that it claims")));
+    }
     let inside = |start: i64, length: i64| {
         let end = u64::try_from(start).ok().zip(u64::try_from(length).ok()).and_then(|(start, length)| start.checked_add(length));
         end.is_some_and(|end| end <= size)

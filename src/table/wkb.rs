@@ -20,7 +20,7 @@ pub fn wkb_bounds(wkb: &[u8]) -> Option<[f64; 4]> {
     let mut reader = Reader { rest: wkb };
     let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
     // NaN, the mark of an empty point, leaves the bounds as they are.
-    reader.walk(NESTING, &mut |x, y| bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)])?;
+    reader.walk(NESTING, None, &mut |x, y| bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)])?;
     (reader.rest.is_empty() && bounds[0] <= bounds[2] && bounds[1] <= bounds[3]).then_some(bounds)
 }
 
@@ -89,10 +89,13 @@ impl Reader<'_> {
         Some((x, y))
     }
 
-    /// Tells every place of a geometry.
-    fn walk(&mut self, nesting: u8, each: &mut dyn FnMut(f64, f64)) -> Option<()> {
+    /// Tells every place of a geometry, which is of this kind where one is given.
+    fn walk(&mut self, nesting: u8, kind: Option<u32>, each: &mut dyn FnMut(f64, f64)) -> Option<()> {
         let nesting = nesting.checked_sub(1)?;
         let head = self.head()?;
+        if kind.is_some_and(|kind| kind != head.kind) {
+            return None;
+        }
         let size = 16 + 8 * head.further;
         let rings = match head.kind {
             1 => {
@@ -103,15 +106,23 @@ impl Reader<'_> {
             2 => 1,
             3 => self.count(head.little, 4)?,
             4..=7 => {
+                // Several points, lines or polygons hold nothing else; a collection holds anything.
+                let member = (head.kind < 7).then(|| head.kind - 3);
                 for _ in 0..self.count(head.little, 9)? {
-                    self.walk(nesting, each)?;
+                    self.walk(nesting, member, each)?;
                 }
                 return Some(());
             }
             _ => return None,
         };
-        for _ in 0..rings {
-            for _ in 0..self.count(head.little, size)? {
+        let mut hollow = false;
+        for ring in 0..rings {
+            let count = self.count(head.little, size)?;
+            hollow |= ring == 0 && count == 0;
+            if hollow && count > 0 {
+                return None;
+            }
+            for _ in 0..count {
                 let (x, y) = self.place(head)?;
                 each(x, y);
             }
@@ -128,7 +139,12 @@ impl Reader<'_> {
             3 => {
                 let count = self.count(head.little, 4)?;
                 let mut rings = (0..count).map(|_| self.line(head)).collect::<Option<Vec<_>>>()?.into_iter();
-                Polygon::new(rings.next().unwrap_or_else(|| LineString(Vec::new())), rings.collect()).into()
+                let outer = rings.next().unwrap_or_else(|| LineString(Vec::new()));
+                // Holes in nothing: whoever leaves the nothing out loses places that others count.
+                if outer.0.is_empty() && rings.as_slice().iter().any(|ring| !ring.0.is_empty()) {
+                    return None;
+                }
+                Polygon::new(outer, rings.collect()).into()
             }
             4 => MultiPoint(self.members(head, nesting, |member| Point::try_from(member).ok())?).into(),
             5 => MultiLineString(self.members(head, nesting, |member| LineString::try_from(member).ok())?).into(),
@@ -158,6 +174,39 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_not_those_of_members_that_no_geometry_may_have() {
+        let point = [&[1, 1, 0, 0, 0][..], &1f64.to_le_bytes(), &2f64.to_le_bytes()].concat();
+        let line = [&[1, 2, 0, 0, 0, 1, 0, 0, 0][..], &point[5..]].concat();
+        for (kind, member, whole) in [(4, &point, true), (4, &line, false), (5, &line, true), (5, &point, false), (6, &line, false)]
+        {
+            let wkb = [&[1, kind, 0, 0, 0, 1, 0, 0, 0][..], member].concat();
+            assert_eq!((parse_wkb(&wkb).is_some(), wkb_bounds(&wkb).is_some()), (whole, whole), "{kind}");
+            let collection = [&[1, 7, 0, 0, 0, 1, 0, 0, 0][..], member].concat();
+            assert!(parse_wkb(&collection).is_some() && wkb_bounds(&collection).is_some());
+        }
+    }
+
+    #[test]
+    fn holes_without_a_polygon_around_them_are_damage() {
+        let polygon = |rings: &[u32]| {
+            let mut bytes = vec![1, 3, 0, 0, 0];
+            bytes.extend((rings.len() as u32).to_le_bytes());
+            for places in rings {
+                bytes.extend(places.to_le_bytes());
+                bytes.extend(std::iter::repeat_n(1.0f64.to_le_bytes(), 2 * *places as usize).flatten());
+            }
+            bytes
+        };
+        for (rings, whole) in
+            [(&[4, 4][..], true), (&[0, 0], true), (&[], true), (&[4, 0], true), (&[0, 4], false), (&[0, 0, 1], false)]
+        {
+            let wkb = polygon(rings);
+            assert_eq!(parse_wkb(&wkb).is_some(), whole, "{rings:?}");
+            assert_eq!(wkb_bounds(&wkb).is_some(), whole && rings.first().is_some_and(|places| *places > 0), "{rings:?}");
+        }
+    }
 
     fn square(kind: u32, further: usize) -> Vec<u8> {
         let mut bytes = vec![1];

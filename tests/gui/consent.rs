@@ -16,7 +16,7 @@ fn the_folders_that_a_project_watches_are_asked_about_first() {
     let mut run = |command| studio.run_to_end(command, &mut |_| {}).expect("works");
     run(Command::Import { paths: scenes().into_iter().take(2).collect(), into: Default::default(), metadata: None });
     let view = json!({ "level": 0, "watched": [watched] });
-    run(Command::SaveProject { path: Some(project.clone()), view: Some(view) });
+    run(Command::SaveProject { path: Some(project.clone()), view: Some(view), overwrite: None });
     // Without a window nothing is watched.
     run(Command::OpenProject { path: project.clone() });
     assert_eq!(studio.watched().len(), 0);

@@ -1,0 +1,36 @@
+//! Coverage-guided fuzzing of everything that reads bytes of strangers: containers, tables, geometries, collections, projects,
+//! journals, scripts and SQL. As a plain test it replays the inputs that are kept in `tests/fuzz/corpus`; `packaging/fuzz` builds
+//! it with instrumentation and has libFuzzer look for new ones.
+//!
+//! A target must end in a moment and within [`memory::CAP_BYTES`], without a panic that gets out and without an error of
+//! [`taco_studio::error::Kind::Internal`], whatever its input is.
+
+mod containers;
+#[cfg(target_os = "linux")]
+mod driver;
+mod memory;
+mod mutate;
+mod place;
+mod replay;
+mod targets;
+mod texts;
+
+#[global_allocator]
+static MEMORY: memory::Counted = memory::Counted;
+
+/// The variable that names the target which libFuzzer is to run; its options are then the arguments.
+#[cfg(target_os = "linux")]
+const TARGET: &str = "TACO_STUDIO_FUZZ";
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    if let Ok(name) = std::env::var(TARGET) {
+        let Some(target) = targets::all().into_iter().find(|target| target.name == name) else {
+            let known: Vec<&str> = targets::all().iter().map(|target| target.name).collect();
+            eprintln!("there is no target {name}; there are: {}", known.join(" "));
+            std::process::exit(2);
+        };
+        std::process::exit(driver::run(target));
+    }
+    std::process::exit(replay::run(std::env::args().skip(1)));
+}
