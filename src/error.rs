@@ -19,8 +19,10 @@ pub enum Kind {
     Unsupported,
     /// The dataset breaks a rule, so the operation would make something that others refuse.
     Invalid,
-    /// A file that would be replaced is not the one that is known: another program has written it since.
+    /// A file is another version than the one that is known: samples found in it may have moved, or it would be replaced unseen.
     Changed,
+    /// Bytes do not have the checksum that their container states.
+    Damaged,
     /// The person or a later request stopped the work. A normal outcome.
     Cancelled,
     /// A fault of the studio itself.

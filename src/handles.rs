@@ -120,7 +120,7 @@ impl SharedFile {
     /// The open file, opened again where it was closed. Hold it no longer than for one read or write.
     ///
     /// # Errors
-    /// When it has to be opened again: what the system says, and an error of [`Kind::Io`] for another file under the same name.
+    /// When it has to be opened again: what the system says, and an error of [`Kind::Changed`] for another file under the same name.
     pub fn handle(self: &Arc<Self>) -> io::Result<Arc<File>> {
         let now = CLOCK.load(Ordering::Relaxed);
         if self.used.load(Ordering::Relaxed) != now {
@@ -134,7 +134,7 @@ impl SharedFile {
         let written = self.mark.content.is_none();
         if Mark::of(&file.metadata()?, written) != self.mark {
             return Err(io::Error::other(
-                Error::new(Kind::Io, "the file is another one than when it was opened, or was changed since")
+                Error::new(Kind::Changed, "the file is another one than when it was opened, or was changed since")
                     .at_path(&self.path)
                     .hint("open the dataset again, and let nothing write to its files meanwhile"),
             ));

@@ -123,3 +123,20 @@ fn parts_of_an_index_are_datasets_that_the_official_reader_opens() {
         super::interop::expect_ok(workspace.python("check_index.py", [part.as_os_str()]));
     }
 }
+
+#[test]
+fn a_part_that_validate_refuses_is_not_written() {
+    let workspace = Workspace::new();
+    let whole = workspace.path("whole");
+    let from = dataset("04_nested2_folder", "change");
+    for name in crate::support::files_below(&from) {
+        workspace.write(&format!("whole/{name}"), std::fs::read(from.join(&name)).expect("reads"));
+    }
+    let collection = std::fs::read_to_string(whole.join("COLLECTION.json")).expect("reads");
+    let mut collection: Value = serde_json::from_str(&collection).expect("JSON");
+    collection["licenses"] = Value::from(7);
+    workspace.write("whole/COLLECTION.json", collection.to_string());
+    let out = workspace.path("part.tacozip");
+    let refused = run(&workspace, &whole, &out, &["--limit", "2"]).expect_code(2);
+    assert!(refused.stderr.contains("licenses") && !out.exists(), "{refused}");
+}

@@ -39,6 +39,7 @@ mod results;
 mod roundtrip;
 mod rules;
 mod secrets;
+mod sources;
 mod stats;
 mod strangers;
 mod support;

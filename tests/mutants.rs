@@ -115,14 +115,14 @@ fn use_it(path: &Path) {
         for row in 0..level.len() as u32 {
             let Ok((asset, size)) = reader.asset(depth, row) else { continue };
             match (&asset, reader.physical()) {
-                (AssetPath::Range { container, offset, size: range }, Physical::Zip(zip)) => {
+                (AssetPath::Range { container, offset, size: range, .. }, Physical::Zip(zip)) => {
                     assert!(&**container == path && *range == size && zip.file().contains(*offset, *range), "{asset} is outside");
                 }
                 (AssetPath::File(file), Physical::Folder(_)) => {
                     let plain = file.components().all(|part| part != std::path::Component::ParentDir);
                     assert!(plain && file.starts_with(path.join("DATA")), "{asset} is outside");
                 }
-                (AssetPath::Range { container, offset, size: range }, Physical::Tacocat(index)) => {
+                (AssetPath::Range { container, offset, size: range, .. }, Physical::Tacocat(index)) => {
                     let plain = container.components().all(|part| part != std::path::Component::ParentDir);
                     let beside = plain && container.parent() == Some(index.parts_folder());
                     let length = std::fs::metadata(container).map_or(0, |metadata| metadata.len());
@@ -130,19 +130,19 @@ fn use_it(path: &Path) {
                     assert!(beside && *range == size && fits, "{asset} is outside");
                 }
                 // Several datasets as one: bytes come out of the parts that lie beside the list.
-                (AssetPath::Range { container, offset, size: range }, Physical::Joined(_)) => {
+                (AssetPath::Range { container, offset, size: range, .. }, Physical::Joined(_)) => {
                     let plain = container.components().all(|part| part != std::path::Component::ParentDir);
                     let beside = plain && container.parent() == path.parent();
                     let length = std::fs::metadata(container).map_or(0, |metadata| metadata.len());
                     let fits = offset.checked_add(*range).is_some_and(|end| end <= length);
                     assert!(beside && *range == size && fits, "{asset} is outside");
                 }
-                (AssetPath::Range { container, offset, size: range }, Physical::Tortilla(tortilla)) => {
+                (AssetPath::Range { container, offset, size: range, .. }, Physical::Tortilla(tortilla)) => {
                     let file = tortilla.files().iter().find(|file| file.path() == &**container);
                     let inside = file.is_some_and(|file| file.contains(*offset, *range));
                     assert!(inside && *range == size && *offset >= HEADER_SIZE, "{asset} is outside");
                 }
-                (AssetPath::Range { container, offset, size: range }, Physical::Taco3(_)) => {
+                (AssetPath::Range { container, offset, size: range, .. }, Physical::Taco3(_)) => {
                     let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
                     let fits = offset.checked_add(*range).is_some_and(|end| end <= length);
                     assert!(&**container == path && fits && *range == size, "{asset} is outside");

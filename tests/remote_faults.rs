@@ -119,6 +119,8 @@ fn the_cache_gives_nothing_of_an_older_version() {
     let mut bytes = fs::read(&zip).expect("reads");
     let at = bytes.windows(first.len()).position(|window| window == first).expect("the sample lies in the archive");
     bytes[at + 100] ^= 0xFF;
+    let crc = crc32fast::hash(&bytes[at..at + first.len()]);
+    crate::rules::patch_both(&mut bytes, &format!("DATA/{id}"), 10, &crc.to_le_bytes());
     workspace.write("served/flat.tacozip", &bytes);
     assert_eq!(read(), bytes[at..at + first.len()], "the new version");
     // What lies in the cache and was damaged there is fetched again.

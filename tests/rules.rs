@@ -17,8 +17,8 @@ use taco_studio::model::{AssetPath, Dataset, FINDINGS_KEPT, Profile, Report, Rul
 use taco_studio::{studio, validate};
 
 use cases::{Case, Damage};
-pub use damage::Files;
-pub use good::{FILES, Good, ROOTS};
+pub use damage::{Files, patch_both};
+pub use good::{FILES, Good, ROOTS, options};
 
 /// The profile that makes a rule: that of today's tools where it does.
 fn profile_of(rule: Rule) -> Profile {

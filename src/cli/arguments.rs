@@ -198,6 +198,8 @@ pub enum Verb {
         #[arg(long, requires = "out")]
         overwrite: bool,
         #[command(flatten)]
+        damage: super::writing::DamageArguments,
+        #[command(flatten)]
         open: super::opening::OpenArguments,
     },
     /// Writes a dataset in another container: ZIP to FOLDER, FOLDER to ZIP.

@@ -152,10 +152,10 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
     let schema: Arc<[FieldSpec]> = fields.into_iter().map(|(name, dtype)| FieldSpec::new(name, dtype)).collect();
     let file = |index: u32| Sample {
         id: format!("t{:02}.tif", index % 10).into(),
-        payload: Payload::Asset {
-            path: AssetPath::file(format!("/data/archive/scenes/roi_{:07}/t{:02}.tif", index / 10, index % 10)),
-            size: 1 << 20,
-        },
+        payload: Payload::asset(
+            AssetPath::file(format!("/data/archive/scenes/roi_{:07}/t{:02}.tif", index / 10, index % 10)),
+            1 << 20,
+        ),
         values: [
             Value::text("train"),
             Value::Float(f64::from(index)),

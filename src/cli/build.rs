@@ -7,6 +7,7 @@ use super::arguments::SchemaName;
 use super::create::summary;
 use super::output::{print, say};
 use super::verbs::studio;
+use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::studio::{Command, Document, Event, align_schemas};
 
@@ -35,6 +36,8 @@ pub struct BuildArguments {
     pub parts: super::writing::PartsArguments,
     #[command(flatten)]
     pub write: super::writing::WriteArguments,
+    #[command(flatten)]
+    pub damage: super::writing::DamageArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
@@ -69,11 +72,12 @@ pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
         studio.run_to_end(Command::Edit { edit }, &mut |progress| terminal.progress(progress))?;
     }
     let options = arguments.write.options(arguments.output, arguments.parts.parts());
+    let options = BuildOptions { on_damage: arguments.damage.on_damage(), ..options };
     match studio.run_to_end(Command::Write { options }, &mut |progress| terminal.progress(progress))? {
         Event::Written(built) => {
             terminal.clear();
             print(&summary(&built, arguments.json))?;
-            Ok(0)
+            Ok(super::writing::tell_damaged(&built.damaged))
         }
         other => Err(Error::internal(format!("building ended with {other:?}"))),
     }

@@ -7,6 +7,7 @@ use super::create::summary;
 use super::output::print;
 use super::query::RowArguments;
 use super::verbs::studio;
+use super::writing::{DamageArguments, tell_damaged};
 use crate::container::{TortillaOptions, parse_collection, parse_size};
 use crate::error::{Error, IoContext, Result};
 use crate::studio::{Command, CompileRequest, Event};
@@ -36,12 +37,14 @@ pub struct CompileArguments {
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
+    #[command(flatten)]
+    pub damage: DamageArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Compiles.
+/// Compiles; exit code 1 when damaged samples were copied.
 pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
     let collection = match &arguments.collection {
         Some(path) => {
@@ -56,6 +59,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         part_bytes: arguments.split_size,
         stream: arguments.stream,
         overwrite: arguments.overwrite,
+        on_damage: arguments.damage.on_damage(),
     };
     let request = CompileRequest {
         input: arguments.input,
@@ -68,7 +72,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         Event::Written(built) => {
             terminal.clear();
             print(&summary(&built, arguments.json))?;
-            Ok(0)
+            Ok(tell_damaged(&built.damaged))
         }
         other => Err(Error::internal(format!("compiling ended with {other:?}"))),
     }

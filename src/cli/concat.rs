@@ -10,8 +10,8 @@ use super::opening::{JoinArguments, print_warnings};
 use super::output::{print, print_json};
 use super::query::FilterArguments;
 use super::verbs::studio;
-use super::writing::{PartsArguments, WriteArguments};
-use crate::container::Physical;
+use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
+use crate::container::{BuildOptions, Physical};
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event, ExportRequest, RowChoice};
 
@@ -31,6 +31,8 @@ pub struct ConcatArguments {
     pub parts: PartsArguments,
     #[command(flatten)]
     pub write: WriteArguments,
+    #[command(flatten)]
+    pub damage: DamageArguments,
     /// Leave placeholders out.
     #[arg(long)]
     pub drop_padding: bool,
@@ -42,7 +44,7 @@ pub struct ConcatArguments {
     pub json: bool,
 }
 
-/// Runs `concat`.
+/// Runs `concat`; exit code 1 when damaged samples were copied.
 pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.join.more.is_empty() {
         return Err(Error::usage("one dataset alone is not joined").hint("name two or more"));
@@ -71,7 +73,10 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
     let request = ExportRequest {
         input: arguments.first,
         open,
-        options: arguments.write.options(target, arguments.parts.parts()),
+        options: BuildOptions {
+            on_damage: arguments.damage.on_damage(),
+            ..arguments.write.options(target, arguments.parts.parts())
+        },
         rows: RowChoice { filters: arguments.filter.filters(), ..RowChoice::default() },
         keep_padding: !arguments.drop_padding,
         keep_siblings: false,
@@ -83,7 +88,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
             terminal.clear();
             print_warnings(&studio);
             print(&summary(&built, arguments.json))?;
-            Ok(0)
+            Ok(tell_damaged(&built.damaged))
         }
         other => Err(Error::internal(format!("joining ended with {other:?}"))),
     }

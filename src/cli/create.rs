@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Terminal;
 use super::arguments::{CreateArguments, WrittenGeneration};
 use super::output::{print, say};
-use crate::container::{Built, TortillaOptions, parse_collection};
+use crate::container::{Built, OnDamage, TortillaOptions, parse_collection};
 use crate::draft::{Structure, fill_missing, pad_to};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
@@ -41,6 +41,9 @@ pub fn summary(built: &Built, json: bool) -> String {
         if !built.parts.is_empty() {
             out["parts"] = built.parts.iter().map(text).collect();
             out["indexes"] = built.indexes.iter().map(text).collect();
+        }
+        if !built.damaged.is_empty() {
+            out["damaged"] = json!(built.damaged);
         }
         return out.to_string();
     }
@@ -127,6 +130,7 @@ fn first_generation(
         part_bytes: arguments.parts.split_size,
         stream: arguments.stream,
         overwrite: arguments.write.overwrite,
+        on_damage: OnDamage::Stop,
     };
     write_first_generation(dataset, &options, ctx)
 }

@@ -8,7 +8,8 @@ use super::opening::{JoinArguments, print_warnings};
 use super::output::print;
 use super::query::RowArguments;
 use super::verbs::studio;
-use super::writing::{PartsArguments, WriteArguments};
+use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
+use crate::container::BuildOptions;
 use crate::error::{Error, Result};
 use crate::studio::{Command, Event, ExportRequest};
 
@@ -40,17 +41,22 @@ pub struct ExportArguments {
     pub parts: PartsArguments,
     #[command(flatten)]
     pub write: WriteArguments,
+    #[command(flatten)]
+    pub damage: DamageArguments,
     /// Print what was written as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Runs `export`.
+/// Runs `export`; exit code 1 when damaged samples were copied.
 pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
     let request = ExportRequest {
         input: arguments.input,
         open: arguments.join.options(),
-        options: arguments.write.options(arguments.output, arguments.parts.parts()),
+        options: BuildOptions {
+            on_damage: arguments.damage.on_damage(),
+            ..arguments.write.options(arguments.output, arguments.parts.parts())
+        },
         rows: arguments.rows.choice(),
         keep_padding: arguments.keep_padding,
         keep_siblings: arguments.keep_siblings,
@@ -63,7 +69,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
             terminal.clear();
             print_warnings(&studio);
             print(&summary(&built, arguments.json))?;
-            Ok(0)
+            Ok(tell_damaged(&built.damaged))
         }
         other => Err(Error::internal(format!("exporting ended with {other:?}"))),
     }

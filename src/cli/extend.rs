@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 use super::Terminal;
 use super::output::{print, print_json, say};
 use super::verbs::studio;
-use super::writing::WriteArguments;
+use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::consent;
-use crate::container;
+use crate::container::{self, BuildOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, need_consent, programs_in};
 use crate::studio::{Command, Event};
@@ -50,6 +50,8 @@ pub struct ExtendArguments {
     pub open: super::opening::OpenArguments,
     #[command(flatten)]
     pub write: WriteArguments,
+    #[command(flatten)]
+    pub damage: DamageArguments,
     /// Print what was done as JSON.
     #[arg(long)]
     pub json: bool,
@@ -80,7 +82,8 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let Event::Extended { computed, failures, notes, .. } = event else {
         return Err(Error::internal(format!("extending ended with {event:?}")));
     };
-    let options = arguments.write.options(arguments.output, None);
+    let on_damage = arguments.damage.on_damage();
+    let options = BuildOptions { on_damage, ..arguments.write.options(arguments.output, None) };
     let event = studio.run_to_end(Command::Write { options }, &mut show)?;
     terminal.clear();
     let Event::Written(built) = event else { return Err(Error::internal(format!("writing ended with {event:?}"))) };
@@ -90,10 +93,11 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
             .map(|failure| json!({ "extension": failure.extension, "sample": failure.path.to_archive(), "error": failure.error }))
             .collect();
         let path = built.path.display().to_string();
-        print(
-            &json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed, "notes": notes })
-                .to_string(),
-        )?;
+        let mut out = json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed, "notes": notes });
+        if !built.damaged.is_empty() {
+            out["damaged"] = json!(built.damaged);
+        }
+        print(&out.to_string())?;
     } else {
         for line in notes.iter().flat_map(Note::lines) {
             say(format!("note: {line}"));
@@ -104,7 +108,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         let failed = if failures.is_empty() { String::new() } else { format!(", {} failed", failures.len()) };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
-    Ok(u8::from(!failures.is_empty()))
+    Ok(tell_damaged(&built.damaged).max(u8::from(!failures.is_empty())))
 }
 
 fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {

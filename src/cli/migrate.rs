@@ -7,8 +7,8 @@ use serde_json::Map;
 use super::Terminal;
 use super::output::{print, print_json};
 use super::verbs::studio;
-use super::writing::{PartsArguments, WriteArguments};
-use crate::container::{is_same_file, parse_collection, write_document};
+use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
+use crate::container::{BuildOptions, is_same_file, parse_collection, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::studio::{Action, Command, Event, FieldChoice, MigrateRequest, Migrated};
 
@@ -24,6 +24,8 @@ pub struct MigrateArguments {
     pub parts: PartsArguments,
     #[command(flatten)]
     pub write: WriteArguments,
+    #[command(flatten)]
+    pub damage: DamageArguments,
     /// Another name for a column, OLD=NEW; OLD= leaves it out. May be given several times.
     #[arg(long, value_name = "OLD=NEW", value_parser = choice)]
     pub field: Vec<FieldChoice>,
@@ -56,7 +58,7 @@ fn choice(text: &str) -> Result<FieldChoice, String> {
     Ok(FieldChoice { level: None, from: from.to_owned(), to: Some(to.to_owned()).filter(|to| !to.is_empty()) })
 }
 
-/// Migrates; exit code 1 when 2.0 can't hold the tree, and then nothing is written.
+/// Migrates; exit code 1 when 2.0 can't hold the tree, and then nothing is written, or when damaged samples were copied.
 pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let MigrateArguments { input, output, parts, write, field, mapping, collection, .. } = arguments;
     let (fill_missing, keep_ids, report, json) = (arguments.fill_missing, arguments.keep_ids, arguments.report, arguments.json);
@@ -81,7 +83,8 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     if let Some(path) = report.as_ref().filter(|path| is_same_file(&input, path)) {
         return Err(Error::usage("the report would take the place of the dataset").at_path(path).hint("choose another name"));
     }
-    let options = output.map(|target| write.options(target, parts.parts()));
+    let on_damage = arguments.damage.on_damage();
+    let options = output.map(|target| BuildOptions { on_damage, ..write.options(target, parts.parts()) });
     let planned = options.is_none();
     let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids, allow_missing_parts });
     let event = studio().run_to_end(Command::Migrate { request }, &mut |progress| terminal.progress(progress))?;
@@ -98,7 +101,8 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     } else {
         print(&text(&migrated, planned))?
     }
-    Ok(u8::from(!migrated.is_possible()))
+    let damaged = migrated.built.as_ref().map_or(0, |built| tell_damaged(&built.damaged));
+    Ok(damaged.max(u8::from(!migrated.is_possible())))
 }
 
 fn text(migrated: &Migrated, planned: bool) -> String {

@@ -148,8 +148,9 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Percentiles(arguments) => histograms::percentiles(arguments, terminal),
         Verb::Optimise(arguments) => optimise::optimise(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
-        Verb::Read { path, sample, out, overwrite, open } => {
-            read::read(&path, &open.options(), sample.as_deref(), read::Out { file: out, overwrite })
+        Verb::Read { path, sample, out, overwrite, damage, open } => {
+            let out = read::Out { file: out, overwrite, on_damage: damage.on_damage() };
+            read::read(&path, &open.options(), sample.as_deref(), out)
         }
         Verb::Convert(arguments) => convert::convert(arguments, terminal),
         Verb::Tacocat(arguments) => tacocat::tacocat(arguments, terminal),

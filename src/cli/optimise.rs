@@ -6,7 +6,7 @@ use super::Terminal;
 use super::opening::OpenArguments;
 use super::output::{print, print_json_line, say};
 use super::verbs::studio;
-use super::writing::WriteArguments;
+use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::error::{Error, Result};
 use crate::raster::TogOptions;
 use crate::studio::{Command, Event, OptimiseRequest, Optimised};
@@ -38,12 +38,14 @@ pub struct OptimiseArguments {
     pub open: OpenArguments,
     #[command(flatten)]
     pub write: WriteArguments,
+    #[command(flatten)]
+    pub damage: DamageArguments,
     /// Print what was done as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Optimises; exit code 1 when a raster could not be written and was copied.
+/// Optimises; exit code 1 when a raster could not be written and was copied, or when damaged samples were.
 pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
     let options = arguments.write.options(arguments.output, None);
@@ -57,6 +59,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         stream: arguments.stream,
         again: arguments.again,
         overwrite: options.overwrite,
+        on_damage: arguments.damage.on_damage(),
     };
     let command = Command::Optimise { request: Box::new(request) };
     let mut studio = studio();
@@ -69,7 +72,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
             } else {
                 print_done(&done)?;
             }
-            Ok(u8::from(done.failures() > 0))
+            Ok(tell_damaged(&done.damaged).max(u8::from(done.failures() > 0)))
         }
         other => Err(Error::internal(format!("optimising ended with {other:?}"))),
     }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::output::{print, write};
-use crate::container::{self, ContainerReader, OpenOptions, copy_asset, read_asset};
+use super::writing::tell_damaged;
+use crate::container::{self, ContainerReader, OnDamage, OpenOptions, copy_asset, stream_asset};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
@@ -15,6 +16,8 @@ pub struct Out {
     pub file: Option<PathBuf>,
     /// Replace what is there.
     pub overwrite: bool,
+    /// What is done with bytes that do not have the checksum that their container states.
+    pub on_damage: OnDamage,
 }
 
 pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out) -> Result<u8> {
@@ -65,17 +68,22 @@ fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &Jo
 
 fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: &Out, ctx: &JobContext) -> Result<u8> {
     let (asset, _) = reader.asset(level, row)?;
-    match &out.file {
-        None => print(&asset.to_vsi())?,
+    let damaged = match &out.file {
+        None => {
+            print(&asset.to_vsi())?;
+            return Ok(0);
+        }
         Some(path) if path == Path::new("-") => {
-            let bytes = read_asset(&asset)?;
-            write(&bytes)?;
+            // A reader that went away wants no more, but the checksum of what it got is still looked at.
+            let mut wanted = true;
+            stream_asset(&asset, out.on_damage, ctx, &mut |chunk| {
+                wanted = wanted && write(chunk)?;
+                Ok(())
+            })?
         }
-        Some(path) => {
-            copy_asset(&asset, path, out.overwrite, ctx)?;
-        }
-    }
-    Ok(0)
+        Some(path) => copy_asset(&asset, path, out.overwrite, out.on_damage, ctx)?,
+    };
+    Ok(tell_damaged(&damaged))
 }
 
 /// Ids and types; padding is hidden, as in every reader's view.

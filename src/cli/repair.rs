@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::Terminal;
 use super::output::{print, print_json};
 use super::verbs::studio;
-use super::writing::WriteArguments;
+use super::writing::{WriteArguments, tell_damaged};
 use crate::error::{Error, Result};
 use crate::model::Finding;
 use crate::studio::{Command, Event};
@@ -29,7 +29,7 @@ pub struct RepairArguments {
     pub json: bool,
 }
 
-/// Repairs; exit code 1 when errors are left.
+/// Repairs; exit code 1 when errors are left, or when nothing states the checksums of samples that were copied.
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
     let RepairArguments { path, output, open, write, json } = arguments;
     let options = write.options(output, None);
@@ -61,5 +61,5 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
             repaired.built.path.display()
         ))?;
     }
-    Ok(u8::from(!repaired.is_valid()))
+    Ok(tell_damaged(&repaired.built.damaged).max(u8::from(!repaired.is_valid())))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::arguments::OutputFormat;
-use crate::container::{BuildOptions, Format, Parts, parse_size};
+use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
 
 /// The container, its tables, and whether it may take another's place: what every verb that writes a dataset asks for.
@@ -22,11 +22,35 @@ pub struct WriteArguments {
 }
 
 impl WriteArguments {
-    /// As the writers take them, for a dataset at `target`.
+    /// As the writers take them, for a dataset at `target`; damaged samples stop them.
     pub fn options(&self, target: PathBuf, parts: Option<Parts>) -> BuildOptions {
         let format = self.format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
-        BuildOptions { target, format, parquet: self.parquet.options(), overwrite: self.overwrite, parts }
+        let (parquet, overwrite) = (self.parquet.options(), self.overwrite);
+        BuildOptions { target, format, parquet, overwrite, parts, on_damage: OnDamage::Stop }
     }
+}
+
+/// What verbs that copy samples do with damaged ones.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct DamageArguments {
+    /// Go on where bytes do not have the checksum that their archive states: copy them as they are, list the samples, and end with 1.
+    #[arg(long)]
+    pub keep_damaged: bool,
+}
+
+impl DamageArguments {
+    /// As the writers take it.
+    pub fn on_damage(self) -> OnDamage {
+        if self.keep_damaged { OnDamage::Keep } else { OnDamage::Stop }
+    }
+}
+
+/// Lists samples that are damaged; the exit code of a verb that copied them all the same, else 0.
+pub fn tell_damaged(damaged: &[String]) -> u8 {
+    for path in damaged {
+        eprintln!("damaged: {path}");
+    }
+    u8::from(!damaged.is_empty())
 }
 
 /// How the level tables are written.

@@ -13,8 +13,8 @@ use super::{AT_ONCE, ContainerReader, LevelSet, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, MAX_LEVELS, Payload, PitSchema, Sample, SamplePath, Skeleton, Tortilla, Value,
-    check_field_name, check_sample_id,
+    AssetPath, Collection, Dataset, FieldSpec, MAX_LEVELS, Modified, Payload, PitSchema, Sample, SamplePath, Skeleton, Tortilla,
+    Value, check_field_name, check_sample_id,
 };
 use crate::table::array_of;
 
@@ -31,10 +31,17 @@ pub enum RowSource {
         path: AssetPath,
         /// Length in bytes.
         size: u64,
+        /// When a whole file was last changed, where somebody looked.
+        modified: Modified,
     },
 }
 
 impl RowSource {
+    /// A file or a range of one, of which only place and length are known.
+    pub fn asset(path: AssetPath, size: u64) -> Self {
+        RowSource::Asset { path, size, modified: Modified::default() }
+    }
+
     /// Bytes of data.
     pub fn size_bytes(&self) -> u64 {
         match self {
@@ -126,8 +133,7 @@ impl Assembly {
                     next_order.extend_from_slice(level.children(row));
                     next_parents.extend(std::iter::repeat_n(at as u32, level.children(row).len()));
                 } else {
-                    let (path, size) = reader.asset(depth, row).map_err(|e| e.at(found.path(depth, row)))?;
-                    sources.push(RowSource::Asset { path, size });
+                    sources.push(reader.source(depth, row).map_err(|e| e.at(found.path(depth, row)))?);
                 }
             }
             let ids: StringArray = order.iter().map(|&row| Some(level.id(row))).collect();
@@ -276,7 +282,7 @@ fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32
     let sources = samples.iter().map(|sample| match &sample.payload {
         Payload::Folder(_) => RowSource::Folder,
         Payload::Bytes(bytes) => RowSource::Bytes(Bytes::copy_from_slice(bytes)),
-        Payload::Asset { path, size } => RowSource::Asset { path: path.clone(), size: *size },
+        Payload::Asset { path, size, modified } => RowSource::Asset { path: path.clone(), size: *size, modified: *modified },
     });
     let full = fields.len() + 2;
     let partial = owners.iter().zip(meta_sets).filter(|(_, set)| set.len() < full).map(|(&owner, set)| (owner, set.into()));

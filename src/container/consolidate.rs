@@ -203,6 +203,7 @@ impl Gathered {
             bytes,
             parts: Vec::new(),
             indexes: Vec::new(),
+            damaged: Vec::new(),
         }
     }
 }

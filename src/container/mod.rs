@@ -27,6 +27,7 @@ mod tacocat;
 mod tiling;
 mod tortilla;
 mod transfer;
+mod versions;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
@@ -44,24 +45,26 @@ pub use opening::Opening;
 pub use output::{
     PartialFile, PartialFolder, Scratch, Staging, aside_of, foreign_in, free_bytes, restore_aside, write_document, write_documents,
 };
-pub use parts::{Parts, PlannedPart, file_name_of, parse_size};
+pub use parts::{Parts, PlannedPart, file_name_of, outputs_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::raster_source;
-pub use source::{ByteSource, LocalFile, asset_size, copy_asset, is_same_file, read_asset};
+pub use source::{ByteSource, LocalFile, asset_size, copy_asset, is_same_file, read_asset, stream_asset};
 pub use subset::tree_order;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
     CHAIN_ROOT, Chunk, ChunkLayout, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft,
     TortillaHeader, TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join,
-    lone_chunk, nested_items, part_name, patterns_in, with_places, write_tortilla,
+    lone_chunk, nested_items, part_name, parts_called, patterns_in, with_places, write_tortilla,
 };
+pub use transfer::{OnDamage, SourceCheck};
+pub use versions::expect_containers;
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding};
+use crate::model::{AssetPath, Collection, Finding, Modified, is_remote};
 use crate::table::LevelTable;
 
 /// What was opened.
@@ -109,6 +112,15 @@ pub trait ContainerReader: Send + Sync {
     /// The bytes of the sample in `row` of `level`: the data of a FILE, the `__meta__` of a FOLDER. Always the sample's own
     /// bytes, also where the level table points elsewhere.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
+    /// [`ContainerReader::asset`] for a copy, with what is known of the version that was looked at.
+    fn source(&self, level: usize, row: u32) -> Result<RowSource> {
+        let (path, size) = self.asset(level, row)?;
+        let looked = match &path {
+            AssetPath::File(file) if !is_remote(file) => std::fs::metadata(file).ok(),
+            _ => None,
+        };
+        Ok(RowSource::Asset { path, size, modified: looked.as_ref().map(Modified::of_file).unwrap_or_default() })
+    }
     /// What was worked round while opening.
     fn notes(&self) -> &[Finding] {
         &self.opening().notes

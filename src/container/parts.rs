@@ -8,6 +8,7 @@ use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::output::{Staging, check_space};
+use super::transfer::wrapped;
 use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -176,6 +177,19 @@ impl Parts {
     }
 }
 
+/// The files and folders that take their names when a dataset is written.
+///
+/// # Errors
+///
+/// Those of [`Parts::plan`].
+pub fn outputs_of(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Vec<PathBuf>> {
+    let Some(parts) = &options.parts else { return Ok(vec![options.target.clone()]) };
+    let folder = options.target.parent().unwrap_or(Path::new(""));
+    let planned = parts.plan(assembly, &options.target, options.format, ctx)?;
+    let indexes = parts.consolidate.iter().filter_map(|&format| index_name(format));
+    Ok(planned.iter().map(|part| part.name.as_str()).chain(indexes).map(|name| folder.join(name)).collect())
+}
+
 /// Bytes of data below each sample of level 0.
 fn root_sizes(assembly: &Assembly) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
@@ -237,6 +251,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         bytes: 0,
         parts: Vec::new(),
         indexes: Vec::new(),
+        damaged: Vec::new(),
     };
     for part in &planned {
         ctx.check()?;
@@ -251,6 +266,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
         built.samples += one.samples;
         built.files += one.files;
         built.bytes += one.bytes;
+        built.damaged.extend(one.damaged);
         built.parts.push(folder.join(&part.name));
     }
     let inputs: Vec<PathBuf> = planned.iter().map(|part| staging.path().join(&part.name)).collect();
@@ -273,7 +289,7 @@ fn named(error: Error, part: &str) -> Error {
     if error.is_cancelled() {
         return error;
     }
-    Error::new(error.kind(), format!("the part {part} can't be written")).because(error)
+    wrapped(error, format!("the part {part} can't be written"))
 }
 
 /// What an index is called beside its parts.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
 
+use super::transfer::name_sample;
+use super::versions::Versions;
 use super::zip::local_header_len;
-use super::{Assembly, Format, Parts, RowSource, extent_of, write_collection};
+use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of, write_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
@@ -30,6 +32,9 @@ pub struct BuildOptions {
     /// Write several datasets instead of one, named after `target`.
     #[serde(default)]
     pub parts: Option<Parts>,
+    /// What is done with bytes that do not have the checksum that their container states.
+    #[serde(default)]
+    pub on_damage: OnDamage,
 }
 
 /// What was written.
@@ -49,6 +54,9 @@ pub struct Built {
     pub parts: Vec<PathBuf>,
     /// The indexes over them.
     pub indexes: Vec<PathBuf>,
+    /// Samples that were damaged before and were copied all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<String>,
 }
 
 /// One FILE in the order of writing.
@@ -236,6 +244,23 @@ impl BuildPlan {
         let bytes = write_collection(&collection, &assembly.pit_schema()?, &assembly.field_schema(&schemas))?;
         members.push(("COLLECTION.json".into(), bytes));
         Ok(members)
+    }
+
+    /// The path of the sample of a planned file.
+    pub(super) fn sample(&self, assembly: &Assembly, index: usize) -> String {
+        let file = &self.files[index];
+        assembly.tree.path(file.level as usize, file.row).to_string()
+    }
+
+    /// An error when a container is not the version any more in which its samples were found.
+    pub(super) fn expect_sources(&self, assembly: &Assembly) -> Result<()> {
+        let mut versions = Versions::default();
+        for (index, file) in self.files.iter().enumerate() {
+            if let RowSource::Asset { path, .. } = self.source(assembly, file) {
+                versions.expect(path).map_err(|error| name_sample(error, assembly, self, index))?;
+            }
+        }
+        Ok(())
     }
 
     /// The source of a planned file.

@@ -43,6 +43,6 @@ mod tests {
         std::fs::write(dataset.join("COLLECTION.json"), "{}").expect("writes");
         assert!(source(&inside).is_fenced() && !source(&beside).is_fenced());
         assert!(source(Path::new("https://host/a.tif")).is_fenced());
-        assert!(raster_source(&AssetPath::Range { container: beside.as_path().into(), offset: 0, size: 9 }).is_fenced());
+        assert!(raster_source(&AssetPath::range(beside.as_path(), 0, 9)).is_fenced());
     }
 }

@@ -3,18 +3,18 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::output::PartialFile;
-use super::transfer::Sources;
-use super::{HeaderEntry, RowSource};
-use crate::error::{Error, IoContext, Result};
+use super::transfer::{OnDamage, Sources};
+use super::{Directory, HeaderEntry, RowSource};
+use crate::error::{Error, IoContext, Kind, Result};
 use crate::handles::SharedFile;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, is_remote};
+use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
 use crate::table::ParquetSlice;
 
@@ -29,8 +29,9 @@ pub type LocalFile = ByteSource;
 
 struct Inner {
     bytes: Origin,
-    path: PathBuf,
-    size: u64,
+    path: Arc<Path>,
+    /// The version that was opened.
+    stamp: Arc<Stamp>,
 }
 
 /// Metadata up to this size is fetched in one go when a remote dataset is opened: most of it is looked at anyway.
@@ -53,40 +54,88 @@ impl ByteSource {
     }
 
     /// Opens the file that holds an asset: a remote one as it was when its dataset was opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Changed`] when the container is not the version in which the range was found.
     pub fn open_for(asset: &AssetPath) -> Result<Self> {
-        match asset {
-            AssetPath::File(path) if is_remote(path) => Ok(Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path)),
-            AssetPath::Range { container, offset, size } if is_remote(container) => {
-                Ok(Self::of_remote(RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?, container))
+        let source = match asset {
+            AssetPath::File(path) if is_remote(path) => Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path),
+            AssetPath::Range { container, offset, size, .. } if is_remote(container) => {
+                Self::of_remote(RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?, container)
             }
-            AssetPath::File(path) | AssetPath::Range { container: path, .. } => Self::open_local(path),
-            AssetPath::Vsi(text) => Err(Error::unsupported("the bytes behind this path are GDAL's alone").at(text)),
+            AssetPath::File(path) | AssetPath::Range { container: path, .. } => Self::open_local(path)?,
+            AssetPath::Vsi(text) => return Err(Error::unsupported("the bytes behind this path are GDAL's alone").at(text)),
+        };
+        if let Some(stamp) = asset.stamp() {
+            source.expect(stamp)?;
         }
+        Ok(source)
     }
 
     /// A remote file that is open.
     pub fn of_remote(file: Arc<RemoteFile>, path: &Path) -> Self {
-        let size = file.size_bytes();
-        Self { inner: Arc::new(Inner { bytes: Origin::Remote(file), path: path.to_owned(), size }) }
+        let Identity { etag, modified_ms, size } = file.identity().clone();
+        let modified = Modified(modified_ms.saturating_mul(1_000_000));
+        let stamp = Stamp { size, modified, etag: etag.map(Into::into), directory: None };
+        Self { inner: Arc::new(Inner { bytes: Origin::Remote(file), path: path.into(), stamp: stamp.into() }) }
     }
 
     fn open_local(path: &Path) -> Result<Self> {
         let file = SharedFile::open(path).io_at("open", path)?;
-        let size = file.size_bytes();
-        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.to_owned(), size }) })
+        let stamp = stamp_of(&file.handle().and_then(|file| file.metadata()).io_at("read", path)?);
+        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.into(), stamp: stamp.into() }) })
     }
 
     /// A file that is open and has no name.
     pub(super) fn of_file(file: File) -> Result<Self> {
         let file = SharedFile::of_nameless(file);
         let file = file.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
-        let size = file.size_bytes();
-        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: PathBuf::new(), size }) })
+        let stamp = stamp_of(&file.handle().and_then(|file| file.metadata()).io_at("read", Path::new("a temporary file"))?);
+        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: Path::new("").into(), stamp: stamp.into() }) })
     }
 
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    /// A range of this version of the file.
+    pub fn range(&self, offset: u64, size: u64) -> AssetPath {
+        AssetPath::Range { container: self.inner.path.clone(), offset, size, stamp: Some(self.inner.stamp.clone()) }
+    }
+
+    /// The version that was opened.
+    pub fn stamp(&self) -> &Arc<Stamp> {
+        &self.inner.stamp
+    }
+
+    /// Compares the version that was opened with the one in which ranges were found. An archive of another time is the same when
+    /// its central directory is.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Changed`] when it is another version.
+    pub fn expect(&self, stamp: &Stamp) -> Result<()> {
+        let own = &self.inner.stamp;
+        if own.agrees(stamp) {
+            return Ok(());
+        }
+        let copied = own.size == stamp.size
+            && stamp.directory.is_some()
+            && Directory::read(self).is_ok_and(|directory| stamp.directory == Some(directory.digest));
+        if copied { Ok(()) } else { Err(changed(self.path(), stamp, own)) }
+    }
+
+    /// Compares the file with what it was when it was opened. One of another machine is compared with every answer of the server.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Changed`] when somebody wrote to it since.
+    pub fn expect_unchanged(&self) -> Result<()> {
+        let Origin::Local(file) = &self.inner.bytes else { return Ok(()) };
+        let now = stamp_of(&file.handle().and_then(|file| file.metadata()).io_at("read", self.path())?);
+        if now == *self.inner.stamp { Ok(()) } else { Err(changed(self.path(), &self.inner.stamp, &now)) }
     }
 
     /// True when reading means asking another machine.
@@ -98,23 +147,21 @@ impl ByteSource {
     pub fn identity(&self) -> Identity {
         match &self.inner.bytes {
             Origin::Remote(file) => file.identity().clone(),
-            Origin::Local(file) => {
-                let modified = file.handle().and_then(|file| file.metadata()?.modified()).ok();
-                let since = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-                let modified_ms = since.map_or(0, |since| since.as_millis() as i64);
-                Identity { etag: None, modified_ms, size: self.inner.size }
+            Origin::Local(_) => {
+                let Stamp { size, modified, .. } = *self.inner.stamp;
+                Identity { etag: None, modified_ms: modified.milliseconds(), size }
             }
         }
     }
 
     /// Length in bytes when it was opened.
     pub fn size_bytes(&self) -> u64 {
-        self.inner.size
+        self.inner.stamp.size
     }
 
     /// True when the range lies inside the file.
     pub fn contains(&self, offset: u64, size: u64) -> bool {
-        offset.checked_add(size).is_some_and(|end| end <= self.inner.size)
+        offset.checked_add(size).is_some_and(|end| end <= self.inner.stamp.size)
     }
 
     /// Fills `buffer` from `offset`.
@@ -134,7 +181,7 @@ impl ByteSource {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
                 "{size} bytes at {offset} lie outside the file, which has {} bytes",
-                self.inner.size
+                self.inner.stamp.size
             ))
             .at_path(&self.inner.path)
             .hint("the file may be cut short: compare its size with the original"));
@@ -143,7 +190,7 @@ impl ByteSource {
             Origin::Remote(file) => file.read(offset, size),
             Origin::Local(file) => {
                 let mut buffer = vec![0; size as usize];
-                file.read_exact_at(offset, &mut buffer).io_at("read", &self.inner.path)?;
+                file.read_exact_at(offset, &mut buffer).io_at("read", &*self.inner.path)?;
                 Ok(buffer.into())
             }
         }
@@ -216,6 +263,29 @@ impl ByteSource {
     }
 }
 
+fn stamp_of(meta: &std::fs::Metadata) -> Stamp {
+    Stamp { size: meta.len(), modified: Modified::of_file(meta), etag: None, directory: None }
+}
+
+/// The version of a file of this machine that lies at `path`, without opening it; of another machine nothing.
+pub(super) fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
+    if is_remote(path) {
+        return Ok(None);
+    }
+    Ok(Some(stamp_of(&std::fs::metadata(path).io_at("read", path)?)))
+}
+
+/// The error for a file that is not the version in which samples were found.
+pub(super) fn changed(path: &Path, known: &Stamp, found: &Stamp) -> Error {
+    let what = match known.size == found.size {
+        true => "somebody wrote to it, or put another one in its place".to_owned(),
+        false => format!("it had {} bytes and has {}", known.size, found.size),
+    };
+    Error::new(Kind::Changed, format!("the file is not the one any more in which the samples were found: {what}"))
+        .at_path(path)
+        .hint("open it again and begin anew; or bring back the file as it was")
+}
+
 /// All bytes of an asset.
 pub fn read_asset(asset: &AssetPath) -> Result<Bytes> {
     match asset {
@@ -240,18 +310,39 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     !is_remote(one) && !is_remote(other) && one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// Copies an asset into a new file, which appears complete or not at all. The file that holds the asset is never replaced.
-pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, ctx: &JobContext) -> Result<u64> {
+/// Streams the bytes of an asset through `sink`, compared with the checksum that its container states, and its container with
+/// itself afterwards. What `sink` got is not sound before this has ended well.
+///
+/// # Errors
+///
+/// [`Kind::Changed`] and [`Kind::Damaged`], as for every copy; nothing with `on_damage` for the latter but the list of what is damaged.
+pub fn stream_asset(
+    asset: &AssetPath,
+    on_damage: OnDamage,
+    ctx: &JobContext,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Vec<String>> {
+    let source = RowSource::asset(asset.clone(), asset_size(asset)?);
+    let sources = Sources::new(on_damage);
+    sources.stream(&source, &|| asset.to_string(), ctx, sink)?;
+    sources.finish()
+}
+
+/// Copies an asset into a new file, which appears complete or not at all. The file that holds the asset is never replaced. Gives
+/// what is damaged, where `on_damage` lets damage pass.
+///
+/// # Errors
+///
+/// Those of [`stream_asset`]; [`Kind::Usage`] when the target holds the asset.
+pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, on_damage: OnDamage, ctx: &JobContext) -> Result<Vec<String>> {
     if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = asset
         && is_same_file(source, target)
     {
         return Err(Error::usage("the output is the file that the sample is read from").at_path(target));
     }
-    let size = asset_size(asset)?;
-    let source = RowSource::Asset { path: asset.clone(), size };
     let output = PartialFile::new(target, overwrite)?;
     let mut file = output.file();
-    Sources::default().stream(&source, ctx, &mut |chunk| file.write_all(chunk).io_at("write the sample", target))?;
+    let damaged = stream_asset(asset, on_damage, ctx, &mut |chunk| file.write_all(chunk).io_at("write the sample", target))?;
     output.finish()?;
-    Ok(size)
+    Ok(damaged)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::edit::counted;
 use super::{Content, Edit};
 use crate::error::{Error, Result};
-use crate::model::{AssetPath, NodePath, Payload, Sample, Tortilla};
+use crate::model::{AssetPath, Modified, NodePath, Payload, Sample, Stamp, Tortilla};
 
 /// A file that lies beside the draft and is not in it yet.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -81,7 +81,7 @@ pub(super) fn replace_tray(tray: &mut Arc<[Unplaced]>, files: Arc<[Unplaced]>) -
 
 /// Every source at or below `from` is looked for at or below `to`.
 pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) -> Result<Edit> {
-    let mut moving = Moving { from, to, moved: 0, last: None };
+    let mut moving = Moving { from, to, moved: 0, last: None, last_stamp: None };
     let root = moving.tortilla(&content.dataset.root);
     let mut tray = content.tray.to_vec();
     for file in &mut tray {
@@ -113,6 +113,8 @@ struct Moving<'a> {
     moved: u64,
     /// The last container seen and what became of it: the samples of one archive share its name.
     last: Option<(Arc<Path>, Arc<Path>)>,
+    /// The same for the versions of containers.
+    last_stamp: Option<(Arc<Stamp>, Arc<Stamp>)>,
 }
 
 impl Moving<'_> {
@@ -122,7 +124,8 @@ impl Moving<'_> {
         for (index, sample) in tortilla.samples.iter().enumerate() {
             let payload = match &sample.payload {
                 Payload::Folder(below) => self.tortilla(below).map(Payload::Folder),
-                Payload::Asset { path, size } => self.asset(path).map(|path| Payload::Asset { path, size: *size }),
+                // A copy elsewhere has another time.
+                Payload::Asset { path, size, .. } => self.asset(path).map(|path| Payload::asset(path, *size)),
                 Payload::Bytes(_) => None,
             };
             if let Some(payload) = payload {
@@ -135,11 +138,22 @@ impl Moving<'_> {
     fn asset(&mut self, path: &AssetPath) -> Option<AssetPath> {
         match path {
             AssetPath::File(file) => self.path(file).map(AssetPath::File),
-            AssetPath::Range { container, offset, size } => {
-                Some(AssetPath::Range { container: self.path(container)?, offset: *offset, size: *size })
+            AssetPath::Range { container, offset, size, stamp } => {
+                let (container, stamp) = (self.path(container)?, stamp.as_ref().map(|stamp| self.stamp(stamp)));
+                Some(AssetPath::Range { container, offset: *offset, size: *size, stamp })
             }
             AssetPath::Vsi(_) => None,
         }
+    }
+
+    /// A copy elsewhere has another time; length and directory tell whether it is one.
+    fn stamp(&mut self, stamp: &Arc<Stamp>) -> Arc<Stamp> {
+        if let Some((_, now)) = self.last_stamp.as_ref().filter(|(before, _)| Arc::ptr_eq(before, stamp)) {
+            return now.clone();
+        }
+        let now = Arc::new(Stamp { modified: Modified::default(), ..stamp.as_ref().clone() });
+        self.last_stamp = Some((stamp.clone(), now.clone()));
+        now
     }
 
     fn path(&mut self, path: &Arc<Path>) -> Option<Arc<Path>> {

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::Profile;
-use crate::studio::{Command, Document, Event, Outcome, RowRef, make_sample_dataset};
+use crate::studio::{Command, Document, Event, Outcome, RowRef, make_sample_dataset, places_of};
 
 impl App {
     /// Fulfils every wish; a wish may lead to others.
@@ -520,7 +520,9 @@ impl App {
     fn open_write(&mut self) {
         let id = self.studio.document().map(|document| document.collection().id().to_owned()).unwrap_or_default();
         let folder = self.view.target.clone().or_else(|| directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned()));
-        self.dialogs.open(Dialog::write(folder.unwrap_or_default(), &id));
+        let draft = self.studio.document().and_then(|document| document.draft());
+        let own = draft.map(|draft| places_of(draft.dataset())).unwrap_or_default();
+        self.dialogs.open(Dialog::write(folder.unwrap_or_default(), &id, own));
     }
 
     fn step_problem(&mut self, forward: bool) {

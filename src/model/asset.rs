@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Stamp;
 use super::address::{Address, is_remote};
 use crate::error::{Error, Result};
 
@@ -20,6 +21,9 @@ pub enum AssetPath {
         offset: u64,
         /// Length in bytes.
         size: u64,
+        /// The version of the container in which the range was found; absent where nobody looked, as for typed paths.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stamp: Option<Arc<Stamp>>,
     },
     /// Anything else that GDAL opens: `/vsicurl/…`, `NETCDF:"…"`, a connection string.
     Vsi(Arc<str>),
@@ -29,6 +33,19 @@ impl AssetPath {
     /// A whole file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         AssetPath::File(Arc::from(path.into()))
+    }
+
+    /// A range of a file whose version nobody knows.
+    pub fn range(container: impl Into<Arc<Path>>, offset: u64, size: u64) -> Self {
+        AssetPath::Range { container: container.into(), offset, size, stamp: None }
+    }
+
+    /// The version of the container in which a range was found, where it is known.
+    pub fn stamp(&self) -> Option<&Arc<Stamp>> {
+        match self {
+            AssetPath::Range { stamp, .. } => stamp.as_ref(),
+            _ => None,
+        }
     }
 
     /// Reads typed or pasted text: a plain path, `file://…`, or `/vsisubfile/{offset}_{size},{path}`.
@@ -45,12 +62,12 @@ impl AssetPath {
             let (offset, size, path) = range
                 .ok_or_else(|| Error::usage("this is not a byte range").at(text).hint("write /vsisubfile/OFFSET_SIZE,PATH"))?;
             if let Some(address) = Address::parse(path) {
-                return Ok(AssetPath::Range { container: Arc::from(PathBuf::from(address.to_string())), offset, size });
+                return Ok(AssetPath::range(PathBuf::from(address.to_string()), offset, size));
             }
             if path.starts_with("/vsi") {
                 return Ok(AssetPath::Vsi(Arc::from(text)));
             }
-            return Ok(AssetPath::Range { container: Arc::from(Path::new(path)), offset, size });
+            return Ok(AssetPath::range(Path::new(path), offset, size));
         }
         if let Some(address) = Address::parse(text) {
             return Ok(AssetPath::file(address.to_string()));
@@ -65,7 +82,7 @@ impl AssetPath {
     pub fn to_vsi(&self) -> String {
         match self {
             AssetPath::File(path) => vsi_of(path),
-            AssetPath::Range { container, offset, size } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
+            AssetPath::Range { container, offset, size, .. } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
             AssetPath::Vsi(text) => text.to_string(),
         }
     }
@@ -106,10 +123,7 @@ mod tests {
     fn ranges_read_back() {
         let text = "/vsisubfile/210_24909,/data/change, new.tacozip";
         let asset = AssetPath::parse(text).expect("parses");
-        assert_eq!(
-            asset,
-            AssetPath::Range { container: Arc::from(Path::new("/data/change, new.tacozip")), offset: 210, size: 24909 }
-        );
+        assert_eq!(asset, AssetPath::range(Path::new("/data/change, new.tacozip"), 210, 24909));
         assert_eq!(asset.to_vsi(), text);
         assert!(AssetPath::parse("/vsisubfile/210,/a").is_err());
         let remote = "/vsisubfile/1_2,/vsis3/bucket/a.tacozip";

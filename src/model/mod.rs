@@ -12,6 +12,7 @@ mod sample;
 mod shapes;
 mod skeleton;
 mod splice;
+mod stamp;
 mod value;
 
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
@@ -27,4 +28,5 @@ pub use rule::{Profile, Rule, Severity};
 pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
+pub use stamp::{Modified, Stamp};
 pub use value::{FieldSpec, Value, dtype_name};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{AssetPath, Collection, FieldSpec, Value, is_padding};
+use super::{AssetPath, Collection, FieldSpec, Modified, Value, is_padding};
 
 /// The columns of one tortilla, in order. Siblings share one by reference, so a million samples cost one schema.
 pub type Schema = Arc<[FieldSpec]>;
@@ -36,7 +36,7 @@ impl fmt::Display for SampleKind {
 }
 
 /// What a sample points at.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Payload {
     /// Bytes that lie in a file, or in a range of one.
     Asset {
@@ -44,11 +44,35 @@ pub enum Payload {
         path: AssetPath,
         /// How many bytes, as seen when the sample was added.
         size: u64,
+        /// When a whole file was last changed, as seen then. Not kept in files: times change when data is copied.
+        #[serde(skip)]
+        modified: Modified,
     },
     /// Bytes held in memory: small things made by the studio. Padding is `Bytes` of length 0.
     Bytes(Arc<[u8]>),
     /// A tortilla.
     Folder(Arc<Tortilla>),
+}
+
+impl Payload {
+    /// Bytes in a file or in a range of one, of which only their number is known.
+    pub fn asset(path: AssetPath, size: u64) -> Self {
+        Payload::Asset { path, size, modified: Modified::default() }
+    }
+}
+
+/// Two payloads are one when they point at the same data; when it was last changed is no part of it.
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Payload::Asset { path, size, .. }, Payload::Asset { path: other_path, size: other_size, .. }) => {
+                path == other_path && size == other_size
+            }
+            (Payload::Bytes(own), Payload::Bytes(other)) => own == other,
+            (Payload::Folder(own), Payload::Folder(other)) => own == other,
+            _ => false,
+        }
+    }
 }
 
 /// The smallest indivisible unit: an id, data, and one value for each field of its tortilla's schema.
@@ -77,7 +101,14 @@ fn no_values() -> Arc<[Value]> {
 impl Sample {
     /// A FILE that lies at `path` with `size` bytes, without metadata.
     pub fn file(id: &str, path: impl AsRef<Path>, size: u64) -> Self {
-        Self { id: id.into(), payload: Payload::Asset { path: AssetPath::file(path.as_ref()), size }, values: no_values() }
+        Self { id: id.into(), payload: Payload::asset(AssetPath::file(path.as_ref()), size), values: no_values() }
+    }
+
+    /// A FILE that was just looked at, without metadata.
+    pub fn of_file(id: &str, path: impl AsRef<Path>, meta: &std::fs::Metadata) -> Self {
+        let path = AssetPath::file(path.as_ref());
+        let payload = Payload::Asset { path, size: meta.len(), modified: Modified::of_file(meta) };
+        Self { id: id.into(), payload, values: no_values() }
     }
 
     /// A FOLDER, without metadata.

@@ -232,7 +232,7 @@ fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mount
     let name = fence::name_for(asset);
     match (place, asset) {
         (Some(place), _) => Mounted::remote(&place, &name),
-        (None, AssetPath::Range { container, offset, size }) => Mounted::local(container, *offset, *size, &name),
+        (None, AssetPath::Range { container, offset, size, .. }) => Mounted::local(container, *offset, *size, &name),
         (None, AssetPath::File(path)) => Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name),
         (None, AssetPath::Vsi(_)) => Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset)),
     }

@@ -254,7 +254,7 @@ pub fn save_chunk(array: &ChunkArray, target: &Path, overwrite: bool) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::TortillaOptions;
+    use crate::container::{OnDamage, TortillaOptions};
     use crate::model::{Dataset, Sample, Tortilla};
     use crate::raster::{NewRaster, TogOptions, Window};
     use crate::studio::write_first_generation;
@@ -283,8 +283,14 @@ mod tests {
             let size = std::fs::metadata(&tog).expect("is there").len();
             let dataset = Dataset { root: Tortilla::new(vec![Sample::file("a", &tog, size)]).into(), ..Dataset::default() };
             let target = folder.path().join(format!("{number}.tortilla"));
-            let options =
-                TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: true, overwrite: false };
+            let options = TortillaOptions {
+                target: target.clone(),
+                collection: None,
+                part_bytes: None,
+                stream: true,
+                overwrite: false,
+                on_damage: OnDamage::Stop,
+            };
             write_first_generation(&dataset, &options, &ctx).expect("writes");
             let reader = container::open(&target, &ctx).expect("opens");
             // Three by three tiles of each of two bands.
@@ -341,6 +347,7 @@ mod tests {
                         part_bytes: None,
                         stream: true,
                         overwrite: false,
+                        on_damage: OnDamage::Stop,
                     };
                     write_first_generation(&dataset, &options, &ctx).expect("writes");
                     let reader = container::open(&target, &ctx).expect("opens");

@@ -471,7 +471,7 @@ impl Document {
         match self {
             Document::Opened(open) => open.reader.asset(at.level, at.row),
             Document::Draft(_) => match self.sample_with_tortilla(at).map(|(_, sample)| &sample.payload) {
-                Some(Payload::Asset { path, size }) => Ok((path.clone(), *size)),
+                Some(Payload::Asset { path, size, .. }) => Ok((path.clone(), *size)),
                 Some(Payload::Bytes(_)) => Err(Error::usage("this sample holds bytes in memory, not a file")),
                 Some(Payload::Folder(_)) => Err(Error::usage("a FOLDER has no bytes of its own")),
                 None => Err(Error::usage("there is no such sample")),

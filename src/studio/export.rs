@@ -14,7 +14,7 @@ use super::{Event, Finish, Outcome, Studio, shared_ids};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Report, Severity, Skeleton, is_padding};
+use crate::model::{Collection, Report, Severity, Skeleton, is_padding};
 use crate::query::{self, Filter, Query, Tables};
 use crate::validate;
 
@@ -102,6 +102,7 @@ pub fn export(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     shared_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
     check_tree(&part.tree, request)?;
     describe(&mut part);
+    check_collection(&part)?;
     container::write(&part, &request.options, ctx)
 }
 
@@ -189,6 +190,22 @@ fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
         error = error.hint("keep the placeholders (--keep-padding)");
     }
     Err(error)
+}
+
+/// A part with a collection that `validate` refuses would be no dataset. What the tree says is computed anew and not looked at.
+fn check_collection(part: &Assembly) -> Result<()> {
+    let mut report = Report::default();
+    validate::check_collection(&Collection { fields: part.collection.descriptive() }, &mut report);
+    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let summary = format!("COLLECTION.json breaks {} rules, so readers would refuse the part", errors.len());
+    let error = Error::invalid(summary).hint("mend the fields in a draft of the dataset, write that, and export from it");
+    Err(errors
+        .iter()
+        .take(5)
+        .fold(error, |error, finding| error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message))))
 }
 
 /// The part says of what it is a part, and its own extent.

@@ -17,7 +17,7 @@ use super::legacy::write_first_generation;
 use super::migrate::assembly_of;
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Built, OpenOptions, TortillaOptions};
+use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
 use crate::jobs::JobContext;
@@ -132,6 +132,7 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
         part_bytes: None,
         stream: true,
         overwrite: request.overwrite,
+        on_damage: OnDamage::Stop,
     };
     write_first_generation(&histograms, &options, ctx)
 }

@@ -153,7 +153,7 @@ fn scan(
         report.files += 1;
         report.bytes += meta.len();
         ctx.step(1);
-        return Ok(Some(Sample::file(id, path, meta.len())));
+        return Ok(Some(Sample::of_file(id, path, meta)));
     }
     if !meta.is_dir() {
         let what = files::special(meta.file_type()).unwrap_or("no regular file");

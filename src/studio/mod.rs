@@ -24,6 +24,7 @@ mod leakage;
 mod legacy;
 mod migrate;
 mod optimise;
+mod own_sources;
 mod percentiles;
 mod project;
 mod remote;
@@ -61,6 +62,7 @@ pub use migrate::{
     migrate,
 };
 pub use optimise::{KeptFile, OptimiseRequest, Optimised, check_togs, optimise};
+pub use own_sources::places_of;
 pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use repair::{Repaired, repair};

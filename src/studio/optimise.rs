@@ -14,8 +14,8 @@ use super::migrate::{assembly_of, is_other_generation};
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
-    self, Assembly, AssemblyLevel, BuildOptions, Format, OpenOptions, PartialFolder, RowSource, Scratch, Staging, TortillaOptions,
-    asset_size, copy_asset,
+    self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
+    Staging, TortillaOptions, asset_size, copy_asset,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
@@ -62,6 +62,9 @@ pub struct OptimiseRequest {
     /// Replace what is there.
     #[serde(default)]
     pub overwrite: bool,
+    /// What is done with bytes of a dataset that do not have the checksum that their container states.
+    #[serde(default)]
+    pub on_damage: OnDamage,
 }
 
 /// A file that was copied as it is.
@@ -90,6 +93,9 @@ pub struct Optimised {
     pub others: u64,
     /// Bytes of the rasters that were written: before and after.
     pub bytes: (u64, u64),
+    /// Samples that were damaged before and are written all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<String>,
 }
 
 impl Optimised {
@@ -261,7 +267,7 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             let done = write_one(&RasterSource::typed(source.clone()), &target, request, ctx)?;
             if !matches!(done, Done::Written { .. }) {
                 let target = output.path().join(name);
-                copy_asset(&source, &target, false, ctx)?;
+                copy_asset(&source, &target, false, OnDamage::Stop, ctx)?;
             }
             ctx.step(1);
             Ok((size, done))
@@ -357,6 +363,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             part_bytes: None,
             stream: request.stream,
             overwrite: request.overwrite,
+            on_damage: request.on_damage,
         };
         write_first_generation(&dataset_of_assembly(&assembly, ctx)?, &options, ctx)?
     } else {
@@ -366,11 +373,14 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             parquet: request.parquet.clone(),
             overwrite: request.overwrite,
             parts: None,
+            on_damage: request.on_damage,
         };
         container::write(&assembly, &options, ctx)?
     };
     raster::close_idle();
     optimised.path = built.path;
+    optimised.damaged.extend(built.damaged);
+    optimised.damaged.sort();
     Ok(optimised)
 }
 
@@ -381,10 +391,14 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
         .filter(|&(depth, row)| !is_padding(assembly.tree.levels[depth].id(row as u32)))
         .collect();
     ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
+    let sources = SourceCheck::new(request.on_damage);
     let done: Vec<Option<(u64, Done)>> = files
         .par_iter()
         .map(|&(depth, row)| {
-            let RowSource::Asset { path, size } = &assembly.levels[depth].sources[row] else { return Ok(None) };
+            let source = &assembly.levels[depth].sources[row];
+            let RowSource::Asset { path, size, .. } = source else { return Ok(None) };
+            // What is written anew has another checksum: damage would be seen nowhere any more.
+            sources.check(source, &|| assembly.tree.path(depth, row as u32).to_string(), ctx)?;
             let target = staging.join(format!("{depth}_{row}.tif"));
             let done = write_one(&RasterSource::member(path.clone()), &target, request, ctx)?;
             if let Done::Written { place, .. } = &done {
@@ -394,14 +408,18 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
             Ok(Some((*size, done)))
         })
         .collect::<Result<_>>()?;
+    let damaged: HashSet<String> = sources.finish()?.into_iter().collect();
     let mut optimised = Optimised::default();
     let mut tiffs: Vec<HashSet<usize>> = vec![HashSet::new(); assembly.levels.len()];
     for (&(depth, row), done) in files.iter().zip(&done) {
         let Some((before, done)) = done else { continue };
         optimised.count(|| assembly.tree.path(depth, row as u32).to_archive(), *before, done);
         if let Done::Written { place, size } = done {
-            assembly.levels[depth].sources[row] = RowSource::Asset { path: AssetPath::file(&**place), size: *size };
+            assembly.levels[depth].sources[row] = RowSource::asset(AssetPath::file(&**place), *size);
             tiffs[depth].insert(row);
+            // The others are told by the copy.
+            let path = assembly.tree.path(depth, row as u32).to_string();
+            optimised.damaged.extend(Some(path).filter(|path| damaged.contains(path)));
         }
     }
     for (level, rows) in assembly.levels.iter_mut().zip(tiffs) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, RecordBatch};
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, extent_of};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, extent_of};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};
@@ -70,6 +70,8 @@ pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &Jo
             mend_statistics(reader.as_ref(), &mut assembly, level, ctx)?;
         }
     }
+    // Every member was compared above. What is left are archives that state no checksums any more: those are listed.
+    let options = &BuildOptions { on_damage: OnDamage::Keep, ..options.clone() };
     let built = container::write(&assembly, options, ctx)?;
     let written = container::open(&built.path, ctx)?;
     let after = validate::container(written.as_ref(), true, ctx)?;

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::import::{import_folder, join_metadata};
 use super::verbs::checked_build;
-use crate::container::{BuildOptions, Format};
+use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::{IoContext, Result};
 use crate::extensions::{self, Column, ExtensionCall, Target};
 use crate::jobs::JobContext;
@@ -68,6 +68,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
         parquet: ParquetOptions::default(),
         overwrite: false,
         parts: None,
+        on_damage: OnDamage::Stop,
     };
     checked_build(&dataset, &options, ctx)?;
     Ok(target)

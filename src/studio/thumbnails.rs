@@ -233,7 +233,7 @@ fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> 
 fn content_key(request: &ThumbnailRequest) -> Option<String> {
     let (path, from, size) = match request.source.asset() {
         AssetPath::File(path) => (path, 0, fs::metadata(path).ok()?.len()),
-        AssetPath::Range { container, offset, size } => (container, *offset, *size),
+        AssetPath::Range { container, offset, size, .. } => (container, *offset, *size),
         AssetPath::Vsi(_) => return None,
     };
     let mut file = crate::files::open(path).ok()?;
@@ -380,7 +380,7 @@ mod tests {
         let path = folder.path().join("a.zip");
         fs::File::create(&path).and_then(|file| file.set_len(3 * WHOLE_BYTES)).expect("is written");
         let key = |offset: u64, size: u64| {
-            let source = RasterSource::member(AssetPath::Range { container: path.as_path().into(), offset, size });
+            let source = RasterSource::member(AssetPath::range(path.as_path(), offset, size));
             content_key(&ThumbnailRequest { source, side: 64, bands: BandChoice::Auto }).expect("is there")
         };
         assert_ne!(key(0, WHOLE_BYTES + 1), key(WHOLE_BYTES - 1, WHOLE_BYTES + 1));

@@ -7,9 +7,10 @@ use super::document::{Content, Document, DraftDocument, OpenDataset, RowRef};
 use super::here::Here;
 use super::import::{import_paths, import_scenes, is_folder_of_folders, join_metadata};
 use super::migrate::{assembly_of, is_other_generation};
+use super::own_sources::refuse_own_sources;
 use super::project::{Origin, is_project};
 use super::{Command, Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OpenOptions, parse_collection};
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, outputs_of, parse_collection};
 use crate::draft::{Draft, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -321,6 +322,7 @@ fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<
 /// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Checking"), None);
+    container::expect_containers(dataset)?;
     let mut report = validate::dataset(dataset, ctx)?;
     report.findings.extend(validate::sources(dataset, ctx)?.findings);
     if !report.is_valid() {
@@ -332,6 +334,7 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
         return Err(error);
     }
     let mut assembly = Assembly::of_dataset(dataset, ctx)?;
+    refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
     assembly.mend_extent(ctx);
     container::write(&assembly, options, ctx)
 }
@@ -349,13 +352,15 @@ pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &J
 }
 
 /// Copies a sample's bytes into a new file.
-pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<u64> {
-    container::copy_asset(asset, target, true, ctx)
+pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<()> {
+    container::copy_asset(asset, target, true, OnDamage::Stop, ctx).map(drop)
 }
 
 /// The draft of an opened dataset: samples point at the ranges where they are.
 fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset> {
-    dataset_of_assembly(&assembly_of(reader, ctx)?, ctx)
+    let mut assembly = assembly_of(reader, ctx)?;
+    assembly.remember_directories(ctx)?;
+    dataset_of_assembly(&assembly, ctx)
 }
 
 /// The draft of a layout.
@@ -381,7 +386,9 @@ pub(super) fn dataset_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Resu
                     Payload::Folder(Arc::new(Tortilla { schema: schema_below.clone(), samples }))
                 }
                 container::RowSource::Bytes(bytes) => Payload::Bytes(bytes.to_vec().into()),
-                container::RowSource::Asset { path, size } => Payload::Asset { path: path.clone(), size: *size },
+                container::RowSource::Asset { path, size, modified } => {
+                    Payload::Asset { path: path.clone(), size: *size, modified: *modified }
+                }
             };
             let values = level.batch.columns().iter().skip(2).map(|column| value_at(column, row)).collect();
             let parent = if depth == 0 { 0 } else { tree.parents[row] };

@@ -185,7 +185,7 @@ fn compare(dataset: &Dataset, reader: &dyn ContainerReader, level: usize, row: u
     let written = bytes_of(&asset, size)?;
     let sample = sample_at(&dataset.root, path).ok_or_else(|| Error::invalid("the draft has no such sample"))?;
     let source = match &sample.payload {
-        Payload::Asset { path, size } => bytes_of(path, *size)?,
+        Payload::Asset { path, size, .. } => bytes_of(path, *size)?,
         Payload::Bytes(bytes) => bytes.to_vec(),
         Payload::Folder(_) => return Err(Error::invalid("the draft has a FOLDER here")),
     };
@@ -230,7 +230,7 @@ pub fn written_paths(built: &container::Built) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::{Assembly, BuildOptions, Format};
+    use crate::container::{Assembly, BuildOptions, Format, OnDamage};
     use crate::table::ParquetOptions;
 
     #[test]
@@ -253,6 +253,7 @@ mod tests {
             parquet: ParquetOptions::default(),
             overwrite: false,
             parts: None,
+            on_damage: OnDamage::Stop,
         };
         let assembly = Assembly::of_dataset(&dataset, &ctx).expect("assembles");
         let built = container::write(&assembly, &options, &ctx).expect("writes");

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, Location, MAX_LEVELS, Payload, Report, Rule, Sample, SamplePath, Skeleton, Tortilla, is_padding, is_remote,
+    AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath, Skeleton, Stamp, Tortilla,
+    is_padding, is_remote,
 };
 use crate::raster::references_of;
 
@@ -43,22 +45,29 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     Ok(report)
 }
 
+/// A container, and the version of it in which ranges were found.
+type Container<'a> = (&'a Path, Option<&'a Stamp>);
+
 /// Sizes of the containers that samples are ranges of: each is looked at once, however many samples it holds.
-fn containers<'a>(samples: &[&'a Sample]) -> HashMap<&'a Path, Result<u64, String>> {
+fn containers<'a>(samples: &[&'a Sample]) -> HashMap<Container<'a>, Result<u64, String>> {
     let mut sizes = HashMap::new();
     for sample in samples {
-        if let Payload::Asset { path: AssetPath::Range { container, .. }, .. } = &sample.payload
+        if let Payload::Asset { path: path @ AssetPath::Range { container, stamp, .. }, .. } = &sample.payload
             && !is_remote(container)
         {
-            sizes.entry(&**container).or_insert_with(|| size_of(container));
+            sizes.entry((&**container, stamp.as_deref())).or_insert_with(|| {
+                let size = looked_at(container)?.len();
+                // It is the same version, or the error says what it is.
+                ByteSource::open_for(path).map(|_| size).map_err(|error| format!("{}: {}", container.display(), error.sentence()))
+            });
         }
     }
     sizes
 }
 
-fn size_of(path: &Path) -> Result<u64, String> {
+fn looked_at(path: &Path) -> Result<std::fs::Metadata, String> {
     match std::fs::metadata(path) {
-        Ok(meta) if meta.is_file() => Ok(meta.len()),
+        Ok(meta) if meta.is_file() => Ok(meta),
         Ok(_) => Err(tr!("{path} is not a file. Point the sample at one.", path = path.display())),
         Err(error) => Err(tr!(
             "{path} can't be read: {error}. Put the file back, or point the sample at another one.",
@@ -90,24 +99,28 @@ fn bytes_of(sample: &Sample) -> u64 {
     }
 }
 
-fn fault(sample: &Sample, containers: &HashMap<&Path, Result<u64, String>>) -> Option<String> {
-    let Payload::Asset { path, size } = &sample.payload else { return None };
+fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String>>) -> Option<String> {
+    let Payload::Asset { path, size, modified } = &sample.payload else { return None };
     if path.remote_file().is_some() {
         return None;
     }
     match path {
-        AssetPath::File(path) => match size_of(path) {
-            Ok(found) if found != *size => Some(tr_n!(
+        AssetPath::File(path) => match looked_at(path) {
+            Ok(found) if found.len() != *size => Some(tr_n!(
                 *size,
                 "{path} had {size} byte when it was added and has {found} now. Add it again, or point the sample at it anew.",
                 "{path} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it anew.",
                 path = path.display(),
                 size,
-                found
+                found = found.len()
+            )),
+            Ok(found) if !modified.agrees(Modified::of_file(&found)) => Some(tr!(
+                "{path} was written to since it was added. Add it again, or point the sample at it anew.",
+                path = path.display()
             )),
             outcome => outcome.err(),
         },
-        AssetPath::Range { container, offset, size } => match containers.get(&**container)? {
+        AssetPath::Range { container, offset, size, stamp } => match containers.get(&(&**container, stamp.as_deref()))? {
             Ok(found) if offset.checked_add(*size).is_none_or(|end| end > *found) => Some(tr!(
                 "{path} has {found} bytes; the sample is {size} bytes at {offset}. The file was cut short or replaced.",
                 path = container.display(),
@@ -161,7 +174,7 @@ mod tests {
         let path = folder.path().join("a.bin");
         std::fs::write(&path, b"12345678").expect("writes");
         let range = |id: &str, offset, size| Sample {
-            payload: Payload::Asset { path: AssetPath::Range { container: path.as_path().into(), offset, size }, size },
+            payload: Payload::asset(AssetPath::range(path.as_path(), offset, size), size),
             ..Sample::file(id, &path, size)
         };
         let inner = vec![range("all", 0, 8), range("beyond", 4, 5), range("endless", u64::MAX, 2)];

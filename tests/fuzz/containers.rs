@@ -110,7 +110,7 @@ fn dataset(path: &Path) {
         }
         for row in 0..reader.levels().rows(level).min(ROWS) as u32 {
             if let Some((asset, size)) = expected(reader.asset(level, row))
-                && let AssetPath::Range { container, offset, size: held } = asset
+                && let AssetPath::Range { container, offset, size: held, .. } = asset
                 && *container == *path
             {
                 assert!(offset.checked_add(held).is_some_and(|end| end <= length), "{held} bytes at {offset} of {length}");

@@ -233,6 +233,7 @@ fn a_dataset_written_meanwhile_leaves_another_dialog_open() {
             parquet: Default::default(),
             overwrite: false,
             parts: None,
+            on_damage: Default::default(),
         },
     };
     harness.state_mut().command(command);

@@ -133,7 +133,7 @@ fn siblings_are_linked_under_one_view() {
 #[test]
 fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     use egui::accesskit::Role;
-    use taco_studio::container::TortillaOptions;
+    use taco_studio::container::{OnDamage, TortillaOptions};
     use taco_studio::studio::Command;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let target = folder.path().join("stream.tortilla");
@@ -141,7 +141,14 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
     take(&mut harness, vec![sample()]);
     harness.state_mut().act(Action::EditCopy);
     settle(&mut harness);
-    let options = TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: true, overwrite: false };
+    let options = TortillaOptions {
+        target: target.clone(),
+        collection: None,
+        part_bytes: None,
+        stream: true,
+        overwrite: false,
+        on_damage: OnDamage::Stop,
+    };
     harness.state_mut().command(Command::WriteTortilla { options });
     settle(&mut harness);
     // The dialog with the report of the writing.

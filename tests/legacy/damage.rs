@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use taco_studio::container::{Item, RowSource, TortillaDraft, TortillaHeader, TortillaOptions, write_tortilla};
+use taco_studio::container::{Item, OnDamage, RowSource, TortillaDraft, TortillaHeader, TortillaOptions, write_tortilla};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Report, Rule};
 use taco_studio::table::{ParquetOptions, ParquetSink};
@@ -149,8 +149,14 @@ const FAULTS: [Fault; 26] = [
         let footer = RecordBatch::try_from_iter([("tortilla:id", text(&["a"])), ("tortilla:file_format", text(&["TORTILLA"]))]);
         let items = vec![Item::Source(RowSource::Bytes(inner.into()))];
         let draft = TortillaDraft { footer: footer.expect("is a batch"), items };
-        let options =
-            TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: true, overwrite: false };
+        let options = TortillaOptions {
+            target: target.clone(),
+            collection: None,
+            part_bytes: None,
+            stream: true,
+            overwrite: false,
+            on_damage: OnDamage::Stop,
+        };
         write_tortilla(draft, &options, &JobContext::default()).expect("writes");
         target
     }),

@@ -30,7 +30,7 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
             for row in 0..(tree.levels[level].len() as u32).min(4) {
                 for index in [0, 1, u64::MAX] {
                     if let Ok((chunk, place)) = tortilla.chunk(level, row, index) {
-                        let taco_studio::model::AssetPath::Range { container, offset, size } = &place else {
+                        let taco_studio::model::AssetPath::Range { container, offset, size, .. } = &place else {
                             panic!("{place} is no range");
                         };
                         let file = tortilla.files().iter().find(|file| file.path() == &**container);

@@ -214,7 +214,7 @@ pub fn all() -> Vec<Case> {
             "scene_b / after.bin",
             "gone.bin",
             Draft(|d| {
-                inside(d, 1).samples[1].payload = Payload::Asset { path: AssetPath::file("/nowhere/gone.bin"), size: 10 };
+                inside(d, 1).samples[1].payload = Payload::asset(AssetPath::file("/nowhere/gone.bin"), 10);
             }),
         ),
     ];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use serde_json::json;
-use taco_studio::container::{BuildOptions, Format};
+use taco_studio::container::{BuildOptions, Format, OnDamage};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Collection, Dataset, FieldSpec, Sample, Tortilla, Value};
 use taco_studio::studio::checked_build;
@@ -38,7 +38,14 @@ impl Good {
 }
 
 pub fn options(target: &Path, format: Format) -> BuildOptions {
-    BuildOptions { target: target.to_owned(), format, parquet: ParquetOptions::default(), overwrite: false, parts: None }
+    BuildOptions {
+        target: target.to_owned(),
+        format,
+        parquet: ParquetOptions::default(),
+        overwrite: false,
+        parts: None,
+        on_damage: OnDamage::Stop,
+    }
 }
 
 /// A WKB point.

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, StringArray};
 
@@ -250,8 +249,7 @@ impl Store {
                 if !file.contains(header.data, entry.size) {
                     return Err(Error::format("the member runs past the end of the file").at(name));
                 }
-                let container = Arc::from(file.path());
-                Ok((AssetPath::Range { container, offset: header.data, size: entry.size }, entry.size))
+                Ok((file.range(header.data, entry.size), entry.size))
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Opening a FOLDER. Paths come from the tree of ids, never from a column, so nothing leads outside DATA/.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::container::table_files::{TableFiles, read_tables};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, asset_size};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, RowSource, asset_size};
 use crate::error::{Error, Result};
 use crate::files::Root;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, META_NAME, is_remote, place_below, safe_relative};
+use crate::model::{AssetPath, META_NAME, Modified, is_remote, place_below, safe_relative};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile, forget_below};
 use crate::table::{LevelTable, TableHead};
 
@@ -50,13 +51,13 @@ impl FolderReader {
         place_below(&self.opening.info.path, name)
     }
 
-    /// The file on this machine that holds the sample, and its length in bytes. A link that leads out of the dataset is refused:
+    /// The file on this machine that holds the sample, and its metadata. A link that leads out of the dataset is refused:
     /// what it leads to was never meant to be read, let alone packed and published.
-    fn local(&self, level: usize, row: u32) -> Result<(PathBuf, u64)> {
+    fn local(&self, level: usize, row: u32) -> Result<(PathBuf, Metadata)> {
         let name = self.name_of(level, row)?;
         let file = self.at(&name);
         match self.root.file(&name) {
-            Ok(meta) => Ok((file, meta.len())),
+            Ok(meta) => Ok((file, meta)),
             Err(why) => Err(why.into_error("read the sample", &file)),
         }
     }
@@ -88,8 +89,17 @@ impl ContainerReader for FolderReader {
             let size = asset_size(&asset)?;
             return Ok((asset, size));
         }
-        let (file, size) = self.local(level, row)?;
-        Ok((AssetPath::file(file), size))
+        let (file, meta) = self.local(level, row)?;
+        Ok((AssetPath::file(file), meta.len()))
+    }
+
+    fn source(&self, level: usize, row: u32) -> Result<RowSource> {
+        if is_remote(&self.opening.info.path) {
+            let (path, size) = self.asset(level, row)?;
+            return Ok(RowSource::asset(path, size));
+        }
+        let (file, meta) = self.local(level, row)?;
+        Ok(RowSource::Asset { path: AssetPath::file(file), size: meta.len(), modified: Modified::of_file(&meta) })
     }
 
     fn physical(&self) -> Physical<'_> {

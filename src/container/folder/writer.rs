@@ -9,10 +9,9 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::container::output::{PartialFolder, check_space};
-use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
+use crate::container::transfer::{PlannedFile, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
-use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, META_NAME, check_portable_name, is_remote, without_case};
 
@@ -27,12 +26,13 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
     check_names(&plan, ctx)?;
+    let sources = Sources::new(options.on_damage);
+    plan.expect_sources(assembly)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFolder::new(&options.target, options.overwrite)?;
     let root = output.path();
     make_folders(root, &plan)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    let sources = Sources::default();
     let step = sources.batch(&plan, assembly);
     for first in (0..plan.files.len()).step_by(step) {
         let batch = first..plan.files.len().min(first + step);
@@ -41,11 +41,14 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             ctx.check()?;
             let file = &plan.files[index];
             let source = plan.source(assembly, file);
-            copy(source, &root.join(&*file.name), &sources, ctx).map_err(|error| name_sample(error, assembly, &plan, index))?;
+            let name = || plan.sample(assembly, index);
+            let copied = copy(source, &name, &root.join(&*file.name), &sources, ctx);
+            copied.map_err(|error| name_sample(error, assembly, &plan, index))?;
             ctx.step(1);
             Ok::<(), Error>(())
         })?;
     }
+    let damaged = sources.finish()?;
     ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
     let local: u64 = plan
         .folders
@@ -76,6 +79,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         bytes,
         parts: Vec::new(),
         indexes: Vec::new(),
+        damaged,
     })
 }
 
@@ -119,36 +123,27 @@ fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
     Ok(())
 }
 
-fn copy(source: &RowSource, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
+fn copy(source: &RowSource, name: &dyn Fn() -> String, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
     match source {
-        RowSource::Asset { path: AssetPath::File(from), size } if !is_remote(from) => {
-            let mut input = files::open(from).io_at("open the sample", &**from)?;
-            if !input.metadata().io_at("read the sample", &**from)?.is_file() {
-                return Err(Error::new(crate::error::Kind::Io, "the sample is not a file").at_path(from));
-            }
+        RowSource::Asset { path: AssetPath::File(from), size, modified } if !is_remote(from) => {
+            let mut input = PlannedFile::open(from, *size, *modified)?;
             // A new file: where the disk takes `A.tif` and `a.tif` for one name, nothing is written over. And with rights of its
             // own: that the source can't be written says nothing of the copy.
             let mut output = File::create_new(target).io_at("write the output", target)?;
-            let copied = std::io::copy(&mut input, &mut output).io_at("copy the sample", &**from)?;
-            if copied != *size {
-                return Err(Error::new(
-                    crate::error::Kind::Io,
-                    format!("the file changed while the dataset was being written: it had {size} bytes and has {copied}"),
-                )
-                .at_path(from));
-            }
+            let copied = std::io::copy(&mut input.file, &mut output).io_at("copy the sample", &**from)?;
+            input.end(from)?;
             ctx.bytes(copied);
             Ok(())
         }
         small if small.size_bytes() <= WHOLE_MAX => {
             let mut bytes = vec![0; small.size_bytes() as usize];
-            sources.read_into(small, &mut bytes)?;
+            sources.read_into(small, name, &mut bytes)?;
             ctx.bytes(bytes.len() as u64);
             put(target, &bytes)
         }
         large => {
             let mut file = File::create_new(target).io_at("write the output", target)?;
-            sources.stream(large, ctx, &mut |chunk| file.write_all(chunk).io_at("write the output", target))?;
+            sources.stream(large, name, ctx, &mut |chunk| file.write_all(chunk).io_at("write the output", target))?;
             Ok(())
         }
     }

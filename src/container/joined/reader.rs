@@ -14,7 +14,8 @@ use super::sources::Sources;
 use crate::container::collection_file::collection_of;
 use crate::container::merge::{PartFacts, merged, sources_of, summed};
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, detect, field_schema_of,
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, RowSource, detect,
+    field_schema_of,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
@@ -319,6 +320,11 @@ impl ContainerReader for JoinedReader {
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (reader, row) = self.inner(level, row)?;
         reader.asset(level, row)
+    }
+
+    fn source(&self, level: usize, row: u32) -> Result<RowSource> {
+        let (reader, row) = self.inner(level, row)?;
+        reader.source(level, row)
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -162,7 +162,7 @@ impl LevelRows<'_> {
         let positions = self.reader.levels().positions(self.level, ctx)?;
         let range = |row: usize, container: &Arc<Path>| {
             let (offset, size) = positions.range(row as u32)?;
-            Some(AssetPath::Range { container: container.clone(), offset, size })
+            Some(AssetPath::range(container.clone(), offset, size))
         };
         Ok(match self.reader.physical() {
             Physical::Zip(_) if trusted => {

@@ -111,8 +111,8 @@ impl TacocatReader {
         Ok((source, crate::container::zip::member_of(&path, folder)))
     }
 
-    /// The open part, and offset and size of the sample's bytes in it.
-    fn range(&self, level: usize, row: u32) -> Result<(PathBuf, u64, u64)> {
+    /// The sample's bytes in its part.
+    fn range(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (source, name) = self.member(level, row)?;
         let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
         let path = self.parts.path(&source)?;
@@ -120,10 +120,11 @@ impl TacocatReader {
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
             && self.tiles(&source, &JobContext::default())?
         {
-            return Ok((path, offset, size));
+            return Ok((AssetPath::range(path, offset, size), size));
         }
-        let (offset, size) = self.parts.get(&source)?.range_of(&name, stated)?;
-        Ok((path, offset, size))
+        let part = self.parts.get(&source)?;
+        let (offset, size) = part.range_of(&name, stated)?;
+        Ok((part.file().range(offset, size), size))
     }
 
     fn tiling(&self, ctx: &JobContext) -> Result<&[bool]> {
@@ -170,14 +171,13 @@ impl ContainerReader for TacocatReader {
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
-        let (part, offset, size) = self.range(level, row)?;
-        let file = ByteSource::open_for(&AssetPath::Range { container: part.into(), offset, size })?;
-        TableHead::read(file.parquet(offset, size)?)?.decode(&JobContext::default())
+        let (asset, size) = self.range(level, row)?;
+        let AssetPath::Range { offset, .. } = asset else { return Err(Error::internal("an archive gave no range")) };
+        TableHead::read(ByteSource::open_for(&asset)?.parquet(offset, size)?)?.decode(&JobContext::default())
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
-        let (part, offset, size) = self.range(level, row)?;
-        Ok((AssetPath::Range { container: part.into(), offset, size }, size))
+        self.range(level, row)
     }
 
     fn physical(&self) -> Physical<'_> {

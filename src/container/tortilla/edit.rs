@@ -91,9 +91,10 @@ pub fn copy_changed(
     check_space(output, size)?;
     let partial = PartialFile::new(output, overwrite)?;
     let mut out = partial.file();
-    let source = RowSource::Asset { path: AssetPath::file(path), size };
+    let source = RowSource::asset(AssetPath::file(path), size);
     ctx.stage(tr!("Copying"), None);
-    Sources::default().stream(&source, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
+    let name = || path.display().to_string();
+    Sources::default().stream(&source, &name, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
     let header = change_tortilla(partial.path(), data_end, change)?;
     partial.finish()?;
     Ok(header)

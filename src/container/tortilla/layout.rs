@@ -1,8 +1,6 @@
 //! The layout of a TORTILLA or TACO before a byte is written: nested tortillas from the inside out, because a footer's length is
 //! known only once it is made; then the bytes in order. Must not change a column that it is given.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,11 +11,11 @@ use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
-use super::header::{HEADER_SIZE, TortillaHeader, part_name};
+use super::header::{HEADER_SIZE, part_name};
 use super::tiff::{ChunkLayout, chunk_layout};
-use crate::container::output::{PartialFile, Staging, check_space};
-use crate::container::transfer::Sources;
-use crate::container::{Built, Format, LocalFile, RowSource};
+use super::writing::Whole;
+use crate::container::output::Staging;
+use crate::container::{Built, Format, LocalFile, OnDamage, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -60,19 +58,22 @@ pub struct TortillaOptions {
     /// Replace what is there.
     #[serde(default)]
     pub overwrite: bool,
+    /// What is done with bytes that do not have the checksum that their container states.
+    #[serde(default)]
+    pub on_damage: OnDamage,
 }
 
 /// A tortilla with every size known.
-struct Planned {
-    pieces: Vec<Piece>,
+pub(super) struct Planned {
+    pub pieces: Vec<Piece>,
     size: u64,
-    footer: Bytes,
-    footer_at: u64,
+    pub footer: Bytes,
+    pub footer_at: u64,
     /// The footer with its places.
-    table: RecordBatch,
+    pub table: RecordBatch,
 }
 
-enum Piece {
+pub(super) enum Piece {
     Source(RowSource),
     Nested(Planned),
 }
@@ -109,6 +110,7 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         bytes: 0,
         parts: Vec::new(),
         indexes: Vec::new(),
+        damaged: Vec::new(),
     };
     let old = if options.part_bytes.is_some() { parts_called(&options.target)? } else { Vec::new() };
     if let Some(found) = old.first().filter(|_| !options.overwrite) {
@@ -147,7 +149,9 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
             false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
         };
         let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection };
-        built.bytes += whole.write(output, options.overwrite, ctx)?;
+        let (bytes, damaged) = whole.write(output, options, ctx)?;
+        built.bytes += bytes;
+        built.damaged.extend(damaged);
     }
     if let Some(mut staging) = staging {
         stale.iter().filter_map(|part| part.file_name()).for_each(|name| staging.retire(name));
@@ -295,7 +299,11 @@ pub fn is_part_of(path: &Path, target: &Path) -> bool {
 }
 
 /// The parts that lie where those of `target` would.
-fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+///
+/// When the folder can't be read.
+pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -309,36 +317,6 @@ fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
-}
-
-/// A file with everything in it.
-struct Whole<'a> {
-    planned: &'a Planned,
-    /// What stands behind the samples, and the place of the footer in it.
-    tables: (Bytes, (u64, u64)),
-    partitions: u64,
-    format: Format,
-    collection: &'a [u8],
-}
-
-impl Whole<'_> {
-    fn write(&self, target: &Path, overwrite: bool, ctx: &JobContext) -> Result<u64> {
-        let tables_end = self.planned.footer_at + self.tables.0.len() as u64;
-        let total = tables_end + self.collection.len() as u64;
-        check_space(target, total)?;
-        let output = PartialFile::new(target, overwrite)?;
-        ctx.stage(tr!("Writing"), None);
-        let collection = (self.format == Format::Taco).then_some((tables_end, self.collection.len() as u64));
-        let header = TortillaHeader { footer: self.tables.1, partitions: self.partitions, collection };
-        let mut out = BufWriter::with_capacity(1 << 20, output.file());
-        put(self.planned, &header, &self.tables.0, &mut out, &Sources::default(), target, ctx)?;
-        out.write_all(self.collection).io_at("write the output", target)?;
-        out.flush().io_at("write the output", target)?;
-        drop(out);
-        ctx.stage(tr!("Bringing it to the disk"), None);
-        output.finish()?;
-        Ok(total)
-    }
 }
 
 /// The chain of tables of a streamable dataset: every level, then the chunks.
@@ -396,13 +374,13 @@ fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
 
 /// The chunks of a sample; nothing for what is no TIFF, or a damaged one: then it is bytes like any other.
 fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
-    let local = |path: &Path, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
-        let file = LocalFile::open(path)?;
+    let local = |path: &AssetPath, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
+        let file = LocalFile::open_for(path)?;
         Ok(chunk_layout(&|at, length| Ok(file.read(start + at, length)?.to_vec()), size).unwrap_or_default())
     };
     match source {
-        RowSource::Asset { path: AssetPath::File(path), size } => local(path, 0, *size),
-        RowSource::Asset { path: AssetPath::Range { container, offset, .. }, size } => local(container, *offset, *size),
+        RowSource::Asset { path: path @ AssetPath::File(_), size, .. } => local(path, 0, *size),
+        RowSource::Asset { path: path @ AssetPath::Range { offset, .. }, size, .. } => local(path, *offset, *size),
         RowSource::Bytes(bytes) => {
             let read = |at: u64, length: u64| {
                 let range = usize::try_from(at).ok().zip(usize::try_from(length).ok()).and_then(|(at, n)| bytes.get(at..at + n));
@@ -412,34 +390,6 @@ fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
         }
         RowSource::Asset { path: AssetPath::Vsi(_), .. } | RowSource::Folder => Ok(None),
     }
-}
-
-fn put(
-    planned: &Planned,
-    header: &TortillaHeader,
-    tables: &[u8],
-    out: &mut BufWriter<&File>,
-    sources: &Sources,
-    target: &Path,
-    ctx: &JobContext,
-) -> Result<()> {
-    out.write_all(&header.to_bytes()).io_at("write the output", target)?;
-    for piece in &planned.pieces {
-        ctx.check()?;
-        match piece {
-            Piece::Nested(inner) => {
-                // A nested tortilla is never in parts.
-                let footer = (inner.footer_at, inner.footer.len() as u64);
-                let header = TortillaHeader { footer, partitions: 1, collection: None };
-                put(inner, &header, &inner.footer, out, sources, target, ctx)?;
-            }
-            Piece::Source(source) => {
-                sources.stream(source, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", target))?;
-            }
-        }
-        ctx.step(1);
-    }
-    out.write_all(tables).io_at("write the output", target)
 }
 
 #[cfg(test)]
@@ -467,8 +417,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let target = folder.path().join("x.tortilla");
         let ctx = JobContext::default();
-        let options =
-            TortillaOptions { target: target.clone(), collection: None, part_bytes: None, stream: false, overwrite: false };
+        let options = TortillaOptions {
+            target: target.clone(),
+            collection: None,
+            part_bytes: None,
+            stream: false,
+            overwrite: false,
+            on_damage: OnDamage::Stop,
+        };
         let inner = draft(&["x", "y"], &["BYTES", "BYTES"], vec![bytes("first"), bytes("second")]);
         let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![Item::Nested(Box::new(inner)), bytes("third")]);
         let built = write_tortilla(whole, &options, &ctx).expect("writes");
@@ -495,7 +451,7 @@ mod tests {
     }
 
     fn options(target: PathBuf) -> TortillaOptions {
-        TortillaOptions { target, collection: None, part_bytes: None, stream: false, overwrite: false }
+        TortillaOptions { target, collection: None, part_bytes: None, stream: false, overwrite: false, on_damage: OnDamage::Stop }
     }
 
     fn names_in(folder: &Path) -> Vec<String> {
@@ -525,7 +481,7 @@ mod tests {
             assert!(error.to_string().contains("x.0002.part.tortilla"), "{error}");
             assert_eq!(names_in(folder.path()), there);
         }
-        let missing = RowSource::Asset { path: AssetPath::file(folder.path().join("gone")), size: 3 };
+        let missing = RowSource::asset(AssetPath::file(folder.path().join("gone")), 3);
         assert!(write(vec![bytes("1"), bytes("2"), Item::Source(missing)], true).is_err());
         assert_eq!(names_in(folder.path()), there, "a set that can't be written leaves what was there");
         assert_eq!(std::fs::read(folder.path().join(there[0])).expect("reads"), b"old");

@@ -9,12 +9,13 @@ mod parts;
 mod reader;
 mod scan;
 mod tiff;
+mod writing;
 
 pub use chain::{Chunk, ROOT as CHAIN_ROOT};
 pub use edit::{TortillaChange, change_tortilla, copy_changed};
 pub use header::{HEADER_SIZE, TortillaHeader, part_name};
 pub use join::{Widened, join};
-pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, is_part_of, with_places, write_tortilla};
+pub use layout::{Item, TortillaDraft, TortillaOptions, footer_bytes, is_part_of, parts_called, with_places, write_tortilla};
 pub use parts::{PartSet, pattern, patterns_in};
 pub use reader::TortillaReader;
 pub use scan::{NestedItem, Tortilla, nested_items};

@@ -118,7 +118,7 @@ impl TortillaReader {
         let file = self.file_of(level, row)?;
         let place = chunk.layout.places.first().copied().filter(|&(offset, size)| file.contains(offset, size));
         let (offset, size) = place.ok_or_else(|| Error::format(format!("chunk {index} lies outside the file")))?;
-        Ok((chunk, AssetPath::Range { container: Arc::from(file.path()), offset, size }))
+        Ok((chunk, file.range(offset, size)))
     }
 
     /// The folder that holds the files.
@@ -241,7 +241,7 @@ impl ContainerReader for TortillaReader {
     /// The sample's bytes; of a nested tortilla all of it, header and footer included.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (offset, size) = self.range(level, row)?;
-        Ok((AssetPath::Range { container: Arc::from(self.file_of(level, row)?.path()), offset, size }, size))
+        Ok((self.file_of(level, row)?.range(offset, size), size))
     }
 
     fn physical(&self) -> Physical<'_> {

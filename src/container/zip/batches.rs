@@ -7,7 +7,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use rayon::prelude::*;
 
 use super::records::{DosTime, Member};
-use crate::container::transfer::{Sources, WHOLE_MAX, name_sample};
+use crate::container::transfer::{Copied, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error};
@@ -97,10 +97,9 @@ fn read_run(
             ctx.check()?;
             let file = &plan.files[index];
             let (header, data) = place.split_at_mut(place.len() - file.size as usize);
-            let read = sources.read_into(plan.source(assembly, file), data);
-            let modified = read.map_err(|error| name_sample(error, assembly, plan, index))?;
-            let time = modified.map_or(DosTime::EPOCH, DosTime::of);
-            let member = planned_member(plan, index, crc32fast::hash(data), time);
+            let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), data);
+            let copied = read.map_err(|error| name_sample(error, assembly, plan, index))?;
+            let member = planned_member(plan, index, copied);
             let mut record = Vec::with_capacity(header.len());
             member.put_local(&mut record);
             header.copy_from_slice(&record);
@@ -111,9 +110,10 @@ fn read_run(
 }
 
 /// The member that a planned file becomes.
-pub fn planned_member(plan: &BuildPlan, index: usize, crc: u32, time: DosTime) -> Member {
+pub fn planned_member(plan: &BuildPlan, index: usize, copied: Copied) -> Member {
     let file = &plan.files[index];
-    Member { name: file.name.clone(), local: file.local, size: file.size, crc, time }
+    let time = copied.modified.map_or(DosTime::EPOCH, DosTime::of);
+    Member { name: file.name.clone(), local: file.local, size: file.size, crc: copied.crc, time }
 }
 
 enum Planned {

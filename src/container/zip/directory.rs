@@ -55,6 +55,8 @@ pub struct Directory {
     pub entries: Vec<Entry>,
     /// First byte of the directory.
     pub offset: u64,
+    /// CRC-32 of the directory's place and bytes.
+    pub digest: u32,
     by_name: OnceLock<HashMap<Box<str>, u32>>,
     /// Where members begin, in order.
     starts: OnceLock<Vec<u64>>,
@@ -100,7 +102,10 @@ impl Directory {
         if entries.len() as u64 != count {
             return Err(bad(&format!("claims {count} members and holds {}", entries.len())));
         }
-        Ok(Self { entries, offset, ..Self::default() })
+        let mut digest = crc32fast::Hasher::new();
+        digest.update(&offset.to_le_bytes());
+        digest.update(&bytes);
+        Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
     }
 
     /// The member called `name`; the first one where several have the name.

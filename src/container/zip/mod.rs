@@ -1,6 +1,7 @@
 //! The ZIP container (§6.3): STORE only, TACO_HEADER at byte 0, levels and COLLECTION.json found through it.
 
 mod batches;
+mod checksums;
 mod directory;
 mod header;
 mod positions;
@@ -8,6 +9,7 @@ mod reader;
 mod records;
 mod writer;
 
+pub(super) use checksums::{Checksums, HEADER_ROOM, is_archive, stated_before};
 pub use directory::{Directory, Entry, LocalHeader};
 pub(super) use header::HEADER_END;
 pub use header::{HeaderEntry, TacoHeader};

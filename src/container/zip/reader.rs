@@ -1,7 +1,7 @@
 //! Opening a TACO ZIP: the header, the Parquet footers and COLLECTION.json; nothing else is touched before it is asked for.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
@@ -200,7 +200,7 @@ impl ContainerReader for ZipReader {
         let name = self.member_name(level, row)?;
         let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
         let (offset, size) = self.range_of(&name, stated)?;
-        Ok((AssetPath::Range { container: Arc::from(self.opening.info.path.as_path()), offset, size }, size))
+        Ok((self.file.range(offset, size), size))
     }
 
     fn bring_meta(&self, level: usize, rows: &[u32]) -> Result<()> {

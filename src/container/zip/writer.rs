@@ -25,6 +25,8 @@ const BUFFER: usize = 256 << 10;
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
+    let sources = Sources::new(options.on_damage);
+    plan.expect_sources(assembly)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
@@ -32,11 +34,12 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     // `rayon::join`: the copying waits for its reader, and would hold a worker that the reader needs.
     let (data, tail) = std::thread::scope(|scope| {
         let encoder = scope.spawn(|| encode_metadata(assembly, &plan, options, ctx));
-        let data = copy_data(assembly, &plan, options, &output, ctx);
+        let data = copy_data(assembly, &plan, options, &output, &sources, ctx);
         let tail = encoder.join().unwrap_or_else(|panic| Err(panic_error("encoding the metadata", panic.as_ref())));
         (data, tail)
     });
     let (mut members, tail) = (data?, tail?);
+    let damaged = sources.finish()?;
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     let failed = |error| Error::io("write the archive", &options.target, error);
     out.seek(SeekFrom::Start(plan.data_end)).map_err(failed)?;
@@ -65,6 +68,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         bytes: size,
         parts: Vec::new(),
         indexes: Vec::new(),
+        damaged,
     })
 }
 
@@ -74,14 +78,14 @@ fn copy_data(
     plan: &BuildPlan,
     options: &BuildOptions,
     output: &PartialFile,
+    sources: &Sources,
     ctx: &JobContext,
 ) -> Result<Vec<Member>> {
     let failed = |error| Error::io("write the archive", &options.target, error);
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
-    let sources = Sources::default();
     let mut members: Vec<Member> = Vec::with_capacity(plan.files.len());
-    for_each_piece(plan, assembly, &sources, ctx, |piece| {
+    for_each_piece(plan, assembly, sources, ctx, |piece| {
         match piece {
             Piece::Run { members: run, bytes } => {
                 out.write_all(bytes).map_err(failed)?;
@@ -90,7 +94,7 @@ fn copy_data(
                 members.extend_from_slice(run);
             }
             Piece::Large(index) => {
-                let member = stream_large(assembly, plan, &sources, *index, &mut out, ctx, &failed)?;
+                let member = stream_large(assembly, plan, sources, *index, &mut out, ctx, &failed)?;
                 members.push(member);
                 ctx.step(1);
             }
@@ -114,13 +118,10 @@ fn stream_large(
     let file = &plan.files[index];
     let header_len = local_header_len(file.name.len(), file.size);
     out.write_all(&vec![0; header_len as usize]).map_err(failed)?;
-    let mut crc = crc32fast::Hasher::new();
-    let streamed = sources.stream(plan.source(assembly, file), ctx, &mut |chunk| {
-        crc.update(chunk);
-        out.write_all(chunk).map_err(failed)
-    });
-    let modified = streamed.map_err(|error| name_sample(error, assembly, plan, index))?;
-    let member = planned_member(plan, index, crc.finalize(), modified.map_or(DosTime::EPOCH, DosTime::of));
+    let name = || plan.sample(assembly, index);
+    let streamed = sources.stream(plan.source(assembly, file), &name, ctx, &mut |chunk| out.write_all(chunk).map_err(failed));
+    let copied = streamed.map_err(|error| name_sample(error, assembly, plan, index))?;
+    let member = planned_member(plan, index, copied);
     let mut header = Vec::with_capacity(header_len as usize);
     member.put_local(&mut header);
     out.seek(SeekFrom::Start(file.local)).map_err(failed)?;

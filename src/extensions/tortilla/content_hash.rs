@@ -1,12 +1,13 @@
 //! Hashes of the samples' bytes, streamed and in parallel: what finds the same picture under two names.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::path::Path;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::container::ByteSource;
 use crate::error::{Error, IoContext, Result};
 use crate::files;
 use crate::jobs::JobContext;
@@ -40,12 +41,18 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
         Payload::Asset { path, .. } if path.remote_file().is_some() => hasher.update(crate::container::read_asset(path)?),
         Payload::Asset { path: AssetPath::File(path), .. } => {
             let file = files::open(path).io_at("open the sample", &**path)?;
-            stream(file, None, path, &mut hasher, ctx)?;
+            stream(file, path, &mut hasher, ctx)?;
         }
-        Payload::Asset { path: AssetPath::Range { container, offset, size }, .. } => {
-            let mut file = files::open(container).io_at("open the container", &**container)?;
-            file.seek(SeekFrom::Start(*offset)).io_at("read the sample", &**container)?;
-            stream(file, Some(*size), container, &mut hasher, ctx)?;
+        Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => {
+            let container = ByteSource::open_for(path)?;
+            let mut at = 0;
+            while at < *size {
+                ctx.check()?;
+                let length = (*size - at).min(CHUNK as u64);
+                hasher.update(container.read(offset.saturating_add(at), length)?);
+                ctx.bytes(length);
+                at += length;
+            }
         }
         Payload::Asset { path: AssetPath::Vsi(text), .. } => {
             return Err(Error::unsupported("only samples on this machine can be hashed").at(text));
@@ -62,24 +69,17 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn stream(mut file: File, size: Option<u64>, path: &Path, hasher: &mut Sha256, ctx: &JobContext) -> Result<()> {
-    let mut buffer = vec![0; CHUNK.min(size.unwrap_or(u64::MAX).try_into().unwrap_or(CHUNK)).max(1)];
-    let mut left = size.unwrap_or(u64::MAX);
-    while left > 0 {
+fn stream(mut file: File, path: &Path, hasher: &mut Sha256, ctx: &JobContext) -> Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
         ctx.check()?;
-        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(buffer.len()));
-        let read = file.read(&mut buffer[..wanted]).io_at("read the sample", path)?;
+        let read = file.read(&mut buffer).io_at("read the sample", path)?;
         if read == 0 {
-            break;
+            return Ok(());
         }
         hasher.update(&buffer[..read]);
         ctx.bytes(read as u64);
-        left -= read as u64;
     }
-    if size.is_some() && left > 0 {
-        return Err(Error::format(format!("the container ends {left} bytes before the sample does")).at_path(path));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -95,8 +95,7 @@ mod tests {
         let (whole, part) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&whole, "abc").expect("written");
         std::fs::write(&part, "xxabcyy").expect("written");
-        let range =
-            |offset, size| Payload::Asset { path: AssetPath::Range { container: part.as_path().into(), offset, size }, size };
+        let range = |offset, size| Payload::asset(AssetPath::range(part.as_path(), offset, size), size);
         let sample = |id: &str, payload| Sample { id: id.into(), payload, values: [].into() };
         let samples = [
             Sample::file("file", &whole, 3),

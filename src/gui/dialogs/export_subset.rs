@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, foot_ui, head_ui, lacking_ui};
-use crate::container::{BuildOptions, Built, Format, OpenOptions};
+use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::filters::{chip_text, tally_text};
@@ -218,6 +218,7 @@ impl ExportSubset {
                 parquet: ParquetOptions::default(),
                 overwrite: self.replace,
                 parts: None,
+                on_damage: OnDamage::Stop,
             },
             rows: RowChoice {
                 filters: cx.studio.filters().to_vec(),

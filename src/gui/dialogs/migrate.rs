@@ -8,7 +8,7 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 use serde_json::{Map, Value as Json};
 
 use super::{Next, foot_ui, head_ui, lacking_ui};
-use crate::container::{BuildOptions, Format};
+use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -135,6 +135,7 @@ impl Migrate {
             parquet: ParquetOptions::default(),
             overwrite: self.replace,
             parts: None,
+            on_damage: OnDamage::Stop,
         };
         MigrateRequest {
             input: self.input.clone(),

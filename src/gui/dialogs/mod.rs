@@ -18,6 +18,7 @@ mod write_checks;
 mod write_options;
 mod write_result;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -223,9 +224,9 @@ impl Dialog {
         Dialog::Column(Box::new(ColumnDialog::new(level, field)))
     }
 
-    /// Asks where to write.
-    pub fn write(folder: PathBuf, id: &str) -> Self {
-        Dialog::Write(Box::new(WriteDialog::new(folder, id)))
+    /// Asks where to write; `own` are places that the draft reads from.
+    pub fn write(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
+        Dialog::Write(Box::new(WriteDialog::new(folder, id, own)))
     }
 }
 
@@ -318,7 +319,7 @@ impl Dialogs {
             Some(Dialog::Subset(dialog)) if dialog.is_running() => dialog.done(built),
             Some(_) => return Some(built),
             None => {
-                let mut dialog = WriteDialog::new(PathBuf::new(), "");
+                let mut dialog = WriteDialog::new(PathBuf::new(), "", HashSet::new());
                 dialog.choices.verify = drafted;
                 dialog.done(built);
                 self.open(Dialog::Write(Box::new(dialog)));

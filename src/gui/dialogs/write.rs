@@ -1,6 +1,7 @@
 //! Writing the draft: what is chosen, the estimate and the checks that can block it, what will be written; then progress, what was
 //! written, and that it was opened again and compared. The parts of the dialog are in the files beside this one.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use egui::{Frame, Margin, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
 use super::write_checks::{Checks, Line};
 use super::{Next, foot_ui, head_ui};
-use crate::container::{BuildOptions, Built, Format, Parts, parse_size};
+use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
 use crate::error::Error;
 use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
@@ -133,8 +134,15 @@ impl Choices {
             Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
             _ => target,
         };
-        Ok(BuildOptions { target, format, parquet, overwrite: self.replace, parts })
+        Ok(BuildOptions { target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
     }
+}
+
+/// The name, with a number behind it where an archive or a folder of that name is one that the draft reads from.
+fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> String {
+    let is_own = |name: &str| own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")));
+    let mut names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
+    names.find(|name| !is_own(name)).unwrap_or_default()
 }
 
 fn name_of(folder: &std::path::Path) -> String {
@@ -149,12 +157,14 @@ pub struct WriteDialog {
     pub(super) duckdb: bool,
     /// How long the job took that wrote.
     pub(super) took: std::time::Duration,
+    /// Places that the draft reads from: none of them is proposed.
+    own: HashSet<PathBuf>,
 }
 
 impl WriteDialog {
-    /// Proposes a file named after the dataset's id.
-    pub fn new(folder: PathBuf, id: &str) -> Self {
-        let name = if id.is_empty() { "dataset" } else { id };
+    /// Proposes a file named after the dataset's id, but none of the places that the draft reads from.
+    pub fn new(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
+        let name = free_name(&folder, if id.is_empty() { "dataset" } else { id }, &own);
         let choices = Choices {
             container: Container::Zip,
             target: folder.join(format!("{name}.tacozip")).display().to_string(),
@@ -169,7 +179,7 @@ impl WriteDialog {
             depth: Depth::default(),
             replace: false,
         };
-        Self { choices, stage: Stage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default() }
+        Self { choices, stage: Stage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default(), own }
     }
 
     /// A job of this dialog has begun: the one that writes, or the one that compares.
@@ -219,7 +229,13 @@ impl WriteDialog {
 
     /// Puts the target into another folder.
     pub fn set_folder(&mut self, folder: PathBuf) {
-        let name = PathBuf::from(&self.choices.target).file_name().map(|name| name.to_owned()).unwrap_or_default();
+        let path = PathBuf::from(&self.choices.target);
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let (bare, ending) = match name.strip_suffix(".tacozip") {
+            Some(bare) => (bare, ".tacozip"),
+            None => (name.as_str(), ""),
+        };
+        let name = format!("{}{ending}", free_name(&folder, bare, &self.own));
         self.choices.target = folder.join(name).display().to_string();
     }
 
@@ -375,7 +391,7 @@ mod tests {
 
     #[test]
     fn the_destination_follows_the_container() {
-        let mut dialog = WriteDialog::new("/data".into(), "peru-s2");
+        let mut dialog = WriteDialog::new("/data".into(), "peru-s2", HashSet::new());
         assert_eq!(dialog.choices.target, "/data/peru-s2.tacozip");
         dialog.set_container(Container::Folder);
         assert_eq!(dialog.choices.options().expect("is right").target, PathBuf::from("/data/peru-s2"));
@@ -391,8 +407,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_draft_reads_is_never_proposed() {
+        let own = ["/data/peru-s2.tacozip", "/data/peru-s2-2", "/mnt/peru-s2-3.tacozip", "/data"].map(PathBuf::from);
+        let mut dialog = WriteDialog::new("/data".into(), "peru-s2", own.into());
+        assert_eq!(dialog.choices.target, "/data/peru-s2-3.tacozip");
+        dialog.set_folder("/mnt".into());
+        assert_eq!(dialog.choices.target, "/mnt/peru-s2-3-2.tacozip");
+    }
+
+    #[test]
     fn what_is_typed_wrong_is_told() {
-        let mut dialog = WriteDialog::new("/data".into(), "x");
+        let mut dialog = WriteDialog::new("/data".into(), "x", HashSet::new());
         dialog.choices.level = "99".into();
         assert!(dialog.choices.options().is_err());
         dialog.choices.level.clear();

@@ -109,8 +109,8 @@ fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
             file.take(most).read_to_end(&mut bytes).io_at("read the sample", &**path)?;
             Ok(bytes)
         }
-        AssetPath::Range { container, offset, .. } => {
-            let part = AssetPath::Range { container: container.clone(), offset: *offset, size: most };
+        AssetPath::Range { container, offset, stamp, .. } => {
+            let part = AssetPath::Range { container: container.clone(), offset: *offset, size: most, stamp: stamp.clone() };
             Ok(read_asset(&part)?.to_vec())
         }
         AssetPath::Vsi(_) => Ok(read_asset(asset)?.to_vec()),

@@ -13,7 +13,7 @@ fn members(path: &Path) -> [RasterSource; 2] {
     let bytes = std::fs::read(path).expect("reads");
     let container = path.with_extension("container");
     std::fs::write(&container, [vec![7; 99], bytes.clone()].concat()).expect("writes");
-    let range = AssetPath::Range { container: container.as_path().into(), offset: 99, size: bytes.len() as u64 };
+    let range = AssetPath::range(container.as_path(), 99, bytes.len() as u64);
     [RasterSource::member(AssetPath::file(path)), RasterSource::member(range)]
 }
 

@@ -61,8 +61,7 @@ fn every_format_reads_back() {
         let file = std::fs::read(&path).expect("reads");
         let container = folder.path().join(format!("{name}.tacozip"));
         std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-        let range =
-            RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 });
+        let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
         let inside = describe(&range).unwrap_or_else(|error| panic!("{driver} in a container: {}", error.report()));
         assert_eq!(inside.band_count, 3);
     }
@@ -102,8 +101,7 @@ fn variables_of_a_netcdf_file_are_listed() {
     let file = std::fs::read(&path).expect("reads");
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-    let range =
-        RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 });
+    let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
     let inside = describe(&range).unwrap_or_else(|error| panic!("in a container: {}", error.report()));
     assert_eq!((inside.width, inside.subdatasets.len(), inside.geotransform), (12, 3, info.geotransform));
     let second = RasterSource::typed(AssetPath::parse(&inside.subdatasets[1].name).expect("parses"));
@@ -132,7 +130,7 @@ fn hdf5_and_netcdf_are_read_from_many_threads() {
             let file = std::fs::read(path).expect("reads");
             let container = path.with_extension("tacozip");
             std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-            RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 })
+            RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64))
         })
         .collect();
     std::thread::scope(|scope| {
@@ -164,8 +162,7 @@ fn classic_netcdf_reads_inside_a_container() {
     assert!(file.starts_with(b"CDF"));
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-    let range =
-        RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset: 157, size: file.len() as u64 });
+    let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
     let image = preview(&PreviewRequest::new(range, (12, 9)), &ctx()).unwrap_or_else(|error| panic!("{}", error.report()));
     assert_eq!((image.info.driver.as_str(), image.info.geotransform), ("netCDF", one.geotransform));
 }

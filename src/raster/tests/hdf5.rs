@@ -104,7 +104,7 @@ fn an_hdf5_member_that_names_other_files_is_refused() {
         let bytes = std::fs::read(&path).expect("reads");
         let container = path.with_extension("container");
         std::fs::write(&container, [vec![7; 99], bytes.clone()].concat()).expect("writes");
-        let range = AssetPath::Range { container: container.as_path().into(), offset: 99, size: bytes.len() as u64 };
+        let range = AssetPath::range(container.as_path(), 99, bytes.len() as u64);
         for member in [RasterSource::member(AssetPath::file(&path)), RasterSource::member(range)] {
             match refused {
                 None => assert_eq!(first(&member).expect("reads its own bytes"), 7.0, "{name}"),

@@ -102,7 +102,7 @@ fn a_range_of_a_container_reads_like_the_file() {
     all.extend_from_slice(&bytes);
     all.extend_from_slice(&[9; 99]);
     std::fs::write(&container, all).expect("writes");
-    let range = |offset, size| RasterSource::member(AssetPath::Range { container: container.as_path().into(), offset, size });
+    let range = |offset, size| RasterSource::member(AssetPath::range(container.as_path(), offset, size));
     let inside = range(1234, bytes.len() as u64);
     let info = describe(&inside).expect("describes");
     assert_eq!((info.size_bytes, info.band_count), (Some(bytes.len() as u64), 3));

@@ -11,7 +11,6 @@ pub use parts::{Lacking, need_all_parts};
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use arrow::array::{RecordBatch, UInt32Array};
 use rayon::prelude::*;
@@ -20,6 +19,7 @@ use serde_json::{Map, Value as Json};
 
 use super::export::{Keeping, RowChoice, chosen};
 use super::migrate::assembly_of;
+use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
 use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
@@ -84,6 +84,9 @@ pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx:
         options.collection = Some(old_collection(&dataset.collection.descriptive()));
     }
     ctx.stage(tr!("Laying out the samples"), None);
+    container::expect_containers(dataset)?;
+    let parts = if options.part_bytes.is_some() { container::parts_called(&options.target)? } else { Vec::new() };
+    refuse_own_sources(dataset, &[parts, vec![options.target.clone()]].concat())?;
     write_tortilla(draft_of(&dataset.root, ctx)?, &options, ctx)
 }
 
@@ -101,7 +104,9 @@ fn draft_of(tortilla: &Tortilla, ctx: &JobContext) -> Result<TortillaDraft> {
         Ok(match &tortilla.samples[row].payload {
             Payload::Folder(children) => Item::Nested(Box::new(draft_of(children, ctx)?)),
             Payload::Bytes(bytes) => Item::Source(RowSource::Bytes(bytes.to_vec().into())),
-            Payload::Asset { path, size } => Item::Source(RowSource::Asset { path: path.clone(), size: *size }),
+            Payload::Asset { path, size, modified } => {
+                Item::Source(RowSource::Asset { path: path.clone(), size: *size, modified: *modified })
+            }
         })
     });
     Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer })
@@ -112,9 +117,11 @@ fn format_of(sample: &Sample) -> Result<&'static str> {
     let head = match &sample.payload {
         Payload::Folder(_) => return Ok("TORTILLA"),
         Payload::Bytes(bytes) => bytes.iter().copied().take(HEAD as usize).collect(),
-        Payload::Asset { path: AssetPath::File(path), size } => LocalFile::open(path)?.read(0, HEAD.min(*size))?.to_vec(),
-        Payload::Asset { path: AssetPath::Range { container, offset, size }, .. } => {
-            LocalFile::open(container)?.read(*offset, HEAD.min(*size))?.to_vec()
+        Payload::Asset { path: path @ AssetPath::File(_), size, .. } => {
+            LocalFile::open_for(path)?.read(0, HEAD.min(*size))?.to_vec()
+        }
+        Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => {
+            LocalFile::open_for(path)?.read(*offset, HEAD.min(*size))?.to_vec()
         }
         Payload::Asset { path: AssetPath::Vsi(_), .. } => Vec::new(),
     };
@@ -227,14 +234,14 @@ fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobCon
     let mut entered = HashSet::new();
     let items = rows.iter().map(|&row| {
         let (path, size) = tortilla.asset(0, row)?;
-        let AssetPath::Range { container, offset, .. } = &path else { return Ok(Item::Source(RowSource::Asset { path, size })) };
+        let AssetPath::Range { container, offset, .. } = &path else { return Ok(Item::Source(RowSource::asset(path, size))) };
         let file = tortilla.files().iter().find(|file| file.path() == container.as_ref());
         match file.filter(|_| stream && tree.levels[0].folder[row as usize]) {
             Some(file) => {
                 let inner = taken_apart(file, (*offset, size), 1, &mut entered, ctx);
                 Ok(Item::Nested(Box::new(inner.map_err(|error| error.at(tree.path(0, row)))?)))
             }
-            None => Ok(Item::Source(RowSource::Asset { path, size })),
+            None => Ok(Item::Source(RowSource::asset(path, size))),
         }
     });
     Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer: without_leftovers(&chosen)? })
@@ -261,10 +268,7 @@ fn taken_apart(
         let (offset, size) = item.range;
         items.push(match item.nested {
             true => Item::Nested(Box::new(taken_apart(file, item.range, depth + 1, entered, ctx)?)),
-            false => {
-                let path = AssetPath::Range { container: Arc::from(file.path()), offset, size };
-                Item::Source(RowSource::Asset { path, size })
-            }
+            false => Item::Source(RowSource::asset(file.range(offset, size), size)),
         });
     }
     Ok(TortillaDraft { footer: without_leftovers(&footer.to_batch()?)?, items })

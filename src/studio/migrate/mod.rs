@@ -231,10 +231,7 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         for &row in order {
             sources.push(match old.folder[row as usize] {
                 true => RowSource::Folder,
-                false => {
-                    let (path, size) = reader.asset(depth, row).map_err(|error| error.at(tree.path(depth, row)))?;
-                    RowSource::Asset { path, size }
-                }
+                false => reader.source(depth, row).map_err(|error| error.at(tree.path(depth, row)))?,
             });
         }
         columns.push((ids, folder, parents));

@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value as Json;
@@ -15,7 +16,7 @@ use crate::draft::Content;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, FieldSpec, is_remote};
+use crate::model::{Collection, Dataset, FieldSpec, Stamp, is_remote};
 use crate::remote::admit;
 use crate::table::{LevelTable, ParquetSlice, TableHead};
 
@@ -52,6 +53,9 @@ struct Head {
     roots: u32,
     root_schema: u32,
     tables: Vec<Part>,
+    /// The versions of containers in which ranges were found; older projects have none.
+    #[serde(default)]
+    stamps: Vec<Arc<Stamp>>,
 }
 
 /// A table behind the first line.
@@ -190,6 +194,7 @@ pub(super) fn save_project_if(
         roots: project.content.dataset.root.samples.len() as u32,
         root_schema: tables.root_schema,
         tables: tables.parts.iter().map(part).collect(),
+        stamps: tables.stamps,
     };
     let mut line = serde_json::to_vec(&head).map_err(|error| Error::internal("the project can't be written").because(error))?;
     line.push(b'\n');
@@ -243,7 +248,8 @@ pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Res
         }
         read.push((part.name.clone(), table(bytes.into(), ctx)?));
     }
-    let tables = Tables { schemas: head.schemas.into_iter().map(Into::into).collect(), root_schema: head.root_schema, parts: read };
+    let schemas = head.schemas.into_iter().map(Into::into).collect();
+    let tables = Tables { schemas, root_schema: head.root_schema, parts: read, stamps: head.stamps };
     let (root, tray) = tables::read(&tables, head.roots, base, ctx).map_err(|error| error.at_path(path))?;
     let content = Content { dataset: Dataset { collection: head.collection, root: root.into() }, tray: tray.into() };
     Ok(Project { content, recipe: head.recipe, view: head.view })
@@ -288,12 +294,12 @@ mod tests {
             Value::text("not a number"),
         ];
         let file = |id: &str, values: Vec<Value>| Sample { values: values.into(), ..Sample::file(id, folder.join("in/x.tif"), 7) };
-        let range = AssetPath::Range { container: Arc::from(Path::new("/elsewhere/y.tacozip")), offset: u64::MAX / 2, size: 9 };
+        let range = AssetPath::range(Path::new("/elsewhere/y.tacozip"), u64::MAX / 2, 9);
         let parts = vec![
             file("whole", values),
             file("short", vec![Value::Null, Value::Int(3)]),
-            Sample { payload: Payload::Asset { path: range, size: 9 }, ..file("range", vec![]) },
-            Sample { payload: Payload::Asset { path: AssetPath::Vsi("/vsicurl/http://x".into()), size: 0 }, ..file("vsi", vec![]) },
+            Sample { payload: Payload::asset(range, 9), ..file("range", vec![]) },
+            Sample { payload: Payload::asset(AssetPath::Vsi("/vsicurl/http://x".into()), 0), ..file("vsi", vec![]) },
             Sample { payload: Payload::Bytes([1, 2, 0].into()), ..file("bytes", vec![Value::text("")]) },
             Sample::folder("empty", Tortilla::default()),
         ];

@@ -16,7 +16,7 @@ use super::file::Base;
 use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, FieldSpec, Payload, Sample, Schema, Tortilla, Value};
+use crate::model::{AssetPath, FieldSpec, Payload, Sample, Schema, Stamp, Tortilla, Value};
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
 /// FOLDERs in FOLDERs; far deeper than any dataset may be.
@@ -37,6 +37,8 @@ pub(super) struct Tables<T> {
     pub schemas: Vec<Schema>,
     pub root_schema: u32,
     pub parts: Vec<(String, T)>,
+    /// The versions of containers that rows name by their number.
+    pub stamps: Vec<Arc<Stamp>>,
 }
 
 /// All samples in tree order, with the lists of fields met on the way.
@@ -84,7 +86,8 @@ impl<'a> Flat<'a> {
 pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<Tables<Vec<u8>>> {
     let mut flat = Flat { samples: Vec::new(), below: Vec::new(), schemas: Vec::new(), of_schema: Vec::new() };
     let root_schema = flat.walk(&content.dataset.root, 0, ctx)?;
-    let mut tables = vec![("samples".to_owned(), samples_table(&flat, base)?)];
+    let mut stamps = Stamps::default();
+    let mut tables = vec![("samples".to_owned(), samples_table(&flat, base, &mut stamps)?)];
     for (number, rows) in flat.of_schema.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
         ctx.check()?;
         tables.push((format!("values{number}"), values_table(&flat.schemas[number], rows)?));
@@ -99,7 +102,7 @@ pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<
         Ok((name, bytes))
     };
     let parts = tables.into_par_iter().map(bytes).collect::<Result<_>>()?;
-    Ok(Tables { schemas: flat.schemas, root_schema, parts })
+    Ok(Tables { schemas: flat.schemas, root_schema, parts, stamps: stamps.all })
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
@@ -108,17 +111,43 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
         .map_err(|error| Error::internal("the project's tables do not fit").because(error))
 }
 
-fn samples_table(flat: &Flat<'_>, base: &Base) -> Result<RecordBatch> {
+/// Versions of containers, each once.
+#[derive(Default)]
+struct Stamps {
+    all: Vec<Arc<Stamp>>,
+    numbers: HashMap<Arc<Stamp>, u32>,
+}
+
+impl Stamps {
+    fn number(&mut self, stamp: &Arc<Stamp>) -> u32 {
+        if let Some(last) = self.all.last().filter(|last| Arc::ptr_eq(last, stamp)).and(self.all.len().checked_sub(1)) {
+            return last as u32;
+        }
+        *self.numbers.entry(stamp.clone()).or_insert_with(|| {
+            self.all.push(stamp.clone());
+            self.all.len() as u32 - 1
+        })
+    }
+}
+
+fn samples_table(flat: &Flat<'_>, base: &Base, stamps: &mut Stamps) -> Result<RecordBatch> {
     let count = flat.samples.len();
     let (mut ids, mut paths, mut bytes) = (StringBuilder::new(), StringBuilder::new(), BinaryBuilder::new());
     let (mut kinds, mut offsets, mut sizes) = (Vec::with_capacity(count), UInt64Builder::new(), UInt64Builder::new());
     let mut children = Vec::with_capacity(count);
+    let mut versions: Vec<Option<u32>> = Vec::with_capacity(count);
     let mut last: Option<(Arc<Path>, String)> = None;
     for sample in &flat.samples {
         ids.append_value(&sample.id);
+        versions.push(match &sample.payload {
+            Payload::Asset { path, .. } => path.stamp().map(|stamp| stamps.number(stamp)),
+            _ => None,
+        });
         let (kind, path, offset, size, data, below) = match &sample.payload {
-            Payload::Asset { path: AssetPath::File(path), size } => (FILE, Some(base.written(path)?), None, Some(*size), None, 0),
-            Payload::Asset { path: AssetPath::Range { container, offset, size: length }, size } => {
+            Payload::Asset { path: AssetPath::File(path), size, .. } => {
+                (FILE, Some(base.written(path)?), None, Some(*size), None, 0)
+            }
+            Payload::Asset { path: AssetPath::Range { container, offset, size: length, .. }, size, .. } => {
                 let text = match last.take() {
                     Some((known, text)) if Arc::ptr_eq(&known, container) => text,
                     _ => base.written(container)?,
@@ -128,7 +157,7 @@ fn samples_table(flat: &Flat<'_>, base: &Base) -> Result<RecordBatch> {
                 let data = (length != size).then(|| length.to_le_bytes().to_vec());
                 (RANGE, Some(text), Some(*offset), Some(*size), data, 0)
             }
-            Payload::Asset { path: AssetPath::Vsi(text), size } => (VSI, Some(text.to_string()), None, Some(*size), None, 0),
+            Payload::Asset { path: AssetPath::Vsi(text), size, .. } => (VSI, Some(text.to_string()), None, Some(*size), None, 0),
             Payload::Bytes(bytes) => (BYTES, None, None, None, Some(bytes.to_vec()), 0),
             Payload::Folder(tortilla) => (FOLDER, None, None, None, None, tortilla.samples.len() as u32),
         };
@@ -148,6 +177,7 @@ fn samples_table(flat: &Flat<'_>, base: &Base) -> Result<RecordBatch> {
         ("bytes", Arc::new(bytes.finish())),
         ("children", Arc::new(UInt32Array::from(children))),
         ("fields", Arc::new(UInt32Array::from(flat.below.clone()))),
+        ("stamp", Arc::new(UInt32Array::from(versions))),
     ])
 }
 
@@ -202,8 +232,17 @@ pub(super) fn read(tables: &Tables<LevelTable>, roots: u32, base: &Base, ctx: &J
             None => Vec::new().into_iter(),
         });
     }
-    let mut reading =
-        Reading { columns, base, row: 0, values, schemas: &tables.schemas, ids: HashSet::new(), container: None, ctx };
+    let mut reading = Reading {
+        columns,
+        base,
+        row: 0,
+        values,
+        schemas: &tables.schemas,
+        ids: HashSet::new(),
+        container: None,
+        stamps: &tables.stamps,
+        ctx,
+    };
     let root = reading.tortilla(roots, tables.root_schema, 0)?;
     if reading.row != samples.rows() {
         return Err(damaged("it has more samples than FOLDERs for them"));
@@ -239,6 +278,8 @@ struct Columns {
     bytes: ArrayRef,
     children: ArrayRef,
     fields: ArrayRef,
+    /// Older projects have none.
+    stamps: Option<ArrayRef>,
 }
 
 impl Columns {
@@ -256,6 +297,7 @@ impl Columns {
             bytes: typed("bytes", DataType::Binary)?,
             children: typed("children", DataType::UInt32)?,
             fields: typed("fields", DataType::UInt32)?,
+            stamps: table.column_index("stamp").map(|_| typed("stamp", DataType::UInt32)).transpose()?,
         })
     }
 
@@ -272,6 +314,7 @@ struct Reading<'a> {
     schemas: &'a [Schema],
     ids: HashSet<Arc<str>>,
     container: Option<(String, Arc<Path>)>,
+    stamps: &'a [Arc<Stamp>],
     ctx: &'a JobContext,
 }
 
@@ -320,7 +363,7 @@ impl Reading<'_> {
         let size = Columns::number(&columns.sizes, row);
         let bytes = columns.bytes.as_binary::<i32>().value(row);
         match columns.kinds.as_primitive::<UInt8Type>().value(row) {
-            FILE => Ok(Payload::Asset { path: AssetPath::file(self.base.meant(columns.paths.value(row))), size }),
+            FILE => Ok(Payload::asset(AssetPath::file(self.base.meant(columns.paths.value(row))), size)),
             RANGE => {
                 let offset = Columns::number(&columns.offsets, row);
                 let length = bytes.try_into().map_or(size, u64::from_le_bytes);
@@ -330,9 +373,16 @@ impl Reading<'_> {
                     _ => Arc::from(self.base.meant(text)),
                 };
                 self.container = Some((text.to_owned(), container.clone()));
-                Ok(Payload::Asset { path: AssetPath::Range { container, offset, size: length }, size })
+                let stamp = match columns.stamps.as_ref().filter(|stamps| stamps.is_valid(row)) {
+                    Some(stamps) => {
+                        let stamp = self.stamps.get(stamps.as_primitive::<UInt32Type>().value(row) as usize);
+                        Some(stamp.cloned().ok_or_else(|| damaged("the version of a container is missing"))?)
+                    }
+                    None => None,
+                };
+                Ok(Payload::asset(AssetPath::Range { container, offset, size: length, stamp }, size))
             }
-            VSI => Ok(Payload::Asset { path: AssetPath::Vsi(columns.paths.value(row).into()), size }),
+            VSI => Ok(Payload::asset(AssetPath::Vsi(columns.paths.value(row).into()), size)),
             BYTES => Ok(Payload::Bytes(bytes.into())),
             FOLDER => {
                 let children = columns.children.as_primitive::<UInt32Type>().value(row);

@@ -1,0 +1,106 @@
+//! The checksum that an archive states for a range of its bytes, found by the place of the range. Reads no data.
+
+use super::directory::{Directory, LocalHeader};
+use crate::container::ByteSource;
+
+/// Bytes of a local header without its name and extra field.
+const FIXED: u64 = 30;
+/// Bytes before the data in which a local header is looked for: first so many, then more.
+const ROOM: [u64; 2] = [512, 16 << 10];
+
+/// One stored member.
+struct Member {
+    local: u64,
+    size: u64,
+    name: u32,
+    crc: u32,
+}
+
+/// Place, size and CRC-32 of every stored member, as the central directory states them.
+pub struct Checksums {
+    /// By place; of several at one place the one that the directory names first comes first.
+    members: Vec<Member>,
+    /// [`Directory::digest`].
+    pub digest: u32,
+}
+
+impl Checksums {
+    /// Those of a directory.
+    pub fn of(directory: &Directory) -> Self {
+        let stored = directory.entries.iter().filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
+        let member = |entry: &super::directory::Entry| Member {
+            local: entry.local,
+            size: entry.size,
+            name: entry.name.len() as u32,
+            crc: entry.crc,
+        };
+        let mut members: Vec<Member> = stored.map(member).collect();
+        if !members.is_sorted_by_key(|member| member.local) {
+            members.sort_by_key(|member| member.local);
+        }
+        Self { members, digest: directory.digest }
+    }
+
+    /// The CRC-32 of the member whose data are exactly these bytes of the archive; `None` when there is no such member.
+    pub fn stated(&self, file: &ByteSource, offset: u64, size: u64) -> Option<u32> {
+        let end = self.members.partition_point(|member| member.local < offset);
+        let local = self.members.get(end.checked_sub(1)?)?.local;
+        let first = self.members.partition_point(|member| member.local < local);
+        let begins = |member: &&Member| {
+            let extra = (offset - local).checked_sub(FIXED + u64::from(member.name));
+            // Without an extra field, and with the ZIP64 one; what other tools put there only the local header tells.
+            matches!(extra, Some(0 | 20)) || LocalHeader::read(file, local).is_ok_and(|header| header.data == offset)
+        };
+        self.members[first..end].iter().find(|member| member.size == size && begins(member)).map(|member| member.crc)
+    }
+}
+
+/// The CRC-32 that the local header before the data states; `None` when there is none, or when it leaves the number to a
+/// descriptor behind the data.
+pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Option<u32> {
+    ROOM.iter().find_map(|&room| {
+        let start = offset.saturating_sub(room);
+        let bytes = file.read(start, offset - start).ok()?;
+        let last = bytes.len().checked_sub(FIXED as usize)?;
+        (0..=last).rev().filter(|&at| bytes[at..].starts_with(b"PK\x03\x04")).find_map(|at| {
+            let header = LocalHeader::read(file, start + at as u64).ok()?;
+            let whole = header.size == u32::MAX || u64::from(header.size) == size;
+            (header.data == offset && whole && header.flags & 8 == 0).then_some(header.crc)
+        })
+    })
+}
+
+/// Bytes before a member's data that have its local header in most archives.
+pub const HEADER_ROOM: u64 = ROOM[0];
+
+/// True for a file that begins as archives do.
+pub fn is_archive(file: &ByteSource) -> bool {
+    file.size_bytes() >= FIXED && file.read(0, 4).is_ok_and(|start| start[..] == *b"PK\x03\x04")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn directory_and_local_headers_state_the_same_checksums() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden");
+        for name in ["01_flat_zip/flat.tacozip", "60_v3_zip/change.zip", "05_nested3_zip/stack.tacozip"] {
+            let file = ByteSource::open(&golden.join(name)).expect("opens");
+            assert!(is_archive(&file));
+            let directory = Directory::read(&file).expect("reads");
+            let checksums = Checksums::of(&directory);
+            for entry in &directory.entries {
+                let data = LocalHeader::read(&file, entry.local).expect("reads").data;
+                let name = &entry.name;
+                assert_eq!(checksums.stated(&file, data, entry.size), Some(entry.crc), "{name}");
+                assert_eq!(stated_before(&file, data, entry.size), Some(entry.crc), "{name}");
+                assert_eq!(checksums.stated(&file, data + 1, entry.size), None, "{name}");
+                assert_eq!(checksums.stated(&file, data, entry.size + 1), None, "{name}");
+                assert_eq!(stated_before(&file, data, entry.size + 1), None, "{name}");
+            }
+        }
+    }
+}
