@@ -23,6 +23,8 @@ pub enum Kind {
     Changed,
     /// Bytes do not have the checksum that their container states.
     Damaged,
+    /// Reading it would take memory or time out of all proportion to the bytes that are there.
+    TooLarge,
     /// The person or a later request stopped the work. A normal outcome.
     Cancelled,
     /// A fault of the studio itself.
@@ -79,6 +81,11 @@ impl Error {
         Self::new(Kind::Unsupported, summary)
     }
 
+    /// [`Kind::TooLarge`].
+    pub fn too_large(summary: impl Into<String>) -> Self {
+        Self::new(Kind::TooLarge, summary)
+    }
+
     /// [`Kind::Internal`].
     pub fn internal(summary: impl Into<String>) -> Self {
         Self::new(Kind::Internal, summary)
@@ -112,7 +119,8 @@ impl Error {
                 let Self { kind, summary, place, hints, source, level, .. } = own;
                 let source = source.as_ref().map(|source| source.to_string().into());
                 return Some(Self {
-                    kind: *kind,
+                    // The reason below becomes text: what it is about is kept here.
+                    kind: if own.is_too_large() { Kind::TooLarge } else { *kind },
                     summary: summary.clone(),
                     place: place.clone(),
                     source,
@@ -224,6 +232,12 @@ impl Error {
     /// True when the work was only stopped.
     pub fn is_cancelled(&self) -> bool {
         self.kind == Kind::Cancelled
+    }
+
+    /// True when this error, or one below it, is about something that is too large to be read.
+    pub fn is_too_large(&self) -> bool {
+        let below = || self.source.as_ref()?.downcast_ref::<Error>().map(Error::is_too_large);
+        self.kind == Kind::TooLarge || below().unwrap_or(false)
     }
 
     /// The exit code of a command that ends with this error: 2, or 130 when it was stopped.

@@ -28,6 +28,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn reading(path: &Path) -> io::Result<OpenOptions> {
+    if cfg!(windows) && path.file_name().is_some_and(|name| is_device_name(&name.to_string_lossy())) {
+        return Err(not_a_file("a device"));
+    }
     need_file(std::fs::metadata(path)?.file_type())?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -86,6 +89,20 @@ pub fn special(kind: FileType) -> Option<&'static str> {
         }
     }
     (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("no regular file")
+}
+
+/// True for a name that Windows takes for a device in whatever folder it stands: `CON`, `nul.txt`, `COM1`.
+pub fn is_device_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let device = |known: &str| stem.eq_ignore_ascii_case(known);
+    // COM¹ is COM1 to Windows.
+    let numbered = || {
+        let mut letters = stem.chars();
+        let number = letters.next_back().is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
+        let port = letters.as_str();
+        number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
+    };
+    ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].into_iter().any(device) || numbered()
 }
 
 fn need_file(kind: FileType) -> io::Result<()> {

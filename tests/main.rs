@@ -2,6 +2,8 @@
 //! of the source itself. Tests of one function live beside it in `src`.
 
 mod broken;
+#[cfg(target_os = "linux")]
+mod budgets;
 mod concat;
 mod containers;
 mod describe;

@@ -279,3 +279,39 @@ fn a_fault_while_a_directory_is_first_read_is_asked_again() {
     let directory = zip.directory().expect("the next read brings it");
     assert!(directory.entries.len() > 2500 && server.asked().len() >= 2, "{} requests", server.asked().len());
 }
+
+#[test]
+fn a_fault_while_an_image_is_read_leaves_nothing_of_it_out_afterwards() {
+    use taco_studio::jobs::JobContext;
+    use taco_studio::model::AssetPath;
+    use taco_studio::raster::{PreviewRequest, preview};
+    let workspace = Workspace::new();
+    let image = workspace.path("image.tif");
+    let side = 2048;
+    let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("the GTiff driver");
+    let mut dataset = driver.create_with_band_type::<u8, _>(&image, side, side, 1).expect("a GeoTIFF");
+    let pixels = (0..side * side).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let mut pixels = gdal::raster::Buffer::new((side, side), pixels);
+    dataset.rasterband(1).and_then(|mut band| band.write((0, 0), (side, side), &mut pixels)).expect("pixels");
+    dataset.build_overviews("AVERAGE", &[2, 4, 8], &[]).expect("overviews, which lie behind the pixels");
+    dataset.close().expect("a closed file");
+    fs::create_dir_all(workspace.path("served")).expect("a folder");
+    let server = Server::of(&workspace.path("served"));
+    let shown = |url: &str| {
+        let request = PreviewRequest::new(taco_studio::raster::RasterSource::typed(AssetPath::file(url)), (300, 300));
+        preview(&request, &JobContext::default()).map(|shown| shown.rgba)
+    };
+    let mut failed = 0;
+    for good in 0..5 {
+        // Another name each time: nothing of it is known.
+        let name = format!("image-{good}.tif");
+        fs::copy(&image, workspace.path("served").join(&name)).expect("copies");
+        let url = server.url(&name);
+        server.forget();
+        server.fail(&name, Fault::Elsewhere, good, 1);
+        failed += usize::from(shown(&url).is_err());
+        let here = shown(image.to_str().expect("text")).expect("shows");
+        assert!(shown(&url).expect("shows").data == here.data, "after {good} good answers");
+    }
+    assert!(failed > 0, "no fault was met");
+}

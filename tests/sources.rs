@@ -144,7 +144,9 @@ fn an_archive_that_was_rewritten_since_is_refused_by_draft_and_project() {
     write(&scenes(&workspace, &IDS), &a, false).expect("writes");
     let whole = fs::read(&a).expect("reads");
     let mut studio = forked(&a);
-    studio.run_to_end(Command::SaveProject { path: Some(project.clone()), view: None }, &mut |_| {}).expect("saves");
+    studio
+        .run_to_end(Command::SaveProject { path: Some(project.clone()), view: None, overwrite: None }, &mut |_| {})
+        .expect("saves");
     let build = |code: i32| {
         let arguments: [&OsStr; 5] = ["build".as_ref(), project.as_os_str(), "-o".as_ref(), b.as_os_str(), "--overwrite".as_ref()];
         workspace.studio(arguments).expect_code(code)

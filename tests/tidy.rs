@@ -201,7 +201,7 @@ fn the_comment_rule_tells_code_from_sentences() {
 fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/") && !name.contains("tests")) {
-        if allowed.contains(&name.as_str()) {
+        if allowed.iter().any(|place| name == *place || (place.ends_with('/') && name.starts_with(place))) {
             continue;
         }
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(&text);
@@ -223,6 +223,7 @@ fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
         "src/files.rs",
         "src/cli/bench.rs",
         "src/container/output.rs",
+        "src/container/output/",
         "src/gui/dialogs/crash.rs",
         "src/gui/instance.rs",
         "src/gui/view_state.rs",
@@ -230,6 +231,7 @@ fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
         "src/remote/cache.rs",
         "src/remote/profile.rs",
         "src/studio/doctor.rs",
+        "src/studio/project/journal.rs",
         "src/studio/thumbnails.rs",
     ];
     expect_none("files that are not opened by crate::files", &found_outside(&marks, &own));

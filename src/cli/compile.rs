@@ -8,8 +8,8 @@ use super::output::print;
 use super::query::RowArguments;
 use super::verbs::studio;
 use super::writing::{DamageArguments, tell_damaged};
-use crate::container::{TortillaOptions, parse_collection, parse_size};
-use crate::error::{Error, IoContext, Result};
+use crate::container::{TortillaOptions, parse_size, read_collection_file};
+use crate::error::{Error, Result};
 use crate::studio::{Command, CompileRequest, Event};
 
 /// Arguments of `compile`.
@@ -47,10 +47,7 @@ pub struct CompileArguments {
 /// Compiles; exit code 1 when damaged samples were copied.
 pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
     let collection = match &arguments.collection {
-        Some(path) => {
-            let bytes = crate::files::read(path).io_at("read the collection", path)?;
-            Some(parse_collection(&bytes).map_err(|error| error.at_path(path))?.fields)
-        }
+        Some(path) => Some(read_collection_file(path)?.fields),
         None => None,
     };
     let options = TortillaOptions {

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::Terminal;
 use super::arguments::{CreateArguments, WrittenGeneration};
 use super::output::{print, say};
-use crate::container::{Built, OnDamage, TortillaOptions, parse_collection};
+use crate::container::{Built, OnDamage, TortillaOptions, read_collection_file};
 use crate::draft::{Structure, fill_missing, pad_to};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{Collection, Dataset, Tortilla};
 use crate::studio::{checked_build, import_folder, join_metadata, write_first_generation};
@@ -104,8 +104,7 @@ fn collection_of(arguments: &CreateArguments, generation: WrittenGeneration) -> 
                 .hint("name a JSON file with them: --collection collection.json; only a .tortilla has none")),
         };
     };
-    let bytes = crate::files::read(file).io_at("read the collection", file)?;
-    let given = parse_collection(&bytes).map_err(|error| error.at_path(file))?;
+    let given = read_collection_file(file)?;
     for (key, value) in given.descriptive() {
         collection.set(&key, Some(value));
     }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value as Json};
 use super::Terminal;
 use super::output::print;
 use super::verbs::studio;
-use crate::container::parse_collection;
-use crate::error::{Error, IoContext, Result};
+use crate::container::read_collection_file;
+use crate::error::{Error, Result};
 use crate::studio::{Command, EditRequest, Event, Generation};
 
 /// Arguments of `edit`.
@@ -72,8 +72,7 @@ fn field(text: &str) -> Result<(String, Json), String> {
 }
 
 fn collection_in(path: &Path) -> Result<Map<String, Json>> {
-    let bytes = crate::files::read(path).io_at("read the collection", path)?;
-    Ok(parse_collection(&bytes).map_err(|error| error.at_path(path))?.fields)
+    Ok(read_collection_file(path)?.fields)
 }
 
 fn run(request: EditRequest, terminal: &Terminal) -> Result<u8> {

@@ -9,8 +9,8 @@ use super::output::{print, print_json, say};
 use super::verbs::studio;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::consent;
-use crate::container::{self, BuildOptions};
-use crate::error::{Error, IoContext, Result};
+use crate::container::{self, BuildOptions, read_json_document};
+use crate::error::{Error, Result};
 use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, need_consent, programs_in};
 use crate::studio::{Command, Event};
 
@@ -141,10 +141,10 @@ fn is_inline(text: &str) -> bool {
 /// JSON text, or the file of that name.
 fn json_or_file(text: &str) -> Result<Json> {
     let content = match is_inline(text) {
-        true => text.to_owned(),
-        false => crate::files::read_to_string(Path::new(text)).io_at("read the options", text)?,
+        true => text.as_bytes().to_owned(),
+        false => read_json_document(Path::new(text), "read the options")?,
     };
-    serde_json::from_str(&content).map_err(|error| {
+    serde_json::from_slice(&content).map_err(|error| {
         let place = if is_inline(text) { "--options" } else { text };
         Error::usage("this is not JSON").because(error).at(place)
     })

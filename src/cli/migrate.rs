@@ -8,8 +8,8 @@ use super::Terminal;
 use super::output::{print, print_json};
 use super::verbs::studio;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
-use crate::container::{BuildOptions, is_same_file, parse_collection, write_document};
-use crate::error::{Error, IoContext, Result};
+use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};
+use crate::error::{Error, Result};
 use crate::studio::{Action, Command, Event, FieldChoice, MigrateRequest, Migrated};
 
 /// Arguments of `migrate`.
@@ -65,7 +65,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let allow_missing_parts = arguments.allow_missing_parts;
     let mut fields = field;
     if let Some(path) = &mapping {
-        let bytes = crate::files::read(path).io_at("read the mapping", path)?;
+        let bytes = read_json_document(path, "read the mapping")?;
         let more: Vec<FieldChoice> = serde_json::from_slice(&bytes).map_err(|error| {
             let hint = "write [{\"level\": 0, \"from\": \"old name\", \"to\": \"new name\"}]";
             Error::usage("the mapping is not a list of choices").because(error).at_path(path).hint(hint)
@@ -73,10 +73,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
         fields.extend(more);
     }
     let collection = match &collection {
-        Some(path) => {
-            let bytes = crate::files::read(path).io_at("read the collection", path)?;
-            parse_collection(&bytes).map_err(|error| error.at_path(path))?.descriptive()
-        }
+        Some(path) => read_collection_file(path)?.descriptive(),
         None => Map::new(),
     };
     let overwrite = write.overwrite;

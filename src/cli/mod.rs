@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Invocation {
     let log = if arguments.verb.is_none() { crate::folders::data_dir() } else { None };
     output::set_up_logging(arguments.verbose, log.as_deref());
     if let Err(error) = arguments.remote.apply() {
-        eprintln!("error: {}", error.report());
+        output::say_error(&error);
         return Invocation::Done(ExitCode::from(error.exit_code()));
     }
     let Some(verb) = arguments.verb else {

@@ -74,10 +74,12 @@ fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: &Out, ct
             return Ok(0);
         }
         Some(path) if path == Path::new("-") => {
-            // A reader that went away wants no more, but the checksum of what it got is still looked at.
-            let mut wanted = true;
+            let mut open = true;
             stream_asset(&asset, out.on_damage, ctx, &mut |chunk| {
-                wanted = wanted && write(chunk)?;
+                // A reader that went away wants no more.
+                if open {
+                    open = write(chunk)?;
+                }
                 Ok(())
             })?
         }

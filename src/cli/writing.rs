@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::arguments::OutputFormat;
+use super::output::say;
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
 
@@ -48,7 +49,7 @@ impl DamageArguments {
 /// Lists samples that are damaged; the exit code of a verb that copied them all the same, else 0.
 pub fn tell_damaged(damaged: &[String]) -> u8 {
     for path in damaged {
-        eprintln!("damaged: {path}");
+        say(format!("damaged: {path}"));
     }
     u8::from(!damaged.is_empty())
 }

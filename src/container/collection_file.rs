@@ -1,33 +1,95 @@
 //! COLLECTION.json as bytes: read whatever is there, write as the Python tools do (key order, indentation, escapes).
 
+use std::io::Read;
+use std::path::Path;
+
 use arrow::datatypes::{DataType, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::ByteSource;
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::model::{Collection, KNOWN_KEYS, PitSchema, dtype_name};
 
-/// A COLLECTION.json larger than this is refused before it is read.
-pub(super) const COLLECTION_MAX: u64 = 256 << 20;
+/// Bytes of a COLLECTION.json: that of a hundred thousand parts has some ten million.
+const BYTES_MAX: u64 = 64 << 20;
+/// Values, keys and brackets in it: each takes up to a hundred bytes in memory.
+const VALUES_MAX: usize = 1_000_000;
 
-/// The COLLECTION.json that is all of a file, here or elsewhere.
+/// Reads the COLLECTION.json that is a range of a file.
 ///
 /// # Errors
-/// When the file is larger than any collection, can't be read, or is none.
-pub(super) fn collection_of(source: &ByteSource) -> Result<Collection> {
-    let bytes = source.size_bytes();
-    if bytes > COLLECTION_MAX {
-        return Err(
-            Error::format(format!("COLLECTION.json claims {bytes} bytes, more than {COLLECTION_MAX}")).at_path(source.path())
-        );
+/// [`crate::error::Kind::TooLarge`] for one that is larger than any, before it is read.
+pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Collection> {
+    if size > BYTES_MAX {
+        return Err(beyond(&format!("claims {size} bytes; {BYTES_MAX} are the most")));
     }
-    parse_collection(&source.read(0, bytes)?)
+    parse_collection(&file.read(offset, size)?)
+}
+
+/// Reads a COLLECTION.json that is a file.
+///
+/// # Errors
+/// As [`read_collection`], with the path.
+pub fn read_collection_file(path: &Path) -> Result<Collection> {
+    let file = ByteSource::open(path)?;
+    read_collection(&file, 0, file.size_bytes()).map_err(|error| error.at_path(path))
+}
+
+fn beyond(what: &str) -> Error {
+    Error::too_large(format!("COLLECTION.json {what}")).hint("the file is damaged, or made to fill the memory: do not trust it")
+}
+
+/// Reads a JSON document that somebody may have sent: a script, a recipe, a mapping.
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`] for one that is larger than any, before it is read; `doing` completes "could not …".
+pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
+    let file = crate::files::open(path).io_at(doing, path)?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).io_at(doing, path)?;
+    check_json(&bytes).map_err(|error| error.at_path(path))?;
+    Ok(bytes)
+}
+
+/// An error for a JSON document that would fill the memory once it is read.
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`].
+pub fn check_json(bytes: &[u8]) -> Result<()> {
+    let values = values_in(bytes);
+    if bytes.len() as u64 > BYTES_MAX || values > VALUES_MAX {
+        let summary = format!("the document has {} bytes or more and {values} values", bytes.len());
+        return Err(Error::too_large(format!("{summary}; {BYTES_MAX} and {VALUES_MAX} are the most")));
+    }
+    Ok(())
+}
+
+/// Brackets, commas and colons outside of texts: as many as there are values and keys, about.
+fn values_in(json: &[u8]) -> usize {
+    let (mut count, mut in_text, mut escaped) = (0, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' | b',' | b':' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Reads COLLECTION.json. A broken file is an error that says where.
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`] for more values than any collection has, [`crate::error::Kind::Format`] for what is no JSON object.
 pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let values = values_in(bytes);
+    if values > VALUES_MAX {
+        return Err(beyond(&format!("has {values} values; {VALUES_MAX} are the most")));
+    }
     match serde_json::from_slice(bytes) {
         Ok(Json::Object(fields)) => Ok(Collection { fields }),
         Ok(_) => Err(Error::format("COLLECTION.json is not a JSON object")),
@@ -107,6 +169,23 @@ fn standard_description(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_collection_that_fills_the_memory_is_refused_before_it_is_read() {
+        let many = format!("{{\"id\": [{}0]}}", "0,".repeat(VALUES_MAX));
+        let error = parse_collection(many.as_bytes()).expect_err("is too much");
+        assert!(error.is_too_large() && error.to_string().contains("values"), "{error}");
+        let text = format!("{{\"id\": \"{}\"}}", ",:[\\\"".repeat(VALUES_MAX));
+        assert!(parse_collection(text.as_bytes()).is_ok(), "texts count once, whatever is in them");
+        let deep = "[".repeat(100_000);
+        assert!(parse_collection(format!("{{\"id\": {deep}").as_bytes()).is_err());
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("COLLECTION.json");
+        std::fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+        for error in [read_collection_file(&path).map(|_| ()), read_json_document(&path, "read the document").map(|_| ())] {
+            assert!(error.expect_err("is a terabyte").is_too_large());
+        }
+    }
 
     #[test]
     fn keys_are_written_in_the_tools_order() {

@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::collection_file::collection_of;
 use super::detect::{Detected, Format, detect_bytes};
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
-use super::{ByteSource, PartSet};
+use super::{ByteSource, PartSet, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
@@ -114,7 +113,8 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
 
 /// Its folder has the same COLLECTION.json and DATA/; only the version tells.
 fn is_third_generation(collection: &Arc<RemoteFile>) -> Result<bool> {
-    let fields = settled(collection_of(&ByteSource::of_remote(collection.clone(), Path::new(collection.text()))))?;
+    let file = ByteSource::of_remote(collection.clone(), Path::new(collection.text()));
+    let fields = settled(read_collection(&file, 0, file.size_bytes()))?;
     let version = fields.as_ref().ok().and_then(|fields| fields.get("taco:version")?.as_str());
     Ok(version.is_some_and(|version| version.starts_with("3.")))
 }

@@ -31,7 +31,9 @@ mod versions;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
-pub use collection_file::{field_schema_of, parse_collection, write_collection};
+pub use collection_file::{
+    check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
+};
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::Taco3Reader;
 pub use detect::{Detected, Format, detect};

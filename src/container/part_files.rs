@@ -9,7 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::files::{Outside, Root};
 use crate::model::{is_remote, place_below, safe_relative};
 
-/// Archives kept open. Each keeps a file handle, its footers and its directory.
+/// Archives kept open. Each keeps its footers and its directory.
 const OPEN_MAX: usize = 16;
 
 /// The parts of one index. Cheap to share; opening one blocks only those who wait for the list.

@@ -83,16 +83,16 @@ impl ByteSource {
 
     fn open_local(path: &Path) -> Result<Self> {
         let file = SharedFile::open(path).io_at("open", path)?;
-        let stamp = stamp_of(&file.handle().and_then(|file| file.metadata()).io_at("read", path)?);
+        let stamp = stamp_of_open(&file).io_at("read", path)?;
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.into(), stamp: stamp.into() }) })
     }
 
     /// A file that is open and has no name.
     pub(super) fn of_file(file: File) -> Result<Self> {
-        let file = SharedFile::of_nameless(file);
-        let file = file.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
-        let stamp = stamp_of(&file.handle().and_then(|file| file.metadata()).io_at("read", Path::new("a temporary file"))?);
-        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: Path::new("").into(), stamp: stamp.into() }) })
+        let open = SharedFile::of_nameless(file).and_then(|file| Ok((stamp_of_open(&file)?, file)));
+        let (stamp, file) = open.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
+        let path = Arc::from(Path::new(""));
+        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path, stamp: stamp.into() }) })
     }
 
     /// Where it lies.
@@ -134,7 +134,7 @@ impl ByteSource {
     /// [`Kind::Changed`] when somebody wrote to it since.
     pub fn expect_unchanged(&self) -> Result<()> {
         let Origin::Local(file) = &self.inner.bytes else { return Ok(()) };
-        let now = stamp_of(&file.handle().and_then(|file| file.metadata()).io_at("read", self.path())?);
+        let now = stamp_of_open(file).io_at("read", self.path())?;
         if now == *self.inner.stamp { Ok(()) } else { Err(changed(self.path(), &self.inner.stamp, &now)) }
     }
 
@@ -252,10 +252,10 @@ impl ByteSource {
                 Ok(buffer.into())
             }
         });
-        if !self.is_remote() {
-            return Ok(slice);
-        }
         let file = self.clone();
+        if !self.is_remote() {
+            return Ok(slice.with_filled(move |start, length| filled_bytes(&file, offset + start, length)));
+        }
         Ok(slice.with_prefetch(move |ranges| {
             let ranges: Vec<(u64, u64)> = ranges.iter().map(|&(start, length)| (offset + start, length)).collect();
             file.prefetch(&ranges).map_err(std::io::Error::other)
@@ -263,8 +263,37 @@ impl ByteSource {
     }
 }
 
+/// Bytes of a range that are not in a hole of a sparse file; all of them where the system does not tell.
+fn filled_bytes(file: &ByteSource, offset: u64, length: u64) -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{SeekFrom, seek};
+        // A handle of its own: the other one's place may be in use.
+        let Ok(own) = crate::files::open(file.path()) else { return length };
+        let end = offset.saturating_add(length);
+        let (mut at, mut filled) = (offset, 0);
+        while at < end {
+            // Past the last data there is none.
+            let Ok(data) = seek(&own, SeekFrom::Data(at)) else { break };
+            let Ok(hole) = seek(&own, SeekFrom::Hole(data)) else { return length };
+            filled += hole.min(end).saturating_sub(data);
+            at = hole;
+        }
+        filled
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    {
+        let _ = (file, offset);
+        length
+    }
+}
+
 fn stamp_of(meta: &std::fs::Metadata) -> Stamp {
     Stamp { size: meta.len(), modified: Modified::of_file(meta), etag: None, directory: None }
+}
+
+fn stamp_of_open(file: &Arc<SharedFile>) -> std::io::Result<Stamp> {
+    Ok(stamp_of(&file.handle()?.metadata()?))
 }
 
 /// The version of a file of this machine that lies at `path`, without opening it; of another machine nothing.

@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ByteSource;
-use super::collection_file::collection_of;
+use super::{ByteSource, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::files::Root;
 use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
@@ -31,7 +30,7 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
         false => within(&root, "COLLECTION.json").and_then(|_| ByteSource::open(&file)),
     };
     let source = source.map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
-    let collection = settled(source.and_then(|source| collection_of(&source)))?;
+    let collection = settled(source.and_then(|source| read_collection(&source, 0, source.size_bytes())))?;
     let sources = match is_remote(folder) {
         true => remote_tables(folder, prefix, collection.as_ref().ok())?,
         false => local_tables(&root, prefix)?,

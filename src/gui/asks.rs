@@ -24,7 +24,7 @@ use crate::draft::Draft;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
-use crate::model::Profile;
+use crate::model::{Profile, portable_name};
 use crate::studio::{Command, Document, Event, Outcome, RowRef, make_sample_dataset, places_of};
 
 impl App {
@@ -404,11 +404,11 @@ impl App {
 
     pub(super) fn pick(&mut self, ctx: &Context, wish: Wish) {
         let name = match (wish, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
-            (Wish::SaveSample, Some(id)) => id.to_owned(),
+            (Wish::SaveSample, Some(id)) => portable_name(id),
             (Wish::SaveRows, _) => "rows.csv".to_owned(),
             (Wish::SaveProject, _) => {
-                let id = self.studio.document().map(|document| document.collection().id().to_owned());
-                format!("{}.{}", id.filter(|id| !id.is_empty()).unwrap_or_else(|| "draft".into()), super::saving::ENDING)
+                let id = self.studio.document().map(|document| document.collection().id()).filter(|id| !id.is_empty());
+                format!("{}.{}", id.map_or_else(|| "draft".into(), portable_name), super::saving::ENDING)
             }
             _ => String::new(),
         };

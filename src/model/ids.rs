@@ -122,17 +122,18 @@ pub fn check_portable_name(name: &str) -> Result<(), NameFault> {
     if name.ends_with(['.', ' ']) {
         return Err(NameFault::Ending);
     }
-    let stem = name.split('.').next().unwrap_or_default().trim_end();
-    let device = |known: &str| stem.eq_ignore_ascii_case(known);
-    // COM¹ is COM1 to Windows.
-    let numbered = || {
-        let mut letters = stem.chars();
-        let number = letters.next_back().is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
-        let port = letters.as_str();
-        number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
+    if crate::files::is_device_name(name) { Err(NameFault::Device) } else { Ok(()) }
+}
+
+/// A name that every system can hold, as near to this one as possible: what is proposed for a file that gets its name from an id.
+pub fn portable_name(name: &str) -> String {
+    let kept = |letter: char| match check_portable_name(letter.encode_utf8(&mut [0; 4])) {
+        Err(NameFault::Letter(_)) => '_',
+        _ => letter,
     };
-    let is_device = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].into_iter().any(device) || numbered();
-    if is_device { Err(NameFault::Device) } else { Ok(()) }
+    let mapped: String = name.chars().map(kept).collect();
+    let mapped = mapped.trim_end_matches(['.', ' ']);
+    if mapped.is_empty() || check_portable_name(mapped).is_err() { format!("_{mapped}") } else { mapped.to_owned() }
 }
 
 /// A name as systems compare it that do not tell upper from lower case.
@@ -208,6 +209,8 @@ mod tests {
         for letter in "<>:\"/\\|?*\u{1}".chars() {
             assert_eq!(check_portable_name(&format!("a{letter}b")), Err(NameFault::Letter(letter)));
         }
+        let proposed = ["../../.ssh/key", "C:\\x", "con.tif", "a. ", "..", "", "roi 7.tif"].map(portable_name);
+        assert_eq!(proposed, [".._.._.ssh_key", "C__x", "_con.tif", "a", "_", "_", "roi 7.tif"]);
         assert_eq!(without_case("ÄßA"), without_case("äSSa"));
     }
 

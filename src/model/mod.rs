@@ -21,7 +21,7 @@ pub use collection::{Collection, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PRO
 pub use finding::{FINDINGS_KEPT, Finding, Location, Report};
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
-    check_sample_id, is_padding, safe_relative, without_case,
+    check_sample_id, is_padding, portable_name, safe_relative, without_case,
 };
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
 pub use rule::{Profile, Rule, Severity};

@@ -136,12 +136,16 @@ impl<'a> Clauses<'a> {
 
     /// True for the FROM of a SELECT, not that of IS DISTINCT FROM or EXTRACT.
     pub fn is_from(&self, at: usize) -> bool {
+        // Looked for only where there is a FROM: a list of thousands of values has as many pieces before each of them.
+        if !self.is(at, "from") || self.is(at.wrapping_sub(1), "distinct") {
+            return false;
+        }
         let of_extract = self.depth(at) > 0
             && (0..at)
                 .rev()
                 .find(|before| self.depth(*before) < self.depth(at))
                 .is_some_and(|open| self.is_any(open.wrapping_sub(1), &["extract", "substring", "trim", "overlay"]));
-        self.is(at, "from") && !self.is(at.wrapping_sub(1), "distinct") && !of_extract
+        !of_extract
     }
 
     /// Where the tables of a FROM end.

@@ -7,8 +7,10 @@
 //! statement and compose lazily; all tables then show what they left.
 
 mod arrays;
+mod bounds;
 mod clauses;
 mod exact;
+mod extent;
 mod filter;
 mod frames;
 mod functions;

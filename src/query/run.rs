@@ -13,7 +13,9 @@ use super::filter::Filter;
 use super::place::Place;
 use super::spelling::Sampling;
 use super::tables::{TableName, Tables};
-use super::{QueryResult, exact, frames, functions, grouping, lifting, meaning, naming, output, spelling, summary, top};
+use super::{
+    QueryResult, bounds, exact, extent, frames, functions, grouping, lifting, meaning, naming, output, spelling, summary, top,
+};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::dtype_name;
@@ -21,6 +23,9 @@ use crate::table::LevelTable;
 
 /// Longer statements are a file pasted by mistake.
 const LONGEST_SQL_BYTES: usize = 1 << 20;
+
+/// Statements one after the other: each is a plan over the one before it.
+const STEPS_MAX: usize = 100;
 
 /// Characters of the engine's own words in an error.
 const LONGEST_REASON: usize = 400;
@@ -62,7 +67,7 @@ impl Query {
 
 /// Runs one SELECT (also WITH, FROM first, SHOW TABLES, EXPLAIN, DESCRIBE) and returns at most `limit` rows.
 ///
-/// Cancel returns at once; polars finishes its step in the background and the rows are dropped.
+/// Cancel returns at once; the engine ends at the next row group, and before the next join ([`bounds`]).
 pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContext) -> Result<QueryResult> {
     run(tables, &Query { sql: Some(sql.to_owned()), limit, ..Query::default() }, ctx)
 }
@@ -74,8 +79,12 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let (sql, limit) = (query.sql.as_deref().unwrap_or("SELECT * FROM data"), query.limit);
     for statement in query.steps.iter().map(String::as_str).chain([sql]) {
         if statement.len() > LONGEST_SQL_BYTES {
-            return Err(Error::usage(format!("the query has {} bytes; 1 MiB is the most", statement.len())));
+            return Err(Error::too_large(format!("the query has {} bytes; 1 MiB is the most", statement.len())));
         }
+        extent::check(statement)?;
+    }
+    if query.steps.len() > STEPS_MAX {
+        return Err(Error::too_large(format!("the query has {} steps; {STEPS_MAX} is the most", query.steps.len())));
     }
     if let Some(name) = spelling::described_table(sql) {
         return match name.as_str() {
@@ -198,6 +207,7 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
 /// Conditions in the engine's spelling.
 fn respelled(tables: &Tables, filters: &[Filter]) -> Result<Vec<Filter>> {
     for condition in filters.iter().filter_map(|filter| filter.condition.as_ref()) {
+        extent::check(condition)?;
         if let Some((summary, hint)) = meaning::refused(condition) {
             return Err(Error::usage(summary).hint(hint));
         }
@@ -297,14 +307,21 @@ fn plan_and_collect(
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
         if let Some(sampling) = sampling {
-            frame = sampled(exact::meant(frame).and_then(LazyFrame::collect).map_err(Fault::Polars)?, sampling)
-                .map_err(Fault::Polars)?
-                .lazy();
+            frame = sampled(
+                exact::meant(frame)
+                    .and_then(|frame| bounds::guarded(frame, ctx))
+                    .and_then(LazyFrame::collect)
+                    .map_err(Fault::Polars)?,
+                sampling,
+            )
+            .map_err(Fault::Polars)?
+            .lazy();
         }
         if last {
             let rows = exact::meant(frame)
                 .and_then(top::bounded)
                 .and_then(grouping::grouped)
+                .and_then(|frame| bounds::guarded(frame, ctx))
                 .and_then(LazyFrame::collect)
                 .map_err(Fault::Polars)?;
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
@@ -335,6 +352,10 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
         None if statements.len() > 1 => error.at(Place::start(step, statements.len())),
         None => error,
     };
+    // What the engine was told of, in our own words.
+    if let Some(own) = Error::found_in(error).filter(Error::is_too_large) {
+        return own;
+    }
     let text = error.to_string();
     let text = text.split("\n\nResolved plan").next().unwrap_or(&text).split("\nHint").next().unwrap_or_default().trim();
     // The parser prints whole syntax trees.

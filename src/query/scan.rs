@@ -425,8 +425,12 @@ impl AnonymousScan for LevelScan {
     }
 }
 
-fn fault(error: &Error) -> PolarsError {
-    polars_err!(ComputeError: "{error:#}")
+/// One of our errors as one of the engine's; [`Error::found_in`] gives it back.
+pub(super) fn fault(error: &Error) -> PolarsError {
+    match Error::found_in(error) {
+        Some(own) => PolarsError::IO { error: Arc::new(std::io::Error::other(own)), msg: None },
+        None => polars_err!(ComputeError: "{error:#}"),
+    }
 }
 
 /// The parts of a condition that all have to hold.

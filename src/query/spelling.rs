@@ -118,7 +118,7 @@ pub(super) struct Rewritten {
 impl Rewritten {
     /// The byte in the statement that a byte of the text came from.
     pub fn origin(&self, byte: usize) -> usize {
-        let before = self.pieces.iter().rev().find(|(out, _)| *out <= byte);
+        let before = self.pieces.partition_point(|(out, _)| *out <= byte).checked_sub(1).and_then(|at| self.pieces.get(at));
         before.map_or(0, |(out, origin)| origin + byte - out)
     }
 }

@@ -1,5 +1,6 @@
 //! Queries on small levels made in process.
 
+mod large;
 mod meant;
 mod spelled;
 

@@ -15,8 +15,7 @@ use crate::model::AssetPath;
 
 /// Drivers of rasters whose files name no other file, or name them only relative to themselves (HFA), where nothing is. Left out is
 /// what reads pixels from elsewhere: VRT, GTI, DERIVED, WMS, GDALG, STACTA and their like, formats of a header and a data file (ENVI,
-/// EHdr, ISCE, RRASTER, GenBin, SNODAS, NDF), products of many files (SAFE, SENTINEL2), and BAG and S-100, which are HDF5 and open as
-/// such.
+/// EHdr, ISCE, RRASTER, GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
 const RASTERS: &[&str] = &[
     "GTiff",
     "PNG",
@@ -39,7 +38,7 @@ const RASTERS: &[&str] = &[
     "DOQ2",
 ];
 /// HDF5 names other files in three ways, so that it is opened only after [`hdf5_links::check`].
-const HDF5: &[&str] = &["HDF5"];
+const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 const HDF5_SUBDATASET: &[&str] = &["HDF5Image"];
 /// Drivers of vector files that hold all features themselves. Shapefiles are several files; SQLite other than GeoPackage can hold
 /// tables of other programs' making.

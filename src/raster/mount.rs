@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, IoContext, Result};
@@ -37,6 +37,8 @@ struct Part {
     bytes: Bytes,
     start: u64,
     size: u64,
+    /// A read failed: what GDAL then took for absent (overviews, tiles) may be there.
+    failed: Arc<AtomicBool>,
     /// The only name under which it is there.
     name: Arc<str>,
 }
@@ -152,13 +154,13 @@ impl Mounted {
 
     /// Gives `size` bytes from `start` of a file of this machine a path.
     pub fn local(path: &Path, start: u64, size: u64, name: &str) -> Result<Self> {
-        let file = File::open(path).io_at("open the raster", path)?;
+        let file = crate::files::open(path).io_at("open the raster", path)?;
         Ok(Self::new(Bytes::Local(Arc::new(LocalFile { file, path: path.into() })), start, size, name))
     }
 
     fn new(bytes: Bytes, start: u64, size: u64, name: &str) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let part = Part { bytes, start, size, name: name.into() };
+        let part = Part { bytes, start, size, failed: Arc::default(), name: name.into() };
         parts().get_or_insert_default().insert(number, part.clone());
         Self { number, part }
     }
@@ -191,9 +193,9 @@ impl Mounted {
         }
     }
 
-    /// True when the bytes come from this open file, not from an earlier one of the same address.
+    /// True when the bytes come from this open file, not from an earlier one of the same address, and all of them came so far.
     pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
-        matches!(&self.part.bytes, Bytes::Remote(own) if Arc::ptr_eq(own, file))
+        matches!(&self.part.bytes, Bytes::Remote(own) if Arc::ptr_eq(own, file)) && !self.part.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -255,6 +257,13 @@ struct Handle {
 }
 
 impl Handle {
+    fn fail(&mut self, error: Option<Error>) {
+        self.failed = true;
+        // The dataset is not used again: GDAL keeps what it made of the failure.
+        self.part.failed.store(true, Ordering::Relaxed);
+        error.into_iter().for_each(note);
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let length = (buffer.len() as u64).min(self.part.size.saturating_sub(self.position)) as usize;
         self.ended |= length < buffer.len();
@@ -262,7 +271,7 @@ impl Handle {
             return 0;
         }
         if has_fault() {
-            self.failed = true;
+            self.fail(None);
             return 0;
         }
         let outcome = match self.part.bytes.clone() {
@@ -277,8 +286,7 @@ impl Handle {
                 length
             }
             Err(error) => {
-                self.failed = true;
-                note(error);
+                self.fail(Some(error));
                 0
             }
         }
@@ -310,7 +318,7 @@ impl Handle {
     /// The bytes of several ranges of the part, each into its buffer. False when any lies outside or can't be read.
     fn read_ranges(&mut self, ranges: &[(u64, u64)], buffers: &mut [&mut [u8]]) -> bool {
         if has_fault() {
-            self.failed = true;
+            self.fail(None);
             return false;
         }
         let inside = |&(offset, size): &(u64, u64)| offset.checked_add(size).is_some_and(|end| end <= self.part.size);
@@ -325,8 +333,7 @@ impl Handle {
             Bytes::Local(file) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
         };
         if let Err(error) = outcome {
-            self.failed = true;
-            note(error);
+            self.fail(Some(error));
             return false;
         }
         true

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, Chunk, ContainerReader, Physical, is_same_file, lone_chunk, read_asset, write_document};
+use crate::container::{self, Chunk, ContainerReader, Physical, asset_size, is_same_file, lone_chunk, read_asset, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
@@ -179,16 +179,25 @@ pub fn read_chunk(reader: &dyn ContainerReader, chunk: &str, ctx: &JobContext) -
     decode(&chunk, place, ctx)
 }
 
+/// Bytes of one chunk, stored or decoded.
+const CHUNK_MAX: usize = 256 << 20;
+
 fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArray> {
     let layout = &chunk.layout;
     let shape = chunk.count.map(|n| n as usize);
     let dtype = layout.dtype().ok_or_else(|| Error::unsupported("values of this size are not decoded"))?;
     let [bands, rows, columns] = shape;
     let width = (layout.bits / 8) as usize;
+    let size = [bands, rows, columns, width].into_iter().try_fold(1usize, usize::checked_mul);
+    let size = size.filter(|size| *size <= CHUNK_MAX && asset_size(&place).is_ok_and(|stored| stored <= CHUNK_MAX as u64));
+    let size = size.ok_or_else(|| {
+        let claimed = format!("the chunk claims {bands} bands of {columns} × {rows} values, or as many bytes");
+        Error::too_large(format!("{claimed}; {} MB are the most", CHUNK_MAX >> 20))
+    })?;
     let stored = read_asset(&place)?;
     if stored.is_empty() {
         // A chunk that is not stored is all zeros, as GDAL reads it.
-        let bytes = vec![0; bands * rows * columns * width];
+        let bytes = vec![0; size];
         return Ok(ChunkArray { shape, start: chunk.start, dtype, bytes, place });
     }
     if layout.bits == 64 && layout.sample_format != 3 {

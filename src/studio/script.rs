@@ -19,6 +19,7 @@ use serde_json::Value as Json;
 
 use super::Command;
 use super::replay::{Expect, ReplayLine};
+use crate::container::read_json_document;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions;
 
@@ -182,9 +183,9 @@ impl<'de> Deserialize<'de> for ScriptLine {
 /// For a file that is no script, and for one that starts programs or says how to reach other machines where the user of this session
 /// has not agreed to that: then nothing of it is run.
 pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
-    let text = crate::files::read_to_string(file).io_at("read the command file", file)?;
+    let text = read_json_document(file, "read the command file")?;
     let wrong = |error| Error::usage("the command file is not a list of commands").because(error).at_path(file);
-    let mut lines: Vec<ScriptLine> = serde_json::from_str(&text).map_err(wrong)?;
+    let mut lines: Vec<ScriptLine> = serde_json::from_slice(&text).map_err(wrong)?;
     let base = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     for line in &mut lines {
         match line {

@@ -10,9 +10,11 @@ use super::migrate::{assembly_of, is_other_generation};
 use super::own_sources::refuse_own_sources;
 use super::project::{Origin, is_project};
 use super::{Command, Event, Finish, Outcome, Studio};
-use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, outputs_of, parse_collection};
+use crate::container::{
+    self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, outputs_of, read_collection_file,
+};
 use crate::draft::{Draft, Edit, Unplaced};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla, is_remote};
 use crate::query;
@@ -145,8 +147,7 @@ impl Studio {
         self.need_draft()?;
         let here = self.here();
         Ok(self.start(&tr!("Read {path}", path = path.display()), move |_| {
-            let bytes = crate::files::read(&path).io_at("read the collection", &path)?;
-            let given = parse_collection(&bytes).map_err(|error| error.at_path(&path))?;
+            let given = read_collection_file(&path)?;
             // What every dataset needs and the file does not say, as in a new draft.
             let mut collection = Collection::template();
             for (key, value) in given.descriptive() {

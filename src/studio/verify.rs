@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::container::{self, ContainerReader, read_asset};
+use crate::container::{self, ByteSource, ContainerReader};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla};
@@ -30,6 +31,8 @@ pub enum Depth {
 
 /// Samples that [`Depth::Random`] compares.
 const RANDOM: usize = 120;
+/// Bytes compared at a time.
+const PIECE: usize = 1 << 20;
 /// Differences that are kept.
 const KEPT: usize = 100;
 
@@ -116,7 +119,7 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
         && let Some((reader, _)) = opened.get(part)
     {
         // Whether it can be read is told below.
-        let _ = reader.asset(level, row).and_then(|(asset, size)| bytes_of(&asset, size));
+        let _ = reader.asset(level, row).and_then(|(asset, size)| Side::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize)));
         found.first_read = started.elapsed();
     }
     let outcomes: Vec<Result<(u64, Option<String>)>> = files
@@ -125,7 +128,7 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
             ctx.check()?;
             let Some((reader, tree)) = opened.get(part) else { return Ok((0, None)) };
             let path = tree.path(level, row);
-            let outcome = compare(dataset, reader.as_ref(), level, row, &path);
+            let outcome = compare(dataset, reader.as_ref(), (level, row), &path, ctx);
             ctx.step(1);
             match outcome {
                 Ok(bytes) => {
@@ -180,24 +183,72 @@ fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) ->
     files
 }
 
-fn compare(dataset: &Dataset, reader: &dyn ContainerReader, level: usize, row: u32, path: &SamplePath) -> Result<u64> {
+/// Compares one sample with its source, piece by piece; gives its bytes.
+fn compare(
+    dataset: &Dataset,
+    reader: &dyn ContainerReader,
+    (level, row): (usize, u32),
+    path: &SamplePath,
+    ctx: &JobContext,
+) -> Result<u64> {
     let (asset, size) = reader.asset(level, row)?;
-    let written = bytes_of(&asset, size)?;
+    let written = Side::of_asset(&asset, size)?;
     let sample = sample_at(&dataset.root, path).ok_or_else(|| Error::invalid("the draft has no such sample"))?;
     let source = match &sample.payload {
-        Payload::Asset { path, size, .. } => bytes_of(path, *size)?,
-        Payload::Bytes(bytes) => bytes.to_vec(),
+        Payload::Asset { path, size, .. } => Side::of_asset(path, *size)?,
+        Payload::Bytes(bytes) => Side::Memory(Bytes::copy_from_slice(bytes)),
         Payload::Folder(_) => return Err(Error::invalid("the draft has a FOLDER here")),
     };
-    if written != source {
-        let first = written.iter().zip(&source).position(|(a, b)| a != b).unwrap_or(written.len().min(source.len()));
-        return Err(Error::invalid(format!("the bytes differ from the source, first at byte {first}")));
+    let differ = |at: u64| Error::invalid(format!("the bytes differ from the source, first at byte {at}"));
+    let common = written.size().min(source.size());
+    let mut at = 0;
+    while at < common {
+        ctx.check()?;
+        let length = PIECE.min((common - at) as usize);
+        let (one, other) = (written.piece(at, length)?, source.piece(at, length)?);
+        if one != other {
+            let first = one.iter().zip(other.iter()).position(|(a, b)| a != b).unwrap_or_default();
+            return Err(differ(at + first as u64));
+        }
+        at += length as u64;
     }
-    Ok(size)
+    if written.size() != source.size() { Err(differ(common)) } else { Ok(size) }
 }
 
-fn bytes_of(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
-    if size == 0 { Ok(Vec::new()) } else { Ok(read_asset(asset)?.to_vec()) }
+/// Bytes to compare: in memory, or a range of a file of any size.
+enum Side {
+    Memory(Bytes),
+    File { file: ByteSource, offset: u64, size: u64 },
+}
+
+impl Side {
+    fn of_asset(asset: &AssetPath, size: u64) -> Result<Self> {
+        if size == 0 {
+            return Ok(Self::Memory(Bytes::new()));
+        }
+        let file = ByteSource::open_for(asset)?;
+        Ok(match asset {
+            AssetPath::Range { offset, size, .. } => Self::File { file, offset: *offset, size: *size },
+            _ => {
+                let size = file.size_bytes();
+                Self::File { file, offset: 0, size }
+            }
+        })
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File { size, .. } => *size,
+        }
+    }
+
+    fn piece(&self, at: u64, length: usize) -> Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.slice(at as usize..at as usize + length)),
+            Self::File { file, offset, .. } => file.read(offset.saturating_add(at), length as u64),
+        }
+    }
 }
 
 fn sample_at<'a>(root: &'a Tortilla, path: &SamplePath) -> Option<&'a Sample> {

@@ -1,16 +1,34 @@
 //! Decoding a whole level: every row or every row of some columns, at once or batch by batch.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::{FieldRef, SchemaRef};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::cast;
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use rayon::prelude::*;
 
+use super::pages::Weight;
 use super::parquet_io::{BATCH_ROWS, damaged, guarded, unreadable};
-use super::{LevelTable, TableHead};
+use super::unfolded::unfolded_bytes;
+use super::views::{respelled, viewed_within};
+use super::{DecodeBudget, LevelTable, TableHead};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+
+/// Rows decoded at a time where texts may unfold to more than fits: each of them is counted before it is written out.
+const COUNTED_ROWS: usize = 4_096;
+
+/// How the pages of some columns are decoded.
+struct Reading<'a> {
+    /// Numbers of the columns.
+    roots: Vec<usize>,
+    budget: &'a DecodeBudget,
+    /// Texts as views, where they have to be counted before they are written out.
+    counted: Option<ArrowReaderMetadata>,
+}
 
 impl TableHead {
     /// Decodes every row.
@@ -19,22 +37,38 @@ impl TableHead {
     }
 
     /// Decodes the named columns only, in file order; names that the file lacks are left out.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::TooLarge`] when they unfold to more than the file's bytes can be worth.
     pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
+        self.decode_within(columns, &self.budget(), ctx)
+    }
+
+    /// What this file alone may unfold to.
+    pub fn budget(&self) -> DecodeBudget {
+        DecodeBudget::of_stored(self.stored_bytes())
+    }
+
+    /// As [`TableHead::decode_columns`], with a budget that further files share.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded.
+    pub fn decode_within(&self, columns: Option<&[&str]>, budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
         let mut batches = Vec::new();
         let runs = self.runs();
         if runs.len() < 2 {
-            let schema = self.scan(columns, ctx, &mut |batch| {
+            let schema = self.scan(columns, budget, ctx, &mut |batch| {
                 batches.push(batch);
                 Ok(())
             })?;
             return Ok(LevelTable::new(schema, batches));
         }
         // Row groups side by side.
-        guarded("choosing the pages", || self.fetch_columns(columns))?;
+        let reading = guarded("choosing the pages", || self.reading(columns, budget, ctx))?;
         let decoded = runs.into_par_iter().map(|run| {
             guarded("reading the Parquet pages", || {
                 let mut batches = Vec::new();
-                let schema = self.scan_groups(columns, Some(run), ctx, &mut |batch| {
+                let schema = self.scan_groups(&reading, Some(run), ctx, &mut |batch| {
                     batches.push(batch);
                     Ok(())
                 })?;
@@ -53,7 +87,37 @@ impl TableHead {
 
     /// Decodes every row, one batch at a time: no more than one is in memory, whatever the size of the table.
     pub fn for_each_batch(&self, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
-        self.scan(None, ctx, sink).map(|_| ())
+        self.scan(None, &self.budget(), ctx, sink).map(|_| ())
+    }
+
+    /// Brings the pages of some columns, and weighs them: nothing is decoded that unfolds to more than the budget has.
+    fn reading<'a>(&self, columns: Option<&[&str]>, budget: &'a DecodeBudget, ctx: &JobContext) -> Result<Reading<'a>> {
+        self.fetch_columns(columns)?;
+        let wanted = |(index, field): (usize, &FieldRef)| {
+            columns.is_none_or(|columns| columns.contains(&field.name().as_str())).then_some(index)
+        };
+        let roots: Vec<usize> = self.schema().fields().iter().enumerate().filter_map(wanted).collect();
+        let mask = ProjectionMask::roots(self.parquet_metadata().file_metadata().schema_descr(), roots.iter().copied());
+        let file = Arc::new(self.slice.clone());
+        let mut weight = Weight::default();
+        for group in self.parquet_metadata().row_groups() {
+            ctx.check()?;
+            let rows = u64::try_from(group.num_rows()).unwrap_or_default();
+            for (_, chunk) in group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+                weight.add(&file, chunk, rows, budget)?;
+            }
+        }
+        let counted = if budget.reserve(weight.most) { None } else { Some(self.counted(&weight, budget)?) };
+        Ok(Reading { roots, budget, counted })
+    }
+
+    /// How to read columns of which texts repeat so that they may unfold to too much.
+    fn counted(&self, weight: &Weight, budget: &DecodeBudget) -> Result<ArrowReaderMetadata> {
+        let reading = respelled(&self.metadata, viewed_within);
+        match reading {
+            Some(reading) => Ok(reading),
+            None => Err(budget.check(weight.most, || "the table unfolds".into()).err().unwrap_or_else(Error::cancelled)),
+        }
     }
 
     /// Has the pages of the named columns brought in as few requests as possible, where reading them takes requests.
@@ -73,13 +137,14 @@ impl TableHead {
     pub(super) fn scan(
         &self,
         columns: Option<&[&str]>,
+        budget: &DecodeBudget,
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<SchemaRef> {
         guarded("reading the Parquet pages", || {
-            self.fetch_columns(columns)?;
+            let reading = self.reading(columns, budget, ctx)?;
             let mut rows = 0;
-            let schema = self.scan_groups(columns, None, ctx, &mut |batch| {
+            let schema = self.scan_groups(&reading, None, ctx, &mut |batch| {
                 rows += batch.num_rows();
                 sink(batch)
             })?;
@@ -108,29 +173,36 @@ impl TableHead {
     /// [`TableHead::scan`] of some row groups, or of all, one after the other.
     fn scan_groups(
         &self,
-        columns: Option<&[&str]>,
+        reading: &Reading,
         only: Option<Vec<usize>>,
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<SchemaRef> {
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), self.metadata.clone());
-        if let Some(columns) = columns {
-            let wanted = |(index, field): (usize, &FieldRef)| columns.contains(&field.name().as_str()).then_some(index);
-            let roots: Vec<usize> = self.schema().fields().iter().enumerate().filter_map(wanted).collect();
-            let mask = parquet::arrow::ProjectionMask::roots(builder.parquet_schema(), roots);
+        let metadata = reading.counted.as_ref().unwrap_or(&self.metadata);
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), metadata.clone());
+        if reading.roots.len() < self.schema().fields().len() {
+            let mask = ProjectionMask::roots(builder.parquet_schema(), reading.roots.iter().copied());
             builder = builder.with_projection(mask);
         }
         if let Some(only) = only {
             builder = builder.with_row_groups(only);
         }
-        let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
-        let schema = arrow::array::RecordBatchReader::schema(&reader);
+        let batch_rows = if reading.counted.is_some() { COUNTED_ROWS } else { BATCH_ROWS };
+        let reader = builder.with_batch_size(batch_rows).build().map_err(|error| damaged(&error))?;
+        let mut schema = arrow::array::RecordBatchReader::schema(&reader);
+        if reading.counted.is_some() {
+            let fields = reading.roots.iter().map(|root| self.schema().field(*root).clone());
+            schema = Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema().metadata().clone()));
+        }
         for batch in reader {
             ctx.check()?;
-            let batch = batch.map_err(|error| match ctx.check() {
+            let mut batch = batch.map_err(|error| match ctx.check() {
                 Ok(()) => Error::format("the Parquet pages can't be read").because(error),
                 Err(cancelled) => cancelled,
             })?;
+            if reading.counted.is_some() {
+                batch = written_out(&batch, &schema, reading.budget)?;
+            }
             ctx.step(batch.num_rows() as u64);
             sink(batch)?;
         }
@@ -149,11 +221,25 @@ impl TableHead {
     }
 }
 
+/// Rows with texts as views, in the types of `schema`; counted first.
+fn written_out(batch: &RecordBatch, schema: &SchemaRef, budget: &DecodeBudget) -> Result<RecordBatch> {
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(batch.num_columns());
+    for (column, field) in batch.columns().iter().zip(schema.fields()) {
+        budget.take(unfolded_bytes(column), || format!("column {} unfolds", field.name()))?;
+        columns.push(match column.data_type() == field.data_type() {
+            true => column.clone(),
+            false => cast(column, field.data_type())
+                .map_err(|error| Error::format(format!("column {} can't be read", field.name())).because(error))?,
+        });
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| Error::format("the Parquet pages can't be read").because(error))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow::array::{ArrayRef, Int64Array};
+    use arrow::array::Int64Array;
 
     use super::*;
     use crate::table::{ParquetOptions, ParquetSlice, write_parquet};

@@ -1,24 +1,30 @@
 //! Single columns of single row groups, decoded on their own: what a query needs, and no page more. Text and bytes come as views
 //! into the pages, which costs no copy. A broken file gives an error, never a panic.
 
+use std::collections::HashSet;
 use std::io::Read;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray};
-use arrow::datatypes::{DataType, Field, FieldRef, Int32Type, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection};
 use parquet::basic::Encoding;
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::pages::Weight;
 use super::parquet_io::{damaged, guarded};
-use super::{ParquetSlice, TableHead};
+use super::unfolded::unfolded_bytes;
+use super::views::{in_dictionary, respelled, viewed};
+use super::{DecodeBudget, ParquetSlice, TableHead};
 use crate::error::{Error, Result};
 
 /// Rows decoded at a time where a row group is larger: a view may not reach over more than 4 GiB of pages.
 const BATCH_ROWS: usize = 1 << 20;
+/// Rows decoded at a time where texts may unfold to more than fits.
+const COUNTED_ROWS: usize = 1 << 16;
 
 /// The row groups of a Parquet file. Cheap to clone.
 #[derive(Clone)]
@@ -27,6 +33,13 @@ pub struct RowGroups {
     metadata: ArrowReaderMetadata,
     /// The same with texts as numbers of a dictionary; made when it is first asked for.
     numbered: Arc<OnceLock<Option<ArrowReaderMetadata>>>,
+    unfolded: Arc<Unfolded>,
+}
+
+/// What was decoded so far, each column of each row group once.
+struct Unfolded {
+    budget: DecodeBudget,
+    counted: Mutex<HashSet<(usize, usize)>>,
 }
 
 impl RowGroups {
@@ -35,7 +48,8 @@ impl RowGroups {
         let stored = head.metadata();
         // A schema that the reader will not take in views is read as it is stored.
         let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
-        Self { slice: head.slice().clone(), metadata, numbered: Arc::default() }
+        let unfolded = Arc::new(Unfolded { budget: head.budget(), counted: Mutex::default() });
+        Self { slice: head.slice().clone(), metadata, numbered: Arc::default(), unfolded }
     }
 
     /// The columns as [`RowGroups::column`] gives them.
@@ -55,6 +69,9 @@ impl RowGroups {
     }
 
     /// One column of one row group, all rows or those where `keep` is true.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::TooLarge`] when the columns asked for so far unfold to more than the file's bytes can be worth.
     pub fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let name = || self.schema().fields().get(column).map_or(String::new(), |field| field.name().clone());
         guarded("reading a column", || self.decode(&self.metadata, group, column, keep))
@@ -104,10 +121,11 @@ impl RowGroups {
         let rows = self.rows(group);
         let wanted = keep.map_or(rows, BooleanArray::true_count);
         let fetched = Fetched { chunks: chunks.into(), size: self.slice.size_bytes() };
+        let is_large = self.weigh(&fetched, (group, column), &mask)?;
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, reading.clone())
             .with_row_groups(vec![group])
             .with_projection(mask)
-            .with_batch_size(wanted.clamp(1, BATCH_ROWS));
+            .with_batch_size(wanted.clamp(1, if is_large { COUNTED_ROWS } else { BATCH_ROWS }));
         if let Some(keep) = keep.filter(|_| wanted < rows) {
             builder = builder.with_row_selection(RowSelection::from_filters(std::slice::from_ref(keep)));
         }
@@ -116,12 +134,38 @@ impl RowGroups {
         for batch in builder.build().map_err(|error| damaged(&error))? {
             let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
             found += batch.num_rows();
-            arrays.extend(batch.columns().first().cloned());
+            let Some(array) = batch.columns().first() else { continue };
+            // Numbers of a dictionary stay what they are.
+            if is_large && !matches!(array.data_type(), DataType::Dictionary(..)) {
+                self.unfolded
+                    .budget
+                    .take(unfolded_bytes(array), || format!("column {} unfolds", self.schema().field(column).name()))?;
+            }
+            arrays.push(array.clone());
         }
         if found != wanted {
             return Err(Error::format(format!("the Parquet footer claims {wanted} rows, the pages hold {found}")));
         }
         Ok(arrays)
+    }
+
+    /// Weighs the pages of a column; true when its texts have to be counted as they are decoded.
+    fn weigh(&self, fetched: &Fetched, (group, column): (usize, usize), mask: &ProjectionMask) -> Result<bool> {
+        let Some(described) = self.metadata.metadata().row_groups().get(group) else { return Ok(false) };
+        let (file, budget) = (Arc::new(fetched.clone()), &self.unfolded.budget);
+        let mut weight = Weight::default();
+        for (_, chunk) in described.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            weight.add(&file, chunk, self.rows(group) as u64, budget)?;
+        }
+        if self.unfolded.counted.lock().unwrap_or_else(PoisonError::into_inner).insert((group, column)) {
+            budget.take(weight.least, || "the columns of the table unfold".into())?;
+        }
+        let is_large = weight.most > budget.limit();
+        if is_large && self.schema().fields().get(column).is_some_and(|field| field.data_type().is_nested()) {
+            // Texts within lists are written out by the decoder.
+            budget.check(weight.most, || format!("column {} unfolds", self.schema().field(column).name()))?;
+        }
+        Ok(is_large)
     }
 
     /// Smallest and largest value of a column in each row group, null where the writer left them out. Only for signed integers,
@@ -153,36 +197,8 @@ impl RowGroups {
     }
 }
 
-/// How to read a file with other types for its columns; `None` where the reader will not.
-fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> FieldRef) -> Option<ArrowReaderMetadata> {
-    let schema = Arc::new(Schema::new(stored.schema().fields().iter().map(of).collect::<Vec<_>>()));
-    let options = ArrowReaderOptions::new().with_schema(schema);
-    let read = guarded("choosing how to read columns", || {
-        ArrowReaderMetadata::try_new(stored.metadata().clone(), options).map_err(|error| damaged(&error))
-    });
-    read.ok()
-}
-
-/// Text as numbers of a dictionary, in the top level of the schema.
-fn in_dictionary(field: &FieldRef) -> FieldRef {
-    let dtype = match field.data_type() {
-        DataType::Utf8View => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-        _ => return field.clone(),
-    };
-    Arc::new(Field::new(field.name(), dtype, field.is_nullable()))
-}
-
-/// Text and bytes as views, in the top level of the schema.
-fn viewed(field: &FieldRef) -> FieldRef {
-    let dtype = match field.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-        _ => return field.clone(),
-    };
-    Arc::new(Field::new(field.name(), dtype, field.is_nullable()))
-}
-
 /// Column chunks that were read whole: pages are cut out of them without a further read.
+#[derive(Clone)]
 struct Fetched {
     chunks: Arc<[(u64, Bytes)]>,
     size: u64,

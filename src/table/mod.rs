@@ -1,17 +1,26 @@
 //! Parquet bytes ⇄ level tables. Knows columns and values, not containers: what `internal:*` columns mean is theirs.
 
+mod budget;
 mod cells;
 mod columns;
 mod decode;
+mod deltas;
+mod footer;
 mod groups;
+mod pages;
 mod parquet_io;
 mod parquet_options;
 mod ranges;
 mod sidecar;
+mod thrift;
+mod unfolded;
+mod views;
 mod wkb;
 
+pub use budget::DecodeBudget;
 pub use cells::{cell_json, cell_text, value_json, value_text, wkb_point};
 pub use columns::{array_of, inferred, value_at};
+pub use footer::COLUMNS_MAX;
 pub use groups::RowGroups;
 pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};

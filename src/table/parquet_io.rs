@@ -13,12 +13,12 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::ParquetOptions;
+use super::{ParquetOptions, footer};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 
@@ -26,7 +26,7 @@ use crate::jobs::{JobContext, panic_error};
 const ROWS_MAX: i64 = u32::MAX as i64 - 1;
 /// Rows for each byte of a file, and rows that any file may have: ids take more room than that, so a footer that claims more
 /// would only fill the memory.
-const ROWS_PER_BYTE: u64 = 64;
+const ROWS_PER_BYTE: u64 = 16;
 const ROWS_FREE: u64 = 1 << 20;
 /// Rows decoded at a time: the writer's row group.
 pub(super) const BATCH_ROWS: usize = 65_536;
@@ -35,6 +35,11 @@ pub(super) const BATCH_ROWS: usize = 65_536;
 type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
 /// A function that has ranges, offset and length each, at hand for the reads that follow.
 type Prefetch = dyn Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync;
+/// A function that tells how many bytes of a range, offset and length, are not in a hole of a sparse file.
+type Filled = dyn Fn(u64, u64) -> u64 + Send + Sync;
+
+/// Column chunks smaller than this together are not asked for holes.
+const HOLES_FROM: u64 = 16 << 20;
 
 /// A Parquet file that lies anywhere: in memory, or as a range of a container. Cheap to clone.
 #[derive(Clone)]
@@ -42,18 +47,26 @@ pub struct ParquetSlice {
     size: u64,
     read: Arc<RangeRead>,
     pub(super) prefetch: Option<Arc<Prefetch>>,
+    filled: Option<Arc<Filled>>,
 }
 
 impl ParquetSlice {
     /// A file of `size` bytes that `read` gives ranges of.
     pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
-        Self { size, read: Arc::new(read), prefetch: None }
+        Self { size, read: Arc::new(read), prefetch: None, filled: None }
     }
 
     /// With a way to have several ranges brought at once: for files that are read by requests.
     #[must_use]
     pub fn with_prefetch(mut self, prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
         self.prefetch = Some(Arc::new(prefetch));
+        self
+    }
+
+    /// With a way to tell how many bytes of a range are not in a hole of a sparse file, which may be of any size.
+    #[must_use]
+    pub fn with_filled(mut self, filled: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Self {
+        self.filled = Some(Arc::new(filled));
         self
     }
 
@@ -70,11 +83,6 @@ impl ParquetSlice {
     /// Length in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size
-    }
-
-    /// The whole file.
-    pub fn bytes(&self) -> std::io::Result<Bytes> {
-        (self.read)(0, self.size as usize)
     }
 
     pub(super) fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
@@ -130,6 +138,7 @@ pub struct TableHead {
     pub(super) slice: ParquetSlice,
     pub(super) metadata: ArrowReaderMetadata,
     pub(super) known: Arc<Known>,
+    stored: u64,
 }
 
 /// What was found out about a file's pages.
@@ -145,17 +154,24 @@ impl TableHead {
     /// Reads the footer.
     pub fn read(slice: ParquetSlice) -> Result<Self> {
         let metadata = guarded("reading the Parquet footer", || {
-            ArrowReaderMetadata::load(&slice, ArrowReaderOptions::new()).map_err(|error| damaged(&error))
+            let metadata = ParquetMetaDataReader::decode_metadata(&footer::read(&slice)?).map_err(|error| damaged(&error))?;
+            ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()).map_err(|error| damaged(&error))
         })?;
         let rows = metadata.metadata().file_metadata().num_rows();
         if !(0..=ROWS_MAX).contains(&rows) {
             return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
         }
         if rows as u64 > ROWS_FREE.max(slice.size.saturating_mul(ROWS_PER_BYTE)) {
-            return Err(Error::format(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size)));
+            return Err(Error::too_large(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size)));
         }
         check_chunks(&metadata, slice.size)?;
-        Ok(Self { slice, metadata, known: Arc::default() })
+        let stored = stored_bytes(&metadata, &slice);
+        Ok(Self { slice, metadata, known: Arc::default(), stored })
+    }
+
+    /// Bytes of all column chunks as they are stored, each byte once, without holes.
+    pub fn stored_bytes(&self) -> u64 {
+        self.stored
     }
 
     /// Number of rows that the footer states.
@@ -196,7 +212,7 @@ impl TableHead {
             return Ok(());
         }
         if !self.known.decoded.load(Ordering::Relaxed) {
-            self.scan(None, ctx, &mut |_| Ok(()))?;
+            self.scan(None, &self.budget(), ctx, &mut |_| Ok(()))?;
         }
         guarded("reading the headers of the Parquet pages", || self.count_values(ctx))?;
         self.known.sound.store(true, Ordering::Relaxed);
@@ -252,6 +268,26 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Bytes that column chunks have in the file. Chunks may lie over one another.
+fn stored_bytes(metadata: &ArrowReaderMetadata, slice: &ParquetSlice) -> u64 {
+    let chunks = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let mut ranges: Vec<(u64, u64)> = chunks.map(|chunk| chunk.byte_range()).collect();
+    ranges.sort_unstable();
+    let mut apart: Vec<(u64, u64)> = Vec::new();
+    for (start, length) in ranges {
+        let end = start.saturating_add(length).min(slice.size);
+        match apart.last_mut().filter(|(_, last)| start <= *last) {
+            Some((_, last)) => *last = end.max(*last),
+            None => apart.push((start, end)),
+        }
+    }
+    let stored = apart.iter().map(|(start, end)| end.saturating_sub(*start)).sum();
+    match &slice.filled {
+        Some(filled) if stored >= HOLES_FROM => apart.iter().map(|(start, end)| filled(*start, end.saturating_sub(*start))).sum(),
+        _ => stored,
+    }
 }
 
 thread_local! {

@@ -1,5 +1,6 @@
 //! Metadata tables that lie beside the data: CSV, JSON and Parquet, told by content.
 
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +11,18 @@ use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use serde_json::Value as Json;
 
-use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred};
+use super::budget::size_text;
+use super::{COLUMNS_MAX, LevelTable, ParquetSlice, TableHead, array_of, inferred};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
+
+/// Bytes read at a time.
+const PIECE: u64 = 8 << 20;
+/// Bytes of a table that is text.
+const TEXT_MAX: u64 = 4 << 30;
+/// Cells that any table of JSON may have.
+const CELLS_FREE: u64 = 1 << 22;
 
 /// Reads a whole table: CSV (comma, semicolon or tab; first line names the columns; types inferred from all rows), JSON (a list
 /// of objects, one object a line, or an object of objects by path) or Parquet.
@@ -29,16 +38,55 @@ pub fn read_sidecar_as(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContex
     file.seek(SeekFrom::Start(0)).io_at("read the metadata table", path)?;
     let start = magic.get(..read).unwrap_or_default();
     if start.starts_with(b"PAR1") {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).io_at("read the metadata table", path)?;
-        return TableHead::read(ParquetSlice::from_bytes(bytes.into()))?.decode(ctx);
+        let size = file.metadata().io_at("read the metadata table", path)?.len();
+        let (file, place) = (std::sync::Mutex::new(file), path.to_owned());
+        let slice = ParquetSlice::new(size, move |offset, length| {
+            let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut bytes = vec![0; length];
+            file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes))?;
+            Ok(bytes.into())
+        });
+        return TableHead::read(slice).and_then(|head| head.decode(ctx)).map_err(|error| match error.is_cancelled() {
+            true => error,
+            false => Error::format("the metadata table can't be read").because(error).at_path(&place),
+        });
     }
-    let mut content = String::new();
-    file.read_to_string(&mut content).io_at("read the metadata table as UTF-8", path)?;
+    let content = text_of(&mut file, path, ctx)?;
     let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
     match content.trim_start().starts_with(['{', '[']) {
         true => read_json(content, ctx).map_err(|error| if error.is_cancelled() { error } else { error.at_path(path) }),
         false => read_csv(content, text, path, ctx),
+    }
+}
+
+/// The whole file as text, piece by piece: what is no text, or only the hole of a sparse file, ends it early.
+fn text_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<String> {
+    let wrong = |reason: &str| {
+        let error = Error::format("the metadata table can't be read as UTF-8").because(reason.to_owned());
+        error.at_path(path).hint("save it as UTF-8")
+    };
+    let mut bytes = Vec::new();
+    loop {
+        ctx.check()?;
+        let before = bytes.len();
+        file.take(PIECE).read_to_end(&mut bytes).io_at("read the metadata table", path)?;
+        let Some(piece) = bytes.get(before..).filter(|piece| !piece.is_empty()) else { break };
+        if piece.contains(&0) {
+            return Err(wrong("there are zeros in it"));
+        }
+        if bytes.len() as u64 > TEXT_MAX {
+            let summary = format!("the metadata table has more than {}", size_text(TEXT_MAX));
+            return Err(Error::too_large(summary).at_path(path).hint("save it as Parquet"));
+        }
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(&error.to_string()))
+}
+
+/// An error for more columns than a table may have.
+fn check_width(columns: usize) -> Result<()> {
+    match columns as u64 <= COLUMNS_MAX {
+        true => Ok(()),
+        false => Err(Error::too_large(format!("the metadata table has {columns} columns; {COLUMNS_MAX} is the most"))),
     }
 }
 
@@ -52,6 +100,7 @@ fn read_csv(content: &str, text: &dyn Fn(&str) -> bool, path: &Path, ctx: &JobCo
     let header = content.lines().next().unwrap_or_default();
     let count = |delimiter: char| header.matches(delimiter).count();
     let delimiter = [',', ';', '\t'].into_iter().max_by_key(|&d| count(d)).filter(|&d| count(d) > 0).unwrap_or(',');
+    check_width(count(delimiter) + 1).map_err(|error| error.at_path(path))?;
     let format = Format::default().with_header(true).with_delimiter(delimiter as u8);
     let (schema, _) = format.infer_schema(content.as_bytes(), None).map_err(wrong)?;
     let plain = |field: &Arc<Field>| match field.data_type() {
@@ -91,6 +140,14 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
                 columns.push(Vec::new());
                 names.len() - 1
             });
+            if place + 1 == names.len() {
+                check_width(names.len())?;
+                // Rows that lack a column hold a null in it.
+                let cells = (names.len() as u64).saturating_mul(row as u64);
+                if cells > CELLS_FREE.max(content.len() as u64) {
+                    return Err(Error::too_large(format!("{} columns in {row} rows are nearly all empty", names.len())));
+                }
+            }
             if let Some(column) = columns.get_mut(place) {
                 column.resize(row, Json::Null);
                 column.push(value);
@@ -259,6 +316,24 @@ mod tests {
         assert_eq!(timed.text(0, 3), "2021-05-01T10:20:30.123456");
         let table = read_sidecar_as(&path, &|name| name == "clouds", &JobContext::default()).expect("reads");
         assert_eq!(table.value(0, 1), Value::text("1"));
+    }
+
+    #[test]
+    fn tables_that_fill_the_memory_are_refused() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("meta");
+        let read = || read_sidecar(&path, &JobContext::default()).map(|_| ()).expect_err("is refused");
+        let names: Vec<String> = (0..=COLUMNS_MAX).map(|n| format!("c{n}")).collect();
+        std::fs::write(&path, format!("{}\n", names.join(","))).expect("writes");
+        assert!(read().is_too_large());
+        let object: Vec<String> = names.iter().map(|name| format!("\"{name}\": 1")).collect();
+        std::fs::write(&path, format!("[{{{}}}]", object.join(","))).expect("writes");
+        assert!(read().is_too_large());
+        let rows: Vec<String> = (0..6000).map(|n| format!("{{\"c{n}\": 1}}")).collect();
+        std::fs::write(&path, rows.join("\n")).expect("writes");
+        assert!(read().is_too_large());
+        std::fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+        assert!(read().to_string().contains("zeros"));
     }
 
     #[test]

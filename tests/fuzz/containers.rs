@@ -116,7 +116,7 @@ fn dataset(path: &Path) {
                 assert!(offset.checked_add(held).is_some_and(|end| end <= length), "{held} bytes at {offset} of {length}");
                 assert_eq!(held, size);
             }
-            expected(reader.local_meta(level, row)).inspect(|table| show(table));
+            expected(reader.local_meta(level, row)).inspect(show);
             if let Physical::Tortilla(tortilla) = reader.physical() {
                 expected(tortilla.chunk(level, row, 0)).inspect(|(chunk, _)| drop(lone_chunk(&chunk.layout, &[0; 16])));
             }

@@ -7,27 +7,24 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, Int64Array, StringArray};
 
-use crate::container::collection_file::collection_of;
 use crate::container::made::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
     ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,
-    parse_collection,
+    read_collection, read_collection_file,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Root;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, MAX_LEVELS, is_remote, place_below, safe_relative};
+use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_below, safe_relative};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
-use crate::table::{LevelTable, TableHead};
+use crate::table::{DecodeBudget, LevelTable, TableHead};
 
 /// The level of the samples, and the one right below.
 const SAMPLE: &str = "sample";
 const CHILDREN: &str = "children";
 /// Tables of a folder of another machine: each is asked for.
 const TABLES_MAX: usize = 1000;
-/// Metadata members larger than this are refused before they are read.
-const METADATA_MAX: u64 = 4 << 30;
 
 /// An opened TACO 3 dataset.
 pub struct Taco3Reader {
@@ -74,11 +71,12 @@ impl Taco3Reader {
             let directory = Directory::read(&file)?;
             Store::Zip { file, directory }
         };
-        let collection = settled(store.read("COLLECTION.json").and_then(|bytes| parse_collection(&bytes)))?;
+        let collection = settled(store.collection())?;
+        let budget = DecodeBudget::default();
         let mut by_depth: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
         for (name, member) in store.tables()? {
             ctx.check()?;
-            let part = read_part(&store, name, &member, ctx).map_err(|error| {
+            let part = read_part(&store, name, &member, &budget, ctx).map_err(|error| {
                 if error.is_cancelled() { error } else { Error::format(format!("{member} can't be read")).because(error) }
             })?;
             by_depth.entry(depth_of(&part.name)).or_default().push(part);
@@ -90,7 +88,7 @@ impl Taco3Reader {
         for depth in 0..=MAX_LEVELS {
             let Some(parts) = by_depth.remove(&depth) else { break };
             ctx.check()?;
-            let (level, counts, rows) = join_level(depth, parts, &above)?;
+            let (level, counts, rows) = join_level(depth, parts, &above, &budget)?;
             made.push(level);
             tables.push(counts);
             above = rows;
@@ -162,7 +160,7 @@ fn is_archive(path: &Path) -> Result<bool> {
 
 /// The tables that are there of those that COLLECTION.json speaks of.
 fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
-    let collection = collection_of(&LocalFile::open(&place_below(path, "COLLECTION.json"))?)?;
+    let collection = read_collection_file(&place_below(path, "COLLECTION.json"))?;
     let mut names = BTreeSet::from([SAMPLE.to_owned()]);
     let declared = collection.get("taco:metadata").and_then(|levels| levels.as_object());
     names.extend(declared.into_iter().flatten().map(|(name, _)| name.clone()));
@@ -254,22 +252,22 @@ impl Store {
         }
     }
 
-    fn read(&self, name: &str) -> Result<bytes::Bytes> {
-        let (asset, size) = self.member(name)?;
-        if size > METADATA_MAX {
-            return Err(Error::format(format!("{name} claims {size} bytes")));
-        }
-        crate::container::read_asset(&asset)
+    fn collection(&self) -> Result<Collection> {
+        let (asset, size) = self.member("COLLECTION.json")?;
+        let offset = if let AssetPath::Range { offset, .. } = asset { offset } else { 0 };
+        read_collection(&LocalFile::open_for(&asset)?, offset, size)
     }
 
-    fn table(&self, name: &str, ctx: &JobContext) -> Result<LevelTable> {
+    fn table(&self, name: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
         let (asset, size) = self.member(name)?;
         let slice = match (&asset, self) {
             (AssetPath::Range { offset, .. }, Store::Zip { file, .. }) => file.parquet(*offset, size)?,
             (AssetPath::File(path), _) => LocalFile::open(path)?.parquet(0, size)?,
             _ => return Err(Error::internal("a member is neither a file nor a range")),
         };
-        TableHead::read(slice)?.decode(ctx)
+        let head = TableHead::read(slice)?;
+        budget.add_stored(head.stored_bytes());
+        head.decode_within(None, budget, ctx)
     }
 
     /// The level tables: their name as `children/imagery`, and their member.
@@ -293,8 +291,8 @@ impl Store {
     }
 }
 
-fn read_part(store: &Store, name: String, member: &str, ctx: &JobContext) -> Result<Part> {
-    let table = store.table(member, ctx)?;
+fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Part> {
+    let table = store.table(member, budget, ctx)?;
     let rows = table.rows();
     let numbers = |column: &str| -> Result<Option<Vec<i64>>> {
         let column: Option<Int64Array> = table.integers(column)?;
@@ -317,10 +315,10 @@ fn read_part(store: &Store, name: String, member: &str, ctx: &JobContext) -> Res
 type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<(String, i64), u32>);
 
 /// Joins the tables of one depth.
-fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32>) -> Result<Joined> {
+fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32>, budget: &DecodeBudget) -> Result<Joined> {
     // Rows of one parent have to stand together: the tables of one depth are sorted into each other.
     let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
-    let (batch, _) = join(&tables)?;
+    let (batch, _) = join(&tables, budget)?;
     let mut rows: Vec<(u32, usize, usize)> = Vec::with_capacity(batch.num_rows());
     for (number, part) in parts.iter().enumerate() {
         for row in 0..part.ids.len() {

@@ -13,7 +13,7 @@ use crate::container::transfer::{PlannedFile, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, META_NAME, check_portable_name, is_remote, without_case};
+use crate::model::{AssetPath, META_NAME, NameFault, check_portable_name, is_remote, without_case};
 
 /// Names that would be taken for parts of a dataset (as in the Python tools).
 const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
@@ -84,7 +84,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
 }
 
 /// Refuses names that some systems would not hold, or hold as another file: on every system alike, so that what is written here can
-/// be copied there.
+/// be copied there. Names of devices are the exception: official datasets have FOLDERs called `aux`, so where that is a name as any
+/// other it is written, with a warning.
 fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
     let refused = |name: &str, why: &dyn std::fmt::Display| {
         let name = name.trim_start_matches("DATA/").trim_end_matches(META_NAME).trim_end_matches('/');
@@ -92,19 +93,29 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
         error.hint("write a .tacozip, which holds every id, or rename the sample")
     };
     let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());
+    let (mut devices, mut first_device) = (0u64, None);
     let names = plan.files.iter().map(|file| &*file.name).chain(plan.folders.iter().map(|folder| &*folder.name));
     for (index, name) in names.enumerate() {
         if index % 4096 == 0 {
             ctx.check()?;
         }
         for step in name.split('/') {
-            check_portable_name(step).map_err(|fault| refused(name, &fault))?;
+            match check_portable_name(step) {
+                Err(NameFault::Device) if !cfg!(windows) => {
+                    devices += 1;
+                    first_device.get_or_insert(step);
+                }
+                outcome => outcome.map_err(|fault| refused(name, &fault))?,
+            }
         }
         let mut hasher = DefaultHasher::new();
         without_case(name).hash(&mut hasher);
         if !seen.insert(hasher.finish()) {
             return Err(refused(name, &"differs from another in case alone"));
         }
+    }
+    if let Some(name) = first_device {
+        ctx.warn(format!("{devices} paths have a name that Windows takes for a device, such as {name}: it can't hold this FOLDER"));
     }
     Ok(())
 }

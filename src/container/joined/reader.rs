@@ -11,11 +11,10 @@ use tempfile::{SpooledData, SpooledTempFile};
 use super::columns::{ColumnChange, JoinMode, SourceColumns, join};
 use super::rows::{LevelRows, with_internal};
 use super::sources::Sources;
-use crate::container::collection_file::collection_of;
 use crate::container::merge::{PartFacts, merged, sources_of, summed};
 use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, RowSource, detect,
-    field_schema_of,
+    field_schema_of, read_collection_file,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
@@ -85,8 +84,8 @@ impl JoinedReader {
 
     /// Opens the archives that a TACOLLECTION.json lists: beside it, or in `options.base_path`. Those that are missing are noted.
     pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
-        let file = ByteSource::open(path)?;
-        let collection = collection_of(&file).map_err(|error| error.at_path(path))?;
+        let size_bytes = Some(ByteSource::open(path)?.size_bytes());
+        let collection = read_collection_file(path)?;
         let list = collection.get("taco:sources").and_then(|sources| sources.get("files")?.as_array());
         let names: Vec<String> = list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
         if names.is_empty() {
@@ -146,7 +145,7 @@ impl JoinedReader {
                 .at_path(&folder)
                 .hint("put them there, or name the folder that holds them with --base-path"));
         }
-        let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
+        let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes };
         let mut joined = Self::of(info, Sources::new(paths, options), &found, JoinMode::FillMissing, ctx)?;
         joined.opening.collection = collection;
         joined.opening.notes = notes;

@@ -7,7 +7,7 @@ use crate::container::{ContainerReader, OpenOptions, open_with};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Datasets kept open. Each keeps a file handle and its footers.
+/// Datasets kept open. Each keeps its footers.
 const OPEN_MAX: usize = 64;
 
 /// Where one dataset lies and what it is called.

@@ -10,8 +10,7 @@ use crate::container::table_files::{TableFiles, read_tables, unreadable};
 use crate::container::tiling::tiling_parts;
 use crate::container::zip::HEADER_END;
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader,
-    collection_file::COLLECTION_MAX, parse_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader, read_collection,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Outside;
@@ -47,10 +46,7 @@ impl TacocatReader {
             heads.push(head.map_err(|error| unreadable(level, error).at_path(path))?);
         }
         let stored = index.collection;
-        let collection = match stored.size > COLLECTION_MAX {
-            true => Err(Error::format(format!("the collection claims {} bytes", stored.size))),
-            false => settled(file.read(stored.offset, stored.size).and_then(|bytes| parse_collection(&bytes)))?,
-        };
+        let collection = settled(read_collection(&file, stored.offset, stored.size))?;
         let info = ContainerInfo { format: Format::TacocatFile, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
         Self::of_parts(info, heads, collection, base)
     }

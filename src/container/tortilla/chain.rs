@@ -11,13 +11,13 @@ use bytes::Bytes;
 
 use super::header::HEADER_SIZE;
 use super::join::join;
-use super::scan::{NESTED, ScannedLevel};
+use super::scan::{Footers, NESTED, ScannedLevel, footer_slice};
 use super::tiff::ChunkLayout;
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::MAX_LEVELS;
-use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
+use crate::table::{DecodeBudget, LevelTable, ParquetOptions, ParquetSink, TableHead};
 
 /// The key in the footers of the objects.
 pub const POINTER: &str = "pointer";
@@ -47,7 +47,13 @@ fn pointer_text(next: Option<(u64, u64)>) -> String {
 }
 
 /// The objects behind the first, each with its place. One read for each.
-pub fn read_chain(file: &LocalFile, first: (u64, u64), pointer: &str, ctx: &JobContext) -> Result<Vec<((u64, u64), LevelTable)>> {
+pub fn read_chain(
+    file: &LocalFile,
+    first: (u64, u64),
+    pointer: &str,
+    footers: &Footers,
+    ctx: &JobContext,
+) -> Result<Vec<((u64, u64), LevelTable)>> {
     let mut places = vec![first];
     let mut found = Vec::new();
     let mut next = parse_pointer(pointer)?;
@@ -72,8 +78,8 @@ pub fn read_chain(file: &LocalFile, first: (u64, u64), pointer: &str, ctx: &JobC
         if let Some(other) = places.iter().position(|&(start, size)| offset < start + size && start < offset + length) {
             return Err(Error::format(format!("the chain of the footer leads to {place}, which is inside object {other}")));
         }
-        let head = file.read(offset, length).and_then(|bytes| TableHead::read(ParquetSlice::from_bytes(bytes))).map_err(at)?;
-        let table = head.decode(ctx).map_err(at)?;
+        let head = footer_slice(file, offset, length).and_then(TableHead::read).map_err(at)?;
+        let table = footers.decode(&head, (0, offset), ctx).map_err(at)?;
         if table.column_index(ROOT).is_none() {
             return Err(at(Error::format(format!("it has no column {ROOT}"))));
         }
@@ -294,7 +300,7 @@ pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch
             .map_err(|error| Error::internal("an object of the footer does not fit its columns").because(error))?;
         tables.push(LevelTable::new(batch.schema(), vec![batch]));
     }
-    Ok(join(&tables)?.0)
+    Ok(join(&tables, &DecodeBudget::unlimited())?.0)
 }
 
 /// The chain as bytes: objects in file order from `at` on, the last of the chain first, so that each knows where the next one is.
@@ -392,7 +398,7 @@ mod tests {
         let ctx = JobContext::default();
         let head = TableHead::read(file.parquet(first.0, first.1).expect("is inside")).expect("reads");
         let pointer = head.note(POINTER).expect("has a pointer");
-        assert_eq!(read_chain(&file, first, &pointer, &ctx).expect("reads").len(), 2);
+        assert_eq!(read_chain(&file, first, &pointer, &Footers::of_bytes(0), &ctx).expect("reads").len(), 2);
         for (pointer, says) in [
             (pointer_text(Some(first)), "inside object 0"),
             (pointer_text(Some((first.0 + 4, 8))), "inside object 0"),
@@ -403,7 +409,8 @@ mod tests {
             ("OFFSETLENGTH(200, 9)".into(), "object 1 of the footer can't be read"),
             ("NULL".into(), "no object with the chunks"),
         ] {
-            let error = read_chain(&file, first, &pointer, &ctx).map(|_| ()).expect_err("leads astray").to_string();
+            let error = read_chain(&file, first, &pointer, &Footers::of_bytes(0), &ctx).map(|_| ());
+            let error = error.expect_err("leads astray").to_string();
             assert!(error.contains(says), "{pointer}: {error}");
         }
     }

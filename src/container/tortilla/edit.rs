@@ -14,7 +14,6 @@ use crate::container::transfer::Sources;
 use crate::container::{LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
 
 /// What to change. What is absent stays.
 #[derive(Clone, Debug, Default)]
@@ -78,23 +77,25 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
     Ok(header)
 }
 
-/// [`change_tortilla`] on a copy at `output`, which appears changed or not at all.
+/// [`change_tortilla`] on a copy of `source` at `output`, which appears changed or not at all.
 pub fn copy_changed(
-    path: &Path,
+    source: &LocalFile,
     output: &Path,
     overwrite: bool,
     data_end: u64,
     change: &TortillaChange,
     ctx: &JobContext,
 ) -> Result<TortillaHeader> {
-    let size = std::fs::metadata(path).io_at("read", path)?.len();
+    let size = source.size_bytes();
     check_space(output, size)?;
     let partial = PartialFile::new(output, overwrite)?;
     let mut out = partial.file();
-    let source = RowSource::asset(AssetPath::file(path), size);
+    // The version that was read: offsets of another one would be wrong.
+    let whole = RowSource::asset(source.range(0, size), size);
     ctx.stage(tr!("Copying"), None);
-    let name = || path.display().to_string();
-    Sources::default().stream(&source, &name, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
+    let (sources, name) = (Sources::default(), || source.path().display().to_string());
+    sources.stream(&whole, &name, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
+    sources.finish()?;
     let header = change_tortilla(partial.path(), data_end, change)?;
     partial.finish()?;
     Ok(header)

@@ -9,7 +9,10 @@ use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
-use crate::table::{LevelTable, cell_text};
+use crate::table::{COLUMNS_MAX, DecodeBudget, LevelTable, cell_text};
+
+/// Bytes of a text that is null.
+const NULL_TEXT: usize = 4;
 
 /// A column whose type is not the same in all tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +27,11 @@ pub struct Widened {
 
 /// Joins tables below one another. Columns stand in the order in which they first appear; rows of tables that lack one are null
 /// there. Columns of several types are widened, in the end to text, and listed.
-pub fn join(tables: &[LevelTable]) -> Result<(RecordBatch, Vec<Widened>)> {
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`] for more columns than a table may have, and where the rows that lack them take more than the
+/// budget has.
+pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch, Vec<Widened>)> {
     let mut fields: Vec<(String, Vec<DataType>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for table in tables {
@@ -38,6 +45,9 @@ pub fn join(tables: &[LevelTable]) -> Result<(RecordBatch, Vec<Widened>)> {
             }
         }
     }
+    if fields.len() as u64 > COLUMNS_MAX {
+        return Err(Error::too_large(format!("the tables have {} columns together; {COLUMNS_MAX} is the most", fields.len())));
+    }
     let mut widened = Vec::new();
     let mut schema = Vec::with_capacity(fields.len());
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
@@ -50,10 +60,20 @@ pub fn join(tables: &[LevelTable]) -> Result<(RecordBatch, Vec<Widened>)> {
             widened.push(Widened { name: name.clone(), found, into: dtype_name(&target) });
         }
         let mut parts: Vec<ArrayRef> = Vec::with_capacity(tables.len());
+        let mut place = 0;
         for table in tables {
-            parts.push(match table.column_index(&name) {
-                Some(index) => as_type(&table.column(index)?, &target)?,
-                None => new_null_array(&target, table.rows()),
+            // Mostly where the table before has it.
+            let here = table.schema().fields().get(place).is_some_and(|field| field.name() == &name);
+            parts.push(match if here { Some(place) } else { table.column_index(&name) } {
+                Some(index) => {
+                    place = index;
+                    as_type(&table.column(index)?, &target)?
+                }
+                None => {
+                    let width = target.primitive_width().unwrap_or(NULL_TEXT) as u64;
+                    budget.take(table.rows() as u64 * width, || format!("column {name}, which most tables lack, unfolds"))?;
+                    new_null_array(&target, table.rows())
+                }
             });
         }
         let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
@@ -136,7 +156,7 @@ mod tests {
             ("n", Arc::new(Int64Array::from(vec![7]))),
             ("only", Arc::new(Int64Array::from(vec![9]))),
         ]);
-        let (batch, widened) = join(&[one, two]).expect("joins");
+        let (batch, widened) = join(&[one, two], &DecodeBudget::default()).expect("joins");
         let names: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
         assert_eq!(names, ["a", "s", "n", "only"]);
         assert_eq!(batch.column(0).as_primitive::<Float64Type>().values(), &[1.0, 2.0, 0.5]);
@@ -150,7 +170,7 @@ mod tests {
     fn what_has_no_common_type_becomes_text() {
         let one = table(vec![("a", Arc::new(Int64Array::from(vec![Some(1), None])))]);
         let two = table(vec![("a", Arc::new(StringArray::from(vec!["x"])))]);
-        let (batch, widened) = join(&[one, two]).expect("joins");
+        let (batch, widened) = join(&[one, two], &DecodeBudget::default()).expect("joins");
         let text = batch.column(0).as_string::<i32>();
         assert_eq!((text.value(0), text.is_null(1), text.value(2)), ("1", true, "x"));
         assert_eq!(widened[0].found, ["int64", "string"]);

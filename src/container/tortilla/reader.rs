@@ -8,16 +8,13 @@ use std::sync::Arc;
 use super::chain::{Chunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
 use super::parts::{PartSet, pattern};
-use super::scan::{Scan, ScannedLevel, Tortilla, read_level, read_tortilla, said_twice, scan, twice_named};
+use super::scan::{Footers, Scan, ScannedLevel, Tortilla, read_level, read_tortilla, said_twice, scan, twice_named};
 use crate::container::made::{MadeLevel, level_tables};
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, parse_collection};
+use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, read_collection};
 use crate::error::{Error, Kind, Result, settled};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Finding, Location, Rule};
+use crate::model::{AssetPath, Collection, Finding, Location, Report, Rule};
 use crate::table::LevelTable;
-
-/// A COLLECTION larger than this is refused before it is read.
-const COLLECTION_MAX: u64 = 256 << 20;
 
 /// An opened dataset of the first generation.
 pub struct TortillaReader {
@@ -41,17 +38,20 @@ impl TortillaReader {
 
     fn open(path: &Path, parts: &[PathBuf], ctx: &JobContext) -> Result<Self> {
         let mut files = Vec::with_capacity(parts.len());
-        let mut roots = Vec::with_capacity(parts.len());
-        for (number, part) in parts.iter().enumerate() {
+        for part in parts {
             ctx.check()?;
-            let file = LocalFile::open(part)?;
-            let root = read_tortilla(&file, number, 0, file.size_bytes(), ctx);
-            roots.push(root.map_err(|error| unreadable(error, part))?);
-            files.push(file);
+            files.push(LocalFile::open(part)?);
         }
-        let mut notes = Vec::new();
+        let footers = Footers::of_files(&files);
+        let mut roots = Vec::with_capacity(parts.len());
+        for (number, (part, file)) in parts.iter().zip(&files).enumerate() {
+            ctx.check()?;
+            let root = read_tortilla(file, number, (0, file.size_bytes()), &footers, ctx);
+            roots.push(root.map_err(|error| unreadable(error, part))?);
+        }
+        let mut notes = Report::default();
         let chained = match (roots.as_mut_slice(), files.as_slice()) {
-            ([root], [file]) if root.pointer.is_some() => chained(file, root, &mut notes, ctx)?,
+            ([root], [file]) if root.pointer.is_some() => chained(file, root, &footers, &mut notes, ctx)?,
             _ => None,
         };
         let Some(first) = roots.first() else { return Err(Error::usage("no part is named").at_path(path)) };
@@ -60,8 +60,9 @@ impl TortillaReader {
         let (levels, chunks) = match chained {
             Some((levels, chunks)) => (levels, Some(chunks)),
             None => {
-                let Scan { levels, findings } = scan(&files, roots.clone(), ctx)?;
-                notes.extend(findings);
+                let scanned = scan(&files, roots.clone(), &footers, ctx);
+                let Scan { levels, findings } = scanned.map_err(|error| unreadable(error, path))?;
+                notes.absorb(findings);
                 (levels, None)
             }
         };
@@ -85,7 +86,8 @@ impl TortillaReader {
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = Some(files.iter().map(LocalFile::size_bytes).sum());
         let info = ContainerInfo { format, path: path.to_owned(), size_bytes };
-        Ok(Self { opening: Opening::new(info, levels, collection, notes), files, roots, widened, chunks })
+        notes.fold();
+        Ok(Self { opening: Opening::new(info, levels, collection, notes.findings), files, roots, widened, chunks })
     }
 
     /// The files, in the order of their numbers.
@@ -175,19 +177,25 @@ impl TortillaReader {
 /// The levels and the chunks of a streamable dataset; `None`, with a finding, when the chain is broken.
 type Chained = (Vec<ScannedLevel>, LevelTable);
 
-fn chained(file: &LocalFile, root: &mut Tortilla, notes: &mut Vec<Finding>, ctx: &JobContext) -> Result<Option<Chained>> {
+fn chained(
+    file: &LocalFile,
+    root: &mut Tortilla,
+    footers: &Footers,
+    notes: &mut Report,
+    ctx: &JobContext,
+) -> Result<Option<Chained>> {
     let pointer = root.pointer.clone().unwrap_or_default();
     let mut read = || -> Result<(Vec<(u64, u64)>, Chained)> {
-        let mut objects = read_chain(file, root.header.footer, &pointer, ctx)?;
+        let mut objects = read_chain(file, root.header.footer, &pointer, footers, ctx)?;
         let Some((last, chunks)) = objects.pop() else { return Err(Error::internal("a chain without objects")) };
         let mut top = Scan::default();
-        let first = read_level(std::slice::from_ref(&*root), 0, &mut top)?;
-        notes.extend(top.findings);
+        let first = read_level(std::slice::from_ref(&*root), 0, footers, &mut top)?;
+        notes.absorb(top.findings);
         let mut levels = vec![first];
         let mut places = vec![last];
         for (place, table) in &objects {
             let above = levels.last().map_or(0, |level| level.ids.len());
-            notes.extend(twice_named(table).into_iter().map(|name| said_twice(levels.len(), name)));
+            twice_named(table).into_iter().for_each(|name| notes.push(said_twice(levels.len(), name)));
             levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
             places.push(*place);
         }
@@ -198,7 +206,7 @@ fn chained(file: &LocalFile, root: &mut Tortilla, notes: &mut Vec<Finding>, ctx:
             root.chain = places;
             Ok(Some(chained))
         }
-        Err(error) if error.is_passing() => Err(error),
+        Err(error) if error.is_passing() || error.is_too_large() => Err(error),
         Err(error) => {
             notes.push(Finding::new(Rule::TortillaChain, Location::Member(tr!("footer").into()), error.sentence()));
             Ok(None)
@@ -221,10 +229,7 @@ fn name_of(path: &Path) -> Arc<str> {
 fn collection_of(files: &[LocalFile], roots: &[Tortilla]) -> Result<Collection> {
     let stored = files.iter().zip(roots).find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
     let Some((file, (offset, length))) = stored else { return Ok(Collection::default()) };
-    if length > COLLECTION_MAX {
-        return Err(Error::format(format!("COLLECTION claims {length} bytes")));
-    }
-    file.read(offset, length).and_then(|bytes| parse_collection(&bytes))
+    read_collection(file, offset, length)
 }
 
 impl ContainerReader for TortillaReader {
@@ -235,7 +240,9 @@ impl ContainerReader for TortillaReader {
     /// The footer of the nested tortilla in `row` of `level`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let (offset, length) = self.range(level, row)?;
-        Ok(read_tortilla(self.file_of(level, row)?, 0, offset, length, &JobContext::default())?.table)
+        let file = self.file_of(level, row)?;
+        let footers = Footers::of_bytes(file.size_bytes());
+        Ok(read_tortilla(file, 0, (offset, length), &footers, &JobContext::default())?.table)
     }
 
     /// The sample's bytes; of a nested tortilla all of it, header and footer included.

@@ -1,8 +1,10 @@
 //! Walks the tortillas of a file, the nested ones among them, level by level. A footer that can't be read, or a place that leads
 //! elsewhere, is a finding with the sample's path; only the outermost footer must be right. Every range lies inside its tortilla
-//! and no tortilla is entered twice, so the walk ends.
+//! and no tortilla is entered twice, so the walk ends. Rows and bytes are counted over all footers before any is decoded.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use arrow::array::{Array, Int64Array, StringArray};
 use rayon::prelude::*;
@@ -13,14 +15,16 @@ use super::join::{Widened, join};
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Location, MAX_LEVELS, Rule, SamplePath};
-use crate::table::{LevelTable, ParquetSlice, TableHead};
+use crate::model::{Finding, Location, MAX_LEVELS, Report, Rule, SamplePath};
+use crate::table::{DecodeBudget, LevelTable, ParquetSlice, TableHead};
 
 /// Levels below which nothing is entered: a file may nest as deep as it likes.
 const DEEPEST: usize = MAX_LEVELS * 2;
 /// Rows that a file may have for each of its bytes, and that any file may have.
 const ROWS_PER_BYTE: u64 = 1;
-const ROWS_FREE: u64 = 1 << 21;
+const ROWS_FREE: u64 = 1 << 19;
+/// A footer of another machine up to this size is read whole: that is one request.
+const FOOTER_WHOLE: u64 = 32 << 20;
 /// The word in `tortilla:file_format` that says: a tortilla in the tortilla.
 pub const NESTED: &str = "TORTILLA";
 
@@ -70,20 +74,70 @@ pub struct Scan {
     /// Level 0 first; at least one.
     pub levels: Vec<ScannedLevel>,
     /// What is wrong, with its place.
-    pub findings: Vec<Finding>,
+    pub findings: Report,
+}
+
+/// What the footers of a dataset may unfold to together.
+pub struct Footers {
+    /// Bytes that decoding may take.
+    pub budget: DecodeBudget,
+    rows: AtomicU64,
+    rows_max: u64,
+    /// Part and first byte of the footers that were counted.
+    counted: Mutex<HashSet<(usize, u64)>>,
+}
+
+impl Footers {
+    /// Nothing is decoded yet of files that have so many bytes together.
+    pub fn of_bytes(bytes: u64) -> Self {
+        let rows_max = ROWS_FREE.max(bytes.saturating_mul(ROWS_PER_BYTE)).min(u64::from(u32::MAX - 1));
+        Self { budget: DecodeBudget::default(), rows: AtomicU64::new(0), rows_max, counted: Mutex::default() }
+    }
+
+    /// The footers of some files.
+    pub fn of_files(files: &[LocalFile]) -> Self {
+        Self::of_bytes(files.iter().map(LocalFile::size_bytes).sum())
+    }
+
+    /// Decodes a footer, whose rows and bytes are counted first. `place` is its part and its first byte.
+    pub fn decode(&self, head: &TableHead, place: (usize, u64), ctx: &JobContext) -> Result<LevelTable> {
+        let rows = head.rows() as u64;
+        if self.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows) > self.rows_max {
+            let summary = format!("the footers claim more rows than {}, which is the most for files of this size", self.rows_max);
+            return Err(Error::too_large(summary).hint("the file is damaged, or made to fill the memory: do not trust it"));
+        }
+        // Tortillas may lie over one another and share a footer: its bytes are there once.
+        if self.counted.lock().unwrap_or_else(PoisonError::into_inner).insert(place) {
+            self.budget.add_stored(head.stored_bytes());
+        }
+        head.decode_within(None, &self.budget, ctx)
+    }
+}
+
+/// A footer as a file: read when it is needed, of another machine at once.
+pub fn footer_slice(file: &LocalFile, offset: u64, length: u64) -> Result<ParquetSlice> {
+    match file.is_remote() && length <= FOOTER_WHOLE {
+        true => Ok(ParquetSlice::from_bytes(file.read(offset, length)?)),
+        false => file.parquet(offset, length),
+    }
 }
 
 /// Reads one tortilla: header and footer.
-pub fn read_tortilla(file: &LocalFile, part: usize, base: u64, size: u64, ctx: &JobContext) -> Result<Tortilla> {
+pub fn read_tortilla(
+    file: &LocalFile,
+    part: usize,
+    (base, size): (u64, u64),
+    footers: &Footers,
+    ctx: &JobContext,
+) -> Result<Tortilla> {
     let header = TortillaHeader::parse(&file.read(base, HEADER_SIZE.min(size))?)?;
     if let Some(fault) = header.fault(size) {
         return Err(Error::format(fault));
     }
     let (offset, length) = header.footer;
     let at = |error: Error| if error.is_cancelled() { error } else { Error::format("the footer can't be read").because(error) };
-    // In one piece, which over a network is one request.
-    let head = TableHead::read(ParquetSlice::from_bytes(file.read(base + offset, length)?)).map_err(at)?;
-    let table = head.decode(ctx).map_err(at)?;
+    let head = footer_slice(file, base + offset, length).and_then(TableHead::read).map_err(at)?;
+    let table = footers.decode(&head, (part, base + offset), ctx).map_err(at)?;
     for name in ["tortilla:id", "tortilla:file_format", "tortilla:offset", "tortilla:length"] {
         if table.column_index(name).is_none() {
             return Err(Error::format(format!("the footer has no column {name}")));
@@ -93,21 +147,14 @@ pub fn read_tortilla(file: &LocalFile, part: usize, base: u64, size: u64, ctx: &
 }
 
 /// Walks down from the outermost tortillas, one for each part.
-pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, ctx: &JobContext) -> Result<Scan> {
+pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &JobContext) -> Result<Scan> {
     let mut scan = Scan::default();
-    let bytes: u64 = files.iter().map(LocalFile::size_bytes).sum();
-    let rows_max = ROWS_FREE.max(bytes.saturating_mul(ROWS_PER_BYTE)).min(u64::from(u32::MAX - 1));
     let mut entered: HashSet<(usize, u64)> = roots.iter().map(|root| (root.part, root.base)).collect();
-    let mut rows = 0;
     let mut tortillas = roots;
     while !tortillas.is_empty() {
         ctx.check()?;
-        rows += tortillas.iter().map(|tortilla| tortilla.table.rows() as u64).sum::<u64>();
-        if rows > rows_max {
-            return Err(Error::format(format!("the footers claim more than {rows_max} rows in {bytes} bytes")));
-        }
         let depth = scan.levels.len();
-        let level = read_level(&tortillas, depth, &mut scan)?;
+        let level = read_level(&tortillas, depth, footers, &mut scan)?;
         let nested: Vec<u32> = (0..level.folder.len() as u32).filter(|&row| level.folder[row as usize]).collect();
         scan.levels.push(level);
         tortillas = Vec::new();
@@ -117,35 +164,51 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, ctx: &JobContext) -> Resu
             break;
         }
         let Some(level) = scan.levels.last() else { break };
-        let found: Vec<Option<Result<Tortilla>>> = nested
+        // Each once, however many rows name it. A range that is wrong was reported before.
+        let mut new: Vec<(u32, usize, (u64, u64))> = Vec::new();
+        for &row in &nested {
+            let (part, range) = (level.parts[row as usize] as usize, level.ranges[row as usize]);
+            match range {
+                None => {}
+                Some(range) if entered.insert((part, range.0)) => new.push((row, part, range)),
+                Some(_) => {
+                    let message = tr!("Another sample is the same nested tortilla; it is read once.");
+                    scan.findings.push(Finding::new(Rule::TortillaOverlap, scan.place(depth, row), message));
+                }
+            }
+        }
+        let found: Vec<Option<Result<Tortilla>>> = new
             .par_iter()
-            .map(|&row| {
-                let (offset, length) = level.ranges[row as usize]?;
-                let part = level.parts[row as usize] as usize;
+            .map(|&(row, part, range)| {
                 let file = files.get(part)?;
-                let tortilla = ctx.check().and_then(|()| read_tortilla(file, part, offset, length, ctx));
+                let tortilla = ctx.check().and_then(|()| read_tortilla(file, part, range, footers, ctx));
                 Some(tortilla.map(|tortilla| Tortilla { parent: Some(row), ..tortilla }))
             })
             .collect();
-        for (&row, found) in nested.iter().zip(found) {
-            let at = |scan: &Scan| Location::Sample { level: depth, row, path: path_of(&scan.levels, depth, row) };
+        for ((row, ..), found) in new.into_iter().zip(found) {
             match found {
-                // Its range is wrong, which was said before.
                 None => {}
-                Some(Ok(tortilla)) if entered.insert((tortilla.part, tortilla.base)) => tortillas.push(tortilla),
-                Some(Ok(_)) => {
-                    let message = tr!("Another sample is the same nested tortilla; it is read once.");
-                    scan.findings.push(Finding::new(Rule::TortillaOverlap, at(&scan), message));
-                }
+                Some(Ok(tortilla)) => tortillas.push(tortilla),
                 Some(Err(error)) if error.is_passing() => return Err(error),
+                // Another one would be too large as well.
+                Some(Err(error)) if error.is_too_large() => {
+                    let path = path_of(&scan.levels, depth, row);
+                    return Err(Error::format("a nested tortilla can't be read").because(error).at(path));
+                }
                 Some(Err(error)) => {
                     let message = format!("{} {}", tr!("The nested tortilla can't be read."), error.sentence());
-                    scan.findings.push(Finding::new(Rule::TortillaNested, at(&scan), message));
+                    scan.findings.push(Finding::new(Rule::TortillaNested, scan.place(depth, row), message));
                 }
             }
         }
     }
     Ok(scan)
+}
+
+impl Scan {
+    fn place(&self, depth: usize, row: u32) -> Location {
+        Location::Sample { level: depth, row, path: path_of(&self.levels, depth, row) }
+    }
 }
 
 /// A row of a tortilla: its place in the file, and whether it is a tortilla itself.
@@ -158,8 +221,9 @@ pub struct NestedItem {
 
 /// The footer of the tortilla in this range of a file, and where its items are. A row that leads outside is an error.
 pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobContext) -> Result<(LevelTable, Vec<NestedItem>)> {
-    let tortilla = read_tortilla(file, 0, offset, length, ctx)?;
-    let level = read_level(std::slice::from_ref(&tortilla), 0, &mut Scan::default())?;
+    let footers = Footers::of_bytes(file.size_bytes());
+    let tortilla = read_tortilla(file, 0, (offset, length), &footers, ctx)?;
+    let level = read_level(std::slice::from_ref(&tortilla), 0, &footers, &mut Scan::default())?;
     let items = level.folder.iter().zip(level.ranges).enumerate().map(|(row, (&nested, range))| {
         let range = range.ok_or_else(|| Error::format(format!("row {row} of the footer leads outside its tortilla")))?;
         Ok(NestedItem { nested, range })
@@ -177,9 +241,9 @@ pub fn twice_named(table: &LevelTable) -> Vec<String> {
     found
 }
 
-pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, scan: &mut Scan) -> Result<ScannedLevel> {
+pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers, scan: &mut Scan) -> Result<ScannedLevel> {
     let mut level = ScannedLevel::default();
-    let mut bad: Vec<(u32, String)> = Vec::new();
+    let mut bad: Vec<(u32, [Option<i64>; 2], u64)> = Vec::new();
     let mut twice: BTreeSet<String> = BTreeSet::new();
     for tortilla in tortillas {
         twice.extend(twice_named(&tortilla.table));
@@ -208,28 +272,28 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, scan: &mut Scan) 
             match range.filter(inside) {
                 Some((offset, length)) => level.ranges.push(Some((tortilla.base + offset, length))),
                 None => {
-                    let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
-                    let message = tr!(
-                        "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} and the footer at {end}.",
-                        offset = shown(offset),
-                        length = shown(length),
-                        start = HEADER_SIZE,
-                        end
-                    );
-                    bad.push((here, message));
+                    bad.push((here, [offset, length], end));
                     level.ranges.push(None);
                 }
             }
         }
     }
     let tables: Vec<LevelTable> = tortillas.iter().map(|tortilla| tortilla.table.clone()).collect();
-    let (batch, widened) = join(&tables)?;
+    let (batch, widened) = join(&tables, &footers.budget)?;
     level.batch = Some(batch);
     level.widened = widened;
-    scan.findings.extend(twice.into_iter().map(|name| said_twice(depth, name)));
+    twice.into_iter().for_each(|name| scan.findings.push(said_twice(depth, name)));
     scan.levels.push(level);
-    for (row, message) in bad {
-        let at = Location::Sample { level: depth, row, path: path_of(&scan.levels, depth, row) };
+    for (row, [offset, length], end) in bad {
+        let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
+        let message = tr!(
+            "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} and the footer at {end}.",
+            offset = shown(offset),
+            length = shown(length),
+            start = HEADER_SIZE,
+            end
+        );
+        let at = scan.place(depth, row);
         scan.findings.push(Finding::new(Rule::TortillaRange, at, message));
     }
     scan.levels.pop().ok_or_else(|| Error::internal("a level was lost"))

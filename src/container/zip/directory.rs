@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 
 /// The longest comment, and the end record itself.
 const TAIL: u64 = 0xFFFF + 22;
+/// Bytes of the directory that are read at a time: much more than the longest entry.
+const PIECE: u64 = 8 << 20;
 /// The smallest entry of the directory.
 const ENTRY_MIN: usize = 46;
 
@@ -86,25 +88,38 @@ impl Directory {
             size = u64_at(&record, 40);
             offset = u64_at(&record, 48);
         }
-        let bytes = file.read(offset, size).map_err(|error| bad("lies outside the file").because(error))?;
-        if count > (bytes.len() / ENTRY_MIN) as u64 {
-            return Err(bad(&format!("claims {count} members, but has room for {}", bytes.len() / ENTRY_MIN)));
+        if !file.contains(offset, size) {
+            return Err(bad(&format!("lies outside the file: it claims {size} bytes at {offset} of {}", file.size_bytes())));
         }
-        let mut entries = Vec::with_capacity(count as usize);
+        let room = size / ENTRY_MIN as u64;
+        if count > room {
+            return Err(bad(&format!("claims {count} members, but has room for {room}")));
+        }
+        // Piece by piece: what claims to be a directory may be a hole of any size.
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut digest = crc32fast::Hasher::new();
+        digest.update(&offset.to_le_bytes());
         let mut at = 0;
-        while at < bytes.len() {
-            let Some((entry, length)) = parse_entry(&bytes[at..]) else {
-                return Err(bad(&format!("is damaged at its byte {at}")));
-            };
-            entries.push(entry);
-            at += length;
+        while at < size {
+            let piece = file.read(offset + at, PIECE.min(size - at)).map_err(|error| bad("can't be read").because(error))?;
+            let mut done = 0;
+            while let Some((entry, length)) = parse_entry(&piece[done..]) {
+                entries.push(entry);
+                done += length;
+            }
+            // An entry may go on in the next piece.
+            if done == 0 || (done < piece.len() && at + piece.len() as u64 == size) {
+                return Err(bad(&format!("is damaged at its byte {}", at + done as u64)));
+            }
+            if entries.len() as u64 > count {
+                return Err(bad(&format!("claims {count} members and holds more")));
+            }
+            digest.update(&piece[..done]);
+            at += done as u64;
         }
         if entries.len() as u64 != count {
             return Err(bad(&format!("claims {count} members and holds {}", entries.len())));
         }
-        let mut digest = crc32fast::Hasher::new();
-        digest.update(&offset.to_le_bytes());
-        digest.update(&bytes);
         Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
     }
 

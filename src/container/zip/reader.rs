@@ -5,9 +5,8 @@ use std::sync::OnceLock;
 
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
-use crate::container::collection_file::COLLECTION_MAX;
 use crate::container::tiling::{ends_before, tiling_parts};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, parse_collection};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
@@ -233,7 +232,7 @@ impl Contents {
     fn read(file: &ByteSource, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Result<Self> {
         let head = |entry: &HeaderEntry| settled(file.parquet(entry.offset, entry.size).and_then(TableHead::read));
         let heads = levels.iter().map(head).collect::<Result<_>>()?;
-        Ok(Self { heads, collection: settled(read_collection(file, collection))? })
+        Ok(Self { heads, collection: settled(collection_at(file, collection))? })
     }
 
     fn is_whole(&self) -> bool {
@@ -289,10 +288,7 @@ fn by_name(file: &ByteSource, directory: &Directory) -> Result<(Vec<HeaderEntry>
     Ok((levels, entry("COLLECTION.json")?))
 }
 
-fn read_collection(file: &ByteSource, entry: Option<HeaderEntry>) -> Result<Collection> {
+fn collection_at(file: &ByteSource, entry: Option<HeaderEntry>) -> Result<Collection> {
     let entry = entry.ok_or_else(|| Error::format("COLLECTION.json is missing"))?;
-    if entry.size > COLLECTION_MAX {
-        return Err(Error::format(format!("COLLECTION.json claims {} bytes", entry.size)));
-    }
-    parse_collection(&file.read(entry.offset, entry.size)?)
+    read_collection(file, entry.offset, entry.size)
 }

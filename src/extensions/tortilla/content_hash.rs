@@ -1,19 +1,12 @@
 //! Hashes of the samples' bytes, streamed and in parallel: what finds the same picture under two names.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::container::ByteSource;
-use crate::error::{Error, IoContext, Result};
-use crate::files;
+use crate::container::{OnDamage, stream_asset};
+use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Payload, Sample};
-
-const CHUNK: usize = 1 << 20;
 
 /// SHA-256 of every sample in lower-case hexadecimal; an error for a sample whose bytes can't be read, which does not stop the
 /// rest. `None` for padding. A FOLDER's hash is that of the lines `id NUL hash LF` of its children in their order.
@@ -38,24 +31,14 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
     let mut hasher = Sha256::new();
     match &sample.payload {
         Payload::Bytes(bytes) => hasher.update(bytes),
-        Payload::Asset { path, .. } if path.remote_file().is_some() => hasher.update(crate::container::read_asset(path)?),
-        Payload::Asset { path: AssetPath::File(path), .. } => {
-            let file = files::open(path).io_at("open the sample", &**path)?;
-            stream(file, path, &mut hasher, ctx)?;
-        }
-        Payload::Asset { path: path @ AssetPath::Range { offset, size, .. }, .. } => {
-            let container = ByteSource::open_for(path)?;
-            let mut at = 0;
-            while at < *size {
-                ctx.check()?;
-                let length = (*size - at).min(CHUNK as u64);
-                hasher.update(container.read(offset.saturating_add(at), length)?);
-                ctx.bytes(length);
-                at += length;
-            }
-        }
         Payload::Asset { path: AssetPath::Vsi(text), .. } => {
             return Err(Error::unsupported("only samples on this machine can be hashed").at(text));
+        }
+        Payload::Asset { path, .. } => {
+            stream_asset(path, OnDamage::Keep, ctx, &mut |piece| {
+                hasher.update(piece);
+                Ok(())
+            })?;
         }
         Payload::Folder(children) => {
             for child in &children.samples {
@@ -67,19 +50,6 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
         }
     }
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn stream(mut file: File, path: &Path, hasher: &mut Sha256, ctx: &JobContext) -> Result<()> {
-    let mut buffer = vec![0; CHUNK];
-    loop {
-        ctx.check()?;
-        let read = file.read(&mut buffer).io_at("read the sample", path)?;
-        if read == 0 {
-            return Ok(());
-        }
-        hasher.update(&buffer[..read]);
-        ctx.bytes(read as u64);
-    }
 }
 
 #[cfg(test)]
@@ -111,7 +81,7 @@ mod tests {
         for index in 0..3 {
             assert_eq!(text(index).as_deref(), Some(ABC));
         }
-        assert!(hashes[3].as_ref().expect_err("cut").to_string().contains("28 bytes before"));
+        assert!(hashes[3].as_ref().expect_err("cut").to_string().contains("30 bytes at 5"));
         assert_eq!(text(4), None);
         assert_ne!(text(5), text(6));
     }

@@ -13,7 +13,9 @@ use serde_json::{Map, Value as Json};
 
 use super::super::migrate::is_other_generation;
 use super::values::{check_formats, in_type_of, is_text};
-use crate::container::{self, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes};
+use crate::container::{
+    self, LocalFile, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
@@ -96,18 +98,20 @@ pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf>
         if change.footer.is_none() && change.collection.is_none() {
             return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));
         }
-        changes.push((file.path().to_owned(), data_end(root)?, change));
+        changes.push((file, data_end(root)?, change));
     }
     if let Some(output) = &request.output {
-        let [(path, end, change)] = changes.as_slice() else {
+        let [(file, end, change)] = changes.as_slice() else {
             return Err(Error::usage("the parts of a dataset can only be edited where they are").hint("leave the output out"));
         };
-        copy_changed(path, output, request.overwrite, *end, change, ctx)?;
+        copy_changed(file, output, request.overwrite, *end, change, ctx)?;
         return Ok(output.clone());
     }
-    for (path, end, change) in &changes {
+    for (file, end, change) in &changes {
         ctx.check()?;
-        change_tortilla(path, *end, change)?;
+        // Another version has its samples elsewhere.
+        LocalFile::open_for(&file.range(0, file.size_bytes()))?;
+        change_tortilla(file.path(), *end, change)?;
     }
     Ok(request.input.clone())
 }

@@ -30,7 +30,7 @@ use crate::container::{
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, MAX_LEVELS, Payload, Sample, Tortilla};
-use crate::table::LevelTable;
+use crate::table::{DecodeBudget, LevelTable};
 
 /// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -228,8 +228,11 @@ fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobCon
     let rows: Vec<u32> = (0..roots.len() as u32).filter(|&row| roots[row as usize]).collect();
     // The footers themselves: the reader's table has columns and names of its own.
     let tables: Vec<LevelTable> = tortilla.roots().iter().map(|root| root.table.clone()).collect();
-    let chosen = arrow::compute::take_record_batch(&container::join(&tables)?.0, &UInt32Array::from(rows.clone()))
-        .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+    let chosen = arrow::compute::take_record_batch(
+        &container::join(&tables, &DecodeBudget::unlimited())?.0,
+        &UInt32Array::from(rows.clone()),
+    )
+    .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
     let tree = tortilla.levels().skeleton(ctx)?;
     let mut entered = HashSet::new();
     let items = rows.iter().map(|&row| {

@@ -6,26 +6,25 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::Value as Json;
 
 use super::keep::FileMark;
 use super::tables::{self, Tables};
-use crate::container::PartialFile;
+use crate::container::{ByteSource, PartialFile, check_json};
 use crate::draft::Content;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, FieldSpec, Stamp, is_remote};
 use crate::remote::admit;
-use crate::table::{LevelTable, ParquetSlice, TableHead};
+use crate::table::TableHead;
 
 /// The format's version; files of a newer one are refused.
 const VERSION: u32 = 1;
 /// How every project file begins.
 const MAGIC: &[u8] = b"{\"tacostudio\":";
 /// Longer first lines are no project.
-const HEAD_MAX: u64 = 256 << 20;
+const HEAD_MAX: u64 = 64 << 20;
 
 /// What a project keeps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -231,22 +230,29 @@ pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Res
     if !line.starts_with(MAGIC) {
         return Err(Error::format("this file is not a project of the studio").at_path(path));
     }
+    check_json(&line).map_err(|error| damaged("its first line is too large").because(error))?;
     let version = serde_json::from_slice::<Json>(&line).ok().and_then(|head| head.get("tacostudio")?.as_u64());
     if version.is_some_and(|version| version > u64::from(VERSION)) {
         return Err(Error::unsupported("this project was saved by a newer version of the studio").at_path(path));
     }
     let head: Head = serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
-    let mut left = length.saturating_sub(line.len() as u64);
+    let file = ByteSource::open(path)?;
+    let mut at = line.len() as u64;
+    let mut left = length.saturating_sub(at);
     let mut read = Vec::with_capacity(head.tables.len());
     for part in &head.tables {
         ctx.check()?;
         left = left.checked_sub(part.bytes).ok_or_else(|| damaged("it is shorter than it says"))?;
-        let mut bytes = vec![0; part.bytes as usize];
-        reader.read_exact(&mut bytes).io_at("read the project", path)?;
-        if crc32fast::hash(&bytes) != part.crc32 {
+        // The footer first: what is no table is not read whole for its checksum.
+        let head = TableHead::read(file.parquet(at, part.bytes)?);
+        if head.is_ok() && checksum(&file, at, part.bytes, ctx)? != part.crc32 {
             return Err(damaged(&format!("the checksum of {} is wrong", part.name)));
         }
-        read.push((part.name.clone(), table(bytes.into(), ctx)?));
+        read.push((
+            part.name.clone(),
+            head.map_err(|error| damaged(&format!("its table {} can't be read", part.name)).because(error))?.decode(ctx)?,
+        ));
+        at += part.bytes;
     }
     let schemas = head.schemas.into_iter().map(Into::into).collect();
     let tables = Tables { schemas, root_schema: head.root_schema, parts: read, stamps: head.stamps };
@@ -255,8 +261,16 @@ pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Res
     Ok(Project { content, recipe: head.recipe, view: head.view })
 }
 
-fn table(bytes: Bytes, ctx: &JobContext) -> Result<LevelTable> {
-    TableHead::read(ParquetSlice::from_bytes(bytes))?.decode(ctx)
+fn checksum(file: &ByteSource, start: u64, length: u64, ctx: &JobContext) -> Result<u32> {
+    let mut sum = crc32fast::Hasher::new();
+    let mut at = 0;
+    while at < length {
+        ctx.check()?;
+        let piece = file.read(start + at, (1 << 20).min(length - at))?;
+        sum.update(&piece);
+        at += piece.len() as u64;
+    }
+    Ok(sum.finalize())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! process was doing is found again from it, with the last edit missing at most. A line that was cut short is no line.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -21,6 +21,8 @@ use crate::model::{Collection, Dataset};
 const ENDING: &str = "journal";
 /// Larger journals are made short by writing the draft as it is.
 pub(super) const BYTES_MAX: u64 = 8 << 20;
+/// Bytes of one line: an edit of a whole column of millions of rows.
+const LINE_MAX: u64 = 256 << 20;
 /// Draft histories of a journal that is read are not cut.
 const BUDGET: u64 = u64::MAX;
 
@@ -117,7 +119,7 @@ impl Told {
         self.entries += 1;
         match entry {
             Entry::Do(edit) => {
-                self.steps += 1;
+                self.steps = self.steps.saturating_add(1);
                 self.undone.clear();
                 self.done.push(id_of(edit).map(|id| std::mem::replace(&mut self.id, id.to_owned())));
             }
@@ -128,7 +130,7 @@ impl Told {
                 }
             }
             Entry::Redo => {
-                self.steps += 1;
+                self.steps = self.steps.saturating_add(1);
                 if let Some(step) = self.undone.pop() {
                     self.done.push(step.map(|id| std::mem::replace(&mut self.id, id)));
                 }
@@ -365,7 +367,7 @@ fn sweep(folder: &Path) {
 fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
     let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
     let mut line = String::new();
-    reader.read_line(&mut line).io_at("read the journal", path)?;
+    (&mut reader).take(LINE_MAX).read_line(&mut line).io_at("read the journal", path)?;
     let wrong = |error: serde_json::Error| Error::format("this is not a journal of the studio").because(error).at_path(path);
     let head: Head = serde_json::from_str(&line).map_err(wrong)?;
     if head.tacostudio_journal > 1 {
@@ -375,15 +377,20 @@ fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
 }
 
 /// The entries up to the first line that is not whole.
-fn entries(reader: BufReader<File>) -> impl Iterator<Item = Entry> {
-    let whole = |line: std::io::Result<Vec<u8>>| {
-        let line = line.ok()?;
+fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
+    let mut next = move || {
+        let mut line = Vec::new();
+        (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
+        // The last line may lack its end; of one that is cut the checksum is wrong.
+        (!line.is_empty()).then(|| line.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(line))
+    };
+    let whole = |line: Vec<u8>| {
         let (sum, text) = line.split_at_checked(8)?;
         let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
         let text = text.strip_prefix(b" ")?;
         (crc32fast::hash(text) == sum).then(|| serde_json::from_slice(text).ok())?
     };
-    reader.split(b'\n').map_while(whole)
+    std::iter::from_fn(move || next()).map_while(whole)
 }
 
 /// A draft as its journal tells it.
@@ -555,6 +562,19 @@ mod tests {
         assert_eq!(found.iter().map(|draft| (&draft.journal, draft.steps)).collect::<Vec<_>>(), [(&path, 3)]);
         let files = std::fs::read_dir(&auto).expect("reads").count();
         assert_eq!(files, 3, "journal, base and lock");
+    }
+
+    /// The head is anybody's: a journal is found among others, and the list of them must not end with it.
+    #[test]
+    fn a_head_with_the_greatest_number_of_steps_is_listed() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let mut journal = Journal::begin(folder.path(), None, &Start::Empty, &JobContext::default()).expect("begins");
+        assert!(journal.add(&title("x")).expect("writes"));
+        let path = journal.path().to_owned();
+        drop(journal);
+        let text = std::fs::read_to_string(&path).expect("reads").replacen('}', &format!(r#","steps":{}}}"#, usize::MAX), 1);
+        std::fs::write(&path, text).expect("writes");
+        assert_eq!(recoverable(folder.path()).iter().map(|found| found.steps).collect::<Vec<_>>(), [usize::MAX]);
     }
 
     #[test]

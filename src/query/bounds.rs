@@ -1,0 +1,160 @@
+//! Joins that end: a cancelled one does not begin, and one that would give more rows than the memory holds is refused before it does.
+//! The engine itself looks at neither.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use polars::prelude::*;
+
+use super::scan::fault;
+use crate::error::Error;
+use crate::jobs::JobContext;
+
+/// Cells that a join may give, in its rows and the columns of both sides: a second or two of work, and a GiB of numbers.
+const CELLS_MAX: u64 = 1 << 27;
+/// Rows for each of the larger side that a join may give whatever their cells.
+const GROWTH_FREE: u64 = 2;
+/// Joins of one query.
+const JOINS_MAX: usize = 500;
+/// Pairs of rows below which nothing is counted: no join of so few is large.
+const PAIRS_FREE: u64 = 1 << 24;
+/// The name of what counts the rows of one key.
+const COUNT: &str = "__rows";
+
+/// Names of the looks, one for each: the engine takes two of one name over the same rows for one.
+static NAMES: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| (0..2 * JOINS_MAX).map(|number| &*Box::leak(format!("BOUND {number}").into_boxed_str())).collect());
+
+/// The frame with every join guarded. The frame is about to be collected.
+pub(super) fn guarded(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFrame> {
+    let mut names = NAMES.iter().copied();
+    let guarded = plan(frame.logical_plan, &mut names, ctx);
+    guarded.map(LazyFrame::from).ok_or_else(|| fault(&Error::too_large(format!("the query has more than {JOINS_MAX} joins"))))
+}
+
+type Names<'a> = dyn Iterator<Item = &'static str> + 'a;
+
+/// `None` when the names are used up.
+fn plan(from: DslPlan, names: &mut Names, ctx: &JobContext) -> Option<DslPlan> {
+    let mut below = |input: Arc<DslPlan>| plan(Arc::unwrap_or_clone(input), names, ctx).map(Arc::new);
+    Some(match from {
+        DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options } => {
+            let join = Arc::new(Join { left: Mutex::default(), right: Mutex::default(), ctx: ctx.clone() });
+            // What is found by its key on the other side gives no more rows than there are.
+            let grows = !matches!(options.args.how, JoinType::Semi | JoinType::Anti);
+            let ours = left_on.iter().chain(&right_on).any(is_ours);
+            let counted = grows && !ours;
+            let (input_left, input_right) = (below(input_left)?, below(input_right)?);
+            let input_left = Arc::new(join.watch(input_left, names.next()?, &left_on, counted, true));
+            let input_right = Arc::new(join.watch(input_right, names.next()?, &right_on, counted, false));
+            DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options }
+        }
+        DslPlan::Select { expr, input, options } => DslPlan::Select { expr, input: below(input)?, options },
+        DslPlan::HStack { exprs, input, options } => DslPlan::HStack { exprs, input: below(input)?, options },
+        DslPlan::Filter { predicate, input } => DslPlan::Filter { predicate, input: below(input)? },
+        DslPlan::Sort { by_column, slice, sort_options, input } => {
+            DslPlan::Sort { by_column, slice, sort_options, input: below(input)? }
+        }
+        DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply } => {
+            DslPlan::GroupBy { input: below(input)?, keys, predicates, aggs, maintain_order, options, apply }
+        }
+        DslPlan::Slice { offset, len, input } => DslPlan::Slice { offset, len, input: below(input)? },
+        DslPlan::Distinct { input, options } => DslPlan::Distinct { input: below(input)?, options },
+        DslPlan::MapFunction { input, function } => DslPlan::MapFunction { input: below(input)?, function },
+        DslPlan::Union { inputs, args } => {
+            DslPlan::Union { inputs: inputs.into_iter().map(|input| plan(input, names, ctx)).collect::<Option<_>>()?, args }
+        }
+        DslPlan::HConcat { inputs, options } => {
+            DslPlan::HConcat { inputs: inputs.into_iter().map(|input| plan(input, names, ctx)).collect::<Option<_>>()?, options }
+        }
+        DslPlan::Cache { input, id } => DslPlan::Cache { input: below(input)?, id },
+        DslPlan::IR { dsl, .. } => plan(Arc::unwrap_or_clone(dsl), names, ctx)?,
+        other => other,
+    })
+}
+
+/// True for the keys by which levels are joined, of which one side has each once.
+fn is_ours(key: &Expr) -> bool {
+    key.into_iter().any(|part| matches!(part, Expr::Column(name) if name.starts_with("__key") || name.starts_with("__parent")))
+}
+
+/// One side of a join, as it is when the join begins.
+struct Side {
+    rows: u64,
+    columns: u64,
+    frame: DataFrame,
+    keys: Vec<Expr>,
+}
+
+struct Join {
+    left: Mutex<Option<Side>>,
+    right: Mutex<Option<Side>>,
+    ctx: JobContext,
+}
+
+impl Join {
+    /// The input with a look at its rows before the join.
+    fn watch(self: &Arc<Self>, input: Arc<DslPlan>, name: &'static str, keys: &[Expr], counted: bool, is_left: bool) -> DslPlan {
+        let (join, keys) = (self.clone(), keys.to_vec());
+        let look = move |frame: DataFrame| {
+            join.ctx.check().map_err(|error| fault(&error))?;
+            if counted {
+                join.arrived(&frame, &keys, is_left)?;
+            }
+            Ok(frame)
+        };
+        let optimizations = AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN;
+        LazyFrame::from(Arc::unwrap_or_clone(input)).map(look, optimizations, None, Some(name)).logical_plan
+    }
+
+    /// Takes down one side; with the second the size of what they give together is known.
+    fn arrived(&self, frame: &DataFrame, keys: &[Expr], is_left: bool) -> PolarsResult<()> {
+        let side = Side { rows: frame.height() as u64, columns: frame.width() as u64, frame: frame.clone(), keys: keys.to_vec() };
+        let (own, other) = if is_left { (&self.left, &self.right) } else { (&self.right, &self.left) };
+        *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(side);
+        if other.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            return Ok(());
+        }
+        let take = |side: &Mutex<Option<Side>>| side.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Both sides may arrive at once: one of them counts.
+        match (take(&self.left), take(&self.right)) {
+            (Some(left), Some(right)) => sized(&left, &right),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An error when the join gives more than the memory holds.
+fn sized(left: &Side, right: &Side) -> PolarsResult<()> {
+    let columns = left.columns + right.columns;
+    let pairs = left.rows.saturating_mul(right.rows);
+    if pairs <= PAIRS_FREE {
+        return Ok(());
+    }
+    let rows = match left.keys.is_empty() {
+        true => pairs,
+        false => matches(left, right)?,
+    };
+    let free = left.rows.max(right.rows).saturating_mul(GROWTH_FREE);
+    if rows <= free || rows.saturating_mul(columns.max(1)) <= CELLS_MAX {
+        return Ok(());
+    }
+    let summary = format!("the query joins {} rows with {} and gets {rows}, more than the memory holds", left.rows, right.rows);
+    Err(fault(&Error::too_large(summary).hint("join on columns that are equal in few rows, or group the rows before")))
+}
+
+/// Rows that an equal key gives.
+fn matches(left: &Side, right: &Side) -> PolarsResult<u64> {
+    let counts = |side: &Side, suffix: &str| {
+        let names: Vec<String> = (0..side.keys.len()).map(|at| format!("__key{at}")).collect();
+        let keys = side.keys.iter().zip(&names).map(|(key, name)| key.clone().alias(name.as_str()));
+        let frame = side.frame.clone().lazy().select(keys.collect::<Vec<_>>());
+        let names: Vec<Expr> = names.iter().map(|name| col(name.as_str())).collect();
+        (frame.group_by(names.clone()).agg([len().cast(DataType::UInt64).alias(format!("{COUNT}{suffix}"))]), names)
+    };
+    let ((left, keys), (right, _)) = (counts(left, "l"), counts(right, "r"));
+    let both = left.join(right, keys.clone(), keys, JoinArgs::new(JoinType::Inner));
+    let product = col(format!("{COUNT}l")).cast(DataType::Float64) * col(format!("{COUNT}r")).cast(DataType::Float64);
+    let total = both.select([product.sum().alias(COUNT)]).collect()?;
+    let total = total.column(COUNT)?.f64()?.get(0).unwrap_or_default();
+    Ok(total as u64)
+}

@@ -1,0 +1,209 @@
+//! The footer of a Parquet file before it is decoded: its columns, their depth and the lists in it are counted, so that decoding can
+//! neither exhaust the stack nor reserve room for what is not there.
+
+use bytes::Bytes;
+use parquet::file::metadata::FooterTail;
+
+use super::ParquetSlice;
+use super::budget::size_text;
+use super::parquet_io::damaged;
+use super::thrift::{Walk, kind};
+use crate::error::{Error, Result};
+
+/// Columns of a table. Thousands of bands or embeddings fit; every row of the window and of a query has all of them.
+pub const COLUMNS_MAX: u64 = 10_000;
+/// Parts of columns in all, groups of nested ones included.
+const ELEMENTS_MAX: u64 = 4 * COLUMNS_MAX;
+/// Columns within columns; a list is two.
+const DEPTH_MAX: usize = 40;
+/// Columns of all row groups together: 20 columns of a hundred million rows are 20,000.
+const CHUNKS_MAX: u64 = 250_000;
+/// Row groups.
+const GROUPS_MAX: u64 = 100_000;
+/// Elements of all lists of the footer.
+const LISTED_MAX: u64 = 6_000_000;
+/// Bytes of a footer: those of the largest tables known have a few million.
+const BYTES_MAX: u64 = 64 << 20;
+/// Length of what follows the footer: its size, and the magic.
+const TAIL: u64 = 8;
+
+/// Reads the footer of a file and counts what is in it.
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`] for one that no real table has, [`crate::error::Kind::Format`] for a damaged one.
+pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
+    let short = || Error::format("this is not readable as Parquet").because("the file is too short to have a footer");
+    let start = slice.size_bytes().checked_sub(TAIL).ok_or_else(short)?;
+    let tail = slice.range(start, TAIL as usize).map_err(|error| damaged(&error))?;
+    let tail: [u8; TAIL as usize] = tail.as_ref().try_into().map_err(|_| short())?;
+    let tail = FooterTail::try_new(&tail).map_err(|error| damaged(&error))?;
+    let length = tail.metadata_length() as u64;
+    if tail.is_encrypted_footer() {
+        return Err(Error::unsupported("the Parquet footer is encrypted"));
+    }
+    let start = start.checked_sub(length).ok_or_else(|| {
+        let reason = format!("the footer of {length} bytes is longer than the file");
+        Error::format("this is not readable as Parquet").because(reason)
+    })?;
+    if length > BYTES_MAX {
+        return Err(beyond(&size_text(length), &size_text(BYTES_MAX)));
+    }
+    let footer = slice.range(start, length as usize).map_err(|error| damaged(&error))?;
+    count(&footer)?;
+    Ok(footer)
+}
+
+fn limit(what: &str, found: u64, most: u64) -> Result<()> {
+    if found <= most { Ok(()) } else { Err(beyond(&format!("{found} {what}"), &most.to_string())) }
+}
+
+fn beyond(found: &str, most: &str) -> Error {
+    let error = Error::too_large(format!("the Parquet footer describes {found}; {most} is the most"));
+    error.hint("the file is damaged, or made to fill the memory: do not trust it")
+}
+
+#[derive(Default)]
+struct Counts {
+    elements: u64,
+    columns: u64,
+    deepest: usize,
+    groups: u64,
+    chunks: u64,
+}
+
+impl Counts {
+    fn check(&self) -> Result<()> {
+        limit("columns", self.columns, COLUMNS_MAX)?;
+        limit("parts of columns", self.elements, ELEMENTS_MAX)?;
+        limit("levels of nested columns", self.deepest as u64, DEPTH_MAX as u64)?;
+        limit("row groups", self.groups, GROUPS_MAX)?;
+        limit("columns of row groups", self.chunks, CHUNKS_MAX)
+    }
+
+    fn is_too_much(&self) -> bool {
+        self.check().is_err()
+    }
+}
+
+/// Walks over the `FileMetaData` (field numbers are those of parquet.thrift).
+fn count(footer: &[u8]) -> Result<()> {
+    let mut counts = Counts::default();
+    let mut walk = Walk::new(footer);
+    let walked = walk.fields(&mut |walk, number, found| match number {
+        2 => list(walk, found, |walk, count| schema(walk, count, &mut counts)),
+        4 => list(walk, found, |walk, count| groups(walk, count, &mut counts)),
+        _ => Some(false),
+    });
+    counts.check()?;
+    limit("listed values", walk.elements, LISTED_MAX)?;
+    walked.ok_or_else(|| Error::format("this is not readable as Parquet").because("the footer is damaged"))
+}
+
+/// Walks over a list of structs; a field of another kind is damage, as the decoder does not look at the kind.
+fn list(walk: &mut Walk, found: u8, each: impl FnOnce(&mut Walk, u64) -> Option<()>) -> Option<bool> {
+    if found != kind::LIST {
+        return None;
+    }
+    let (of, count) = walk.list()?;
+    if count > 0 && of != kind::STRUCT {
+        return None;
+    }
+    each(walk, count).map(|()| true)
+}
+
+/// The columns, each group before what it holds.
+fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
+    // Members that are still to come, of the groups around the next element.
+    let mut open: Vec<i64> = Vec::new();
+    for _ in 0..count {
+        let mut children = 0;
+        walk.fields(&mut |walk, number, found| match (number, found) {
+            (5, kind::I32) => {
+                children = walk.integer()?;
+                Some(true)
+            }
+            (5, _) => None,
+            _ => Some(false),
+        })?;
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        counts.elements += 1;
+        counts.columns += u64::from(open.len() == 1);
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        if children > 0 {
+            open.push(children);
+            // The root is no column.
+            counts.deepest = counts.deepest.max(open.len() - 1);
+        }
+        if counts.is_too_much() {
+            return None;
+        }
+    }
+    Some(())
+}
+
+fn groups(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
+    counts.groups += count;
+    if counts.is_too_much() {
+        return None;
+    }
+    for _ in 0..count {
+        walk.fields(&mut |walk, number, found| match number {
+            1 => list(walk, found, |walk, count| {
+                counts.chunks += count;
+                if counts.is_too_much() {
+                    return None;
+                }
+                (0..count).try_for_each(|_| walk.skip(kind::STRUCT))
+            }),
+            _ => Some(false),
+        })?;
+        if walk.elements > LISTED_MAX {
+            return None;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A footer of these columns, each with so many members; nothing else is in it.
+    fn footer(children: &[u64]) -> Vec<u8> {
+        let varint = |mut number: u64| {
+            let mut bytes = Vec::new();
+            while number >= 0x80 {
+                bytes.push(number as u8 | 0x80);
+                number >>= 7;
+            }
+            bytes.push(number as u8);
+            bytes
+        };
+        let mut bytes = vec![0x15, 2, 0x19, 0xFC];
+        bytes.extend(varint(children.len() as u64));
+        for children in children {
+            bytes.extend([0x48, 1, b'n', 0x15]);
+            bytes.extend(varint(children * 2));
+            bytes.push(0);
+        }
+        bytes.push(0);
+        bytes
+    }
+
+    #[test]
+    fn columns_and_their_depth_are_counted_before_anything_is_built() {
+        let flat = |columns: u64| footer(&[vec![columns], vec![0; columns as usize]].concat());
+        assert!(count(&flat(COLUMNS_MAX)).is_ok());
+        let error = count(&flat(COLUMNS_MAX + 1)).expect_err("is too wide");
+        assert!(error.is_too_large() && error.to_string().contains("10001 columns"), "{error}");
+        assert!(count(&footer(&vec![1; DEPTH_MAX])).is_ok());
+        let error = count(&footer(&vec![1; 10_000])).expect_err("is too deep");
+        assert!(error.is_too_large() && error.to_string().contains("levels of nested columns"), "{error}");
+        let error = count(&flat(3)[..12]).expect_err("is cut");
+        assert!(!error.is_too_large(), "{error}");
+    }
+}

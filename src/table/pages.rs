@@ -1,0 +1,308 @@
+//! What the pages of a Parquet file unfold to, told from their headers and dictionaries before they are decoded. A page of a hundred
+//! bytes may claim any size, repeat one long text a million times, or build each text on the one before.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::{Page, PageReader};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::ChunkReader;
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::budget::{DecodeBudget, size_text};
+use super::deltas::front_coded_bytes;
+use super::parquet_io::damaged;
+use super::thrift::{Walk, kind};
+use crate::error::{Error, Result};
+
+/// Bytes read at a time while looking for headers; larger headers, with long statistics, are read again.
+const WINDOW: usize = 4 << 10;
+/// Bytes of a page header; statistics of texts are in it.
+const HEADER_MAX: usize = 1 << 20;
+/// Bytes of one page once unpacked. Writers end a page at a mebibyte, or with the value that is beyond.
+const PAGE_MAX: u64 = 256 << 20;
+/// Bytes that one of DEFLATE can stand for.
+const DEFLATE_MOST: u64 = 1032;
+/// Bytes of a list element's repetition and definition level.
+const LEVELS: u64 = 4;
+/// Bytes of a text's place in its column.
+const PLACE: u64 = 8;
+
+/// A file from which column chunks are read.
+pub(super) trait Chunks: ChunkReader + 'static {}
+impl<T: ChunkReader + 'static> Chunks for T {}
+
+/// One page, as its header says.
+struct Header {
+    is_dictionary: bool,
+    /// Bytes of the header itself.
+    length: u64,
+    stored: u64,
+    unpacked: u64,
+    values: u64,
+    encoding: i64,
+}
+
+/// The sum of a chunk's page headers.
+#[derive(Default)]
+struct Pages {
+    /// Bytes of all pages once unpacked.
+    unpacked: u64,
+    /// Bytes of the dictionary, where there is one.
+    dictionary: Option<u64>,
+    /// Values of all data pages.
+    values: u64,
+    /// Values of data pages that are numbers of the dictionary.
+    numbered: u64,
+    /// Values of data pages whose texts are built on those before, times the bytes of their page.
+    front_coded: u64,
+}
+
+/// What some columns unfold to.
+#[derive(Debug, Default)]
+pub(super) struct Weight {
+    /// Bytes that are taken in any case: pages, and values of fixed width.
+    pub least: u64,
+    /// Bytes that decoded values can't exceed.
+    pub most: u64,
+}
+
+impl Weight {
+    /// Adds what one chunk of `rows` rows unfolds to.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::TooLarge`] when that is more than the budget has, [`crate::error::Kind::Format`] for damaged headers.
+    pub fn add<R: Chunks>(&mut self, file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<()> {
+        let name = || format!("column {}", chunk.column_path().string());
+        let unfolds = || format!("{} unfolds", name());
+        let described = chunk.column_descr();
+        let pages = headers(file.as_ref(), chunk).map_err(|error| match error.is_too_large() {
+            true => error,
+            false => Error::format(format!("the pages of {} can't be read", name())).because(error),
+        })?;
+        self.least = self.least.saturating_add(pages.unpacked);
+        let (values, levels) = match described.max_rep_level() {
+            0 => (rows, 0),
+            _ => (pages.values, pages.values.saturating_mul(LEVELS)),
+        };
+        let width = match described.physical_type() {
+            Type::BOOLEAN => 1,
+            Type::INT32 | Type::FLOAT => 4,
+            Type::INT64 | Type::DOUBLE => 8,
+            Type::INT96 => 12,
+            Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(described.type_length()).unwrap_or_default(),
+            Type::BYTE_ARRAY => PLACE,
+        };
+        let fixed = values.saturating_mul(width).saturating_add(levels);
+        self.least = self.least.saturating_add(fixed);
+        self.most = self.most.saturating_add(pages.unpacked).saturating_add(fixed);
+        budget.check(self.least, unfolds)?;
+        if described.physical_type() != Type::BYTE_ARRAY {
+            return Ok(());
+        }
+        if self.most.saturating_add(pages.front_coded) <= budget.limit() {
+            self.most += pages.front_coded;
+        } else {
+            let exact = front_coded(file, chunk, rows, budget)?;
+            self.least = self.least.saturating_add(exact);
+            self.most = self.most.saturating_add(exact);
+            budget.check(self.least, unfolds)?;
+        }
+        // As long as the dictionary, which nearly always is enough to know; else as its longest text.
+        let rough = pages.dictionary.unwrap_or_default().saturating_mul(pages.numbered);
+        if self.most.saturating_add(rough) <= budget.limit() {
+            self.most += rough;
+        } else {
+            self.most = self.most.saturating_add(longest_text(file, chunk, rows)?.saturating_mul(pages.numbered));
+        }
+        Ok(())
+    }
+}
+
+/// Walks over the headers of a chunk's pages.
+fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
+    let (start, length) = chunk.byte_range();
+    let end = start.saturating_add(length);
+    let mut pages = Pages::default();
+    let (mut at, mut first) = (start, true);
+    let mut window = (start, Bytes::new());
+    while at < end {
+        let header = header(file, at, end, &mut window)?;
+        let data = at + header.length;
+        at = data.checked_add(header.stored).filter(|next| *next <= end).ok_or_else(|| Error::format("a page leads outside"))?;
+        if header.unpacked > PAGE_MAX {
+            let (claimed, most) = (size_text(header.unpacked), size_text(PAGE_MAX));
+            let name = chunk.column_path().string();
+            let error = Error::too_large(format!("a page of column {name} claims {claimed}; {most} is the most"));
+            return Err(error.hint("the file is damaged, or made to fill the memory: do not trust it"));
+        }
+        if let Compression::GZIP(_) = chunk.compression() {
+            inflates_as_claimed(file, data, &header)?;
+        }
+        pages.unpacked += header.unpacked;
+        if header.is_dictionary {
+            if !first {
+                return Err(Error::format("a dictionary stands behind other pages"));
+            }
+            pages.dictionary = Some(header.unpacked);
+        } else {
+            pages.values += header.values;
+            match header.encoding {
+                // PLAIN_DICTIONARY, RLE_DICTIONARY; DELTA_BYTE_ARRAY
+                2 | 8 => pages.numbered += header.values,
+                7 => pages.front_coded = pages.front_coded.saturating_add(header.values.saturating_mul(header.unpacked)),
+                _ => {}
+            }
+        }
+        first = false;
+    }
+    Ok(pages)
+}
+
+/// The header at a place; `window` has bytes that were read before.
+fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Result<Header> {
+    let mut size = WINDOW;
+    loop {
+        let known = usize::try_from(at - window.0).ok().and_then(|skip| window.1.get(skip..)).unwrap_or_default();
+        if let Some(header) = parsed(known) {
+            return Ok(header);
+        }
+        let left = usize::try_from(end - at).unwrap_or(usize::MAX);
+        if known.len() >= left.min(HEADER_MAX) {
+            return Err(Error::format("a page header is damaged"));
+        }
+        while size <= known.len() {
+            size *= 8;
+        }
+        *window = (at, file.get_bytes(at, size.min(left)).map_err(|error| damaged(&error))?);
+    }
+}
+
+/// `PageHeader` (field numbers are those of parquet.thrift).
+fn parsed(bytes: &[u8]) -> Option<Header> {
+    let mut walk = Walk::new(bytes);
+    let (mut of, mut unpacked, mut stored, mut values, mut encoding) = (-1, -1, -1, 0, -1);
+    walk.fields(&mut |walk, number, found| {
+        match (number, found) {
+            (1, kind::I32) => of = walk.integer()?,
+            (2, kind::I32) => unpacked = walk.integer()?,
+            (3, kind::I32) => stored = walk.integer()?,
+            (1..=3, _) => return None,
+            // Data page, dictionary, data page of the second version.
+            (5 | 7 | 8, kind::STRUCT) => walk.fields(&mut |walk, inner, found| {
+                match (inner, found) {
+                    (1, kind::I32) => values = walk.integer()?,
+                    (2, kind::I32) if number != 8 => encoding = walk.integer()?,
+                    (4, kind::I32) if number == 8 => encoding = walk.integer()?,
+                    _ => return Some(false),
+                }
+                Some(true)
+            })?,
+            (5 | 7 | 8, _) => return None,
+            _ => return Some(false),
+        }
+        Some(true)
+    })?;
+    let size = |number: i64| u64::try_from(number).ok();
+    let length = walk.position() as u64;
+    Some(Header {
+        is_dictionary: of == 2,
+        length,
+        stored: size(stored)?,
+        unpacked: size(unpacked)?,
+        values: size(values)?,
+        encoding,
+    })
+}
+
+/// The decoder unpacks gzip to its end, whatever the header says.
+fn inflates_as_claimed<R: Chunks>(file: &R, data: u64, header: &Header) -> Result<()> {
+    if header.stored.saturating_mul(DEFLATE_MOST) <= header.unpacked.max(PAGE_MAX / 64) {
+        return Ok(());
+    }
+    let bytes = file.get_bytes(data, header.stored as usize).map_err(|error| damaged(&error))?;
+    let wrong = |error: std::io::Error| Error::format("a page can't be unpacked").because(error);
+    let mut rest = flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(header.unpacked + 1);
+    let found = std::io::copy(&mut rest, &mut std::io::sink()).map_err(wrong)?;
+    if found > header.unpacked {
+        return Err(Error::too_large(format!("a page unpacks to more than the {} that it claims", size_text(header.unpacked))));
+    }
+    Ok(())
+}
+
+fn reader<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<SerializedPageReader<R>> {
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    SerializedPageReader::new(file.clone(), chunk, rows, None).map_err(|error| damaged(&error))
+}
+
+/// Bytes of the longest text of a chunk's dictionary.
+fn longest_text<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<u64> {
+    let page = reader(file, chunk, rows)?.get_next_page().map_err(|error| damaged(&error))?;
+    let Some(Page::DictionaryPage { buf, .. }) = page else { return Ok(0) };
+    let (mut rest, mut longest) = (buf.as_ref(), 0);
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length);
+        longest = longest.max(u64::from(length));
+        rest = after.get(length as usize..).unwrap_or_default();
+    }
+    Ok(longest)
+}
+
+/// Bytes of all texts of a chunk that are built on those before them.
+fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
+    let described = chunk.column_descr();
+    let mut pages = reader(file, chunk, rows)?;
+    let mut total = 0u64;
+    while let Some(page) = pages.get_next_page().map_err(|error| damaged(&error))? {
+        let values = match &page {
+            Page::DataPage {
+                buf,
+                encoding: Encoding::DELTA_BYTE_ARRAY,
+                rep_level_encoding,
+                def_level_encoding,
+                num_values,
+                ..
+            } => {
+                let levels = [(described.max_rep_level(), rep_level_encoding), (described.max_def_level(), def_level_encoding)];
+                Some((behind_levels(buf, levels, *num_values), *num_values))
+            }
+            Page::DataPageV2 {
+                buf,
+                encoding: Encoding::DELTA_BYTE_ARRAY,
+                num_values,
+                rep_levels_byte_len,
+                def_levels_byte_len,
+                ..
+            } => {
+                let skip = (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
+                Some((buf.get(skip..), *num_values))
+            }
+            _ => None,
+        };
+        let Some((bytes, count)) = values else { continue };
+        let found = bytes.and_then(|bytes| front_coded_bytes(bytes, u64::from(count)));
+        let found = found.ok_or_else(|| Error::format(format!("a page of {} is damaged", chunk.column_path().string())))?;
+        total = total.saturating_add(found);
+        budget.check(total, || format!("column {} unfolds", chunk.column_path().string()))?;
+    }
+    Ok(total)
+}
+
+/// The values of a page of the first version, behind the levels of those that have any.
+fn behind_levels<'a>(page: &'a [u8], levels: [(i16, &Encoding); 2], values: u32) -> Option<&'a [u8]> {
+    let mut rest = page;
+    for (most, encoding) in levels.into_iter().filter(|(most, _)| *most > 0) {
+        #[allow(deprecated, reason = "files of the first writers have levels so")]
+        let packed = *encoding == Encoding::BIT_PACKED;
+        rest = if packed {
+            let bits = u64::from(16 - (most as u16).leading_zeros());
+            rest.get(usize::try_from((u64::from(values) * bits).div_ceil(8)).ok()?..)?
+        } else {
+            let (length, after) = rest.split_first_chunk::<4>()?;
+            after.get(u32::from_le_bytes(*length) as usize..)?
+        };
+    }
+    Some(rest)
+}
