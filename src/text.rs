@@ -208,7 +208,7 @@ pub struct Entry {
 /// or have no width, which make it read as something else, become escapes as in JSON, so that JSON stays what it was. Line ends and tabs
 /// stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(|letter| is_deceptive(letter)) {
+    if !text.contains(is_deceptive) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

@@ -23,7 +23,7 @@ const MEMORY_MAX: u64 = 500 << 20;
 /// Addresses of the whole program, so that a fault here ends the child and nothing else.
 const ADDRESSES_MAX_KB: u64 = 8 << 20;
 /// A program that is still running then hangs; builds with debug assertions are slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(100);
 
 struct Watched {
     code: Option<i32>,
@@ -125,19 +125,17 @@ fn folder(workspace: &Workspace, name: &str, level: &[u8]) -> String {
     workspace.path(name).display().to_string()
 }
 
-/// Every verb that reads the rows of a dataset refuses this one, with the reason.
+/// A query for every column is refused, with the reason; verbs that read less end in little memory all the same.
 #[track_caller]
 fn refused_by_all(workspace: &Workspace, dataset: &str, says: &str) {
-    for arguments in [&["validate", dataset][..], &["query", dataset, "--sql", "SELECT * FROM data"], &["read", dataset, "a"]] {
+    watched(workspace, &["query", dataset, "--sql", "SELECT * FROM data"]).expect(2).says(says);
+    let count = "SELECT count(*) FROM data";
+    for arguments in [&["inspect", dataset][..], &["fields", dataset], &["validate", dataset], &["query", dataset, "--sql", count]]
+    {
         let ran = watched(workspace, arguments);
-        let text = fs::read_to_string(&ran.out).unwrap_or_default() + &ran.err;
-        let code = if ran.code == Some(1) { 1 } else { 2 };
-        let ran = ran.expect(code);
-        // `read` needs ids alone; what it does not read can't hurt.
-        assert!(arguments[0] == "read" || text.contains(says), "{} does not say {says}:\n{text}", ran.shown);
+        assert!(ran.peak < MEMORY_MAX && ran.code.is_some(), "{}: {} MB\n{}", ran.shown, ran.peak >> 20, ran.err);
+        println!("{}: {} MB, {:?}", ran.shown, ran.peak >> 20, ran.elapsed);
     }
-    let inspected = watched(workspace, &["inspect", dataset]);
-    assert!(inspected.peak < MEMORY_MAX && inspected.code.is_some(), "{}: {} MB", inspected.shown, inspected.peak >> 20);
 }
 
 #[test]
@@ -238,7 +236,7 @@ fn tables_of_very_many_or_very_deep_columns_are_refused() {
     let workspace = Workspace::new();
     let deep = folder(&workspace, "deep", &bare_footer(std::iter::repeat_n(1, 10_000).chain([0])));
     let wide = folder(&workspace, "wide", &bare_footer(std::iter::once(20_000).chain(std::iter::repeat_n(0, 20_000))));
-    for (dataset, says) in [(deep, "levels of nested columns"), (wide, "20000 columns")] {
+    for (dataset, says) in [(deep, "levels of nested columns"), (wide, "more than 10000 columns")] {
         for verb in ["inspect", "validate"] {
             let ran = watched(&workspace, &[verb, &dataset]);
             let text = fs::read_to_string(&ran.out).unwrap_or_default() + &ran.err;
@@ -407,7 +405,7 @@ fn large_sample(workspace: &Workspace, size: u64) -> (String, String) {
     let target = workspace.path("large").display().to_string();
     let data = workspace.path("data").display().to_string();
     let collection = workspace.path("collection.json").display().to_string();
-    watched(workspace, &["create", &data, &target, "--collection", &collection, "--format", "folder"]).expect(0);
+    watched(workspace, &["create", &data, "-o", &target, "--collection", &collection, "--format", "folder"]).expect(0);
     (target, source)
 }
 

@@ -71,9 +71,9 @@ fn what_the_readme_links_is_there_and_is_installed_beside_it() {
     let (manifest, artefacts) = (read("Cargo.toml"), read("packaging/artefacts"));
     for link in local {
         assert!(top.join(link).exists(), "{link} is not there");
-        let (folder, _) = link.rsplit_once('/').unwrap_or_default();
+        let folder = link.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         for asset in [
-            format!("[\"{link}\", \"usr/share/doc/taco-studio/{folder}/\""),
+            format!("[\"{link}\", \"usr/share/doc/taco-studio/{folder}\""),
             format!("source = \"{link}\", dest = \"/usr/share/doc/taco-studio/{link}\""),
         ] {
             assert!(manifest.contains(&asset), "Cargo.toml installs no {asset}");

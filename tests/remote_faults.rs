@@ -228,7 +228,7 @@ fn a_fault_while_the_collection_is_first_read_is_not_kept_as_its_answer() {
         ("04_nested2_folder", "change", "change/COLLECTION.json"),
         ("27_v018_parts_tacocat", "__TACOCAT__", "__TACOCAT__"),
         ("27_v018_parts_tacocat", "TACOLLECTION.json", "parts_part0002.tacozip"),
-        ("61_v3_folder", "", "METADATA"),
+        ("61_v3_folder", "", "METADATA/sample.parquet"),
     ] {
         let workspace = Workspace::new();
         let server = served(&workspace, set);

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::output::PartialFile;
 use super::transfer::{OnDamage, Sources};
 use super::{Directory, HeaderEntry, RowSource};
-use crate::error::{Error, IoContext, Kind, Result};
+use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::handles::SharedFile;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
@@ -123,7 +123,7 @@ impl ByteSource {
         }
         let copied = own.size == stamp.size
             && stamp.directory.is_some()
-            && Directory::read(self).is_ok_and(|directory| stamp.directory == Some(directory.digest));
+            && settled(Directory::read(self))?.is_ok_and(|directory| stamp.directory == Some(directory.digest));
         if copied { Ok(()) } else { Err(changed(self.path(), stamp, own)) }
     }
 

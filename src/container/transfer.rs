@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use super::source::changed;
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, Directory, RowSource, TacoHeader};
-use crate::error::{Error, IoContext, Kind, Result};
+use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
@@ -87,13 +87,33 @@ impl Held {
         Self { file, stated: OnceLock::new(), far: OnceLock::new(), accepted: RwLock::default() }
     }
 
-    fn stated(&self) -> &Stated {
-        self.stated.get_or_init(|| match is_archive(&self.file) {
+    /// How the container states checksums; what can't be found out now is asked again.
+    fn stated(&self) -> Result<&Stated> {
+        if let Some(known) = self.stated.get() {
+            return Ok(known);
+        }
+        let found = match is_archive(&self.file)? {
             false => Stated::Nowhere,
             // A directory may be larger than what is copied, and a local header comes along with the data.
             true if self.file.is_remote() => Stated::Headers,
-            true => Directory::read(&self.file).map_or(Stated::Headers, |directory| Stated::Directory(Checksums::of(&directory))),
-        })
+            true => match settled(Directory::read(&self.file))? {
+                Ok(directory) => Stated::Directory(Checksums::of(&directory)),
+                Err(_) => Stated::Headers,
+            },
+        };
+        Ok(self.stated.get_or_init(|| found))
+    }
+
+    /// The checksums in the directory of an archive of another machine; `None` where it has none that can be read.
+    fn far(&self) -> Result<Option<&Checksums>> {
+        if let Some(known) = self.far.get() {
+            return Ok(known.as_ref());
+        }
+        let found = match self.file.is_remote() {
+            true => settled(Directory::read(&self.file))?.ok().map(|directory| Checksums::of(&directory)),
+            false => None,
+        };
+        Ok(self.far.get_or_init(|| found).as_ref())
     }
 
     /// An error when ranges of this version are not those of the open container.
@@ -104,7 +124,7 @@ impl Held {
         }
         self.file.expect(stamp)?;
         // Times have steps, and can be set: where the directory is known, it decides.
-        if let (Some(directory), Stated::Directory(own)) = (stamp.directory, self.stated())
+        if let (Some(directory), Stated::Directory(own)) = (stamp.directory, self.stated()?)
             && own.digest != directory
         {
             return Err(changed(self.file.path(), stamp, self.file.stamp()));
@@ -115,18 +135,16 @@ impl Held {
 
     /// The checksum that the container states for a range; `None` where it states none.
     fn crc(&self, offset: u64, size: u64, is_known: bool) -> Result<Option<u32>> {
-        let stated = match self.stated() {
+        let way = self.stated()?;
+        let stated = match way {
             Stated::Nowhere => return Ok(None),
-            Stated::Directory(checksums) => checksums.stated(&self.file, offset, size),
-            Stated::Headers => stated_before(&self.file, offset, size).or_else(|| {
-                let far = self.far.get_or_init(|| {
-                    let directory = self.file.is_remote().then(|| Directory::read(&self.file).ok()).flatten();
-                    directory.map(|directory| Checksums::of(&directory))
-                });
-                far.as_ref()?.stated(&self.file, offset, size)
-            }),
+            Stated::Directory(checksums) => checksums.stated(&self.file, offset, size)?,
+            Stated::Headers => match (stated_before(&self.file, offset, size)?, self.file.is_remote()) {
+                (None, true) => self.far()?.map(|far| far.stated(&self.file, offset, size)).transpose()?.flatten(),
+                (stated, _) => stated,
+            },
         };
-        match (stated, self.stated()) {
+        match (stated, way) {
             (Some(crc), _) => Ok(Some(crc)),
             (None, Stated::Headers) if !self.file.is_remote() => {
                 let error = Error::new(
@@ -136,7 +154,7 @@ impl Held {
                 Err(take_another(error).at_path(self.file.path()))
             }
             // Nobody knows in which version the range was found; in this one it is none.
-            (None, _) if !is_known && self.is_taco() => {
+            (None, _) if !is_known && self.is_taco()? => {
                 let summary = format!(
                     "no member of the archive is {size} bytes at {offset}: it is not the one any more in which the sample was found"
                 );
@@ -147,9 +165,9 @@ impl Held {
         }
     }
 
-    fn is_taco(&self) -> bool {
+    fn is_taco(&self) -> Result<bool> {
         let start = self.file.read(0, super::zip::HEADER_END.min(self.file.size_bytes()));
-        start.is_ok_and(|start| TacoHeader::parse(&start).is_ok())
+        Ok(settled(start)?.is_ok_and(|start| TacoHeader::parse(&start).is_ok()))
     }
 }
 
@@ -169,7 +187,7 @@ impl SourceCheck {
     /// [`Kind::Changed`] and [`Kind::Damaged`], as for every copy.
     pub fn check(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<()> {
         let RowSource::Asset { path: AssetPath::Range { container, offset, size, stamp }, .. } = source else { return Ok(()) };
-        let checked = self.0.container(container, *offset, *size, stamp.as_ref()).and_then(|held| match held.stated() {
+        let checked = self.0.container(container, *offset, *size, stamp.as_ref()).and_then(|held| match held.stated()? {
             Stated::Nowhere => Ok(()),
             Stated::Directory(_) | Stated::Headers => self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop),
         });

@@ -100,7 +100,7 @@ impl Assembly {
 
 /// The version of an archive of this machine with its directory. One of another machine has a mark of its server.
 fn with_directory(asset: &AssetPath, stamp: &Stamp) -> Option<Stamp> {
-    let file = ByteSource::open_for(asset).ok().filter(|file| !file.is_remote() && is_archive(file))?;
+    let file = ByteSource::open_for(asset).ok().filter(|file| !file.is_remote() && is_archive(file).unwrap_or(false))?;
     let directory = Directory::read(&file).ok()?;
     Some(Stamp { directory: Some(directory.digest), ..stamp.clone() })
 }

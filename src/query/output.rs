@@ -4,16 +4,20 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
 use super::arrays;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
-use crate::table::{LevelTable, cell_json};
+use crate::table::{DecodeBudget, LevelTable, cell_json};
 
 /// Widest column of [`QueryResult::text`], in characters.
 const WIDEST: usize = 60;
+/// A result may unfold to 64 times its memory: a quarter of what a table may, since rows of the engine are larger than those of a file.
+const SHARED: u64 = 4;
+/// Bytes of a value in the engine beside those of a long text.
+const VIEW: u64 = 16;
 
 /// The rows that a query gave.
 #[derive(Clone, Debug)]
@@ -114,11 +118,58 @@ fn cut(text: &str) -> String {
     if length(&plain) <= WIDEST { plain } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
 }
 
+/// Rows of the engine share texts; a level table holds each row's own copy. An error when the copies are out of all proportion.
+fn check_texts(frame: &DataFrame) -> Result<()> {
+    let held: u64 = frame.columns().iter().map(|column| Texts::of(column.as_materialized_series()).held).sum();
+    let views = VIEW * frame.height() as u64 * frame.width() as u64;
+    let budget = DecodeBudget::of_stored(held.saturating_add(views) / SHARED);
+    for column in frame.columns() {
+        let unfolded = Texts::of(column.as_materialized_series()).unfolded;
+        budget.take(unfolded, || format!("column {} of the result unfolds", column.name()))?;
+    }
+    Ok(())
+}
+
+/// Bytes of the texts and binary values of a column.
+#[derive(Default)]
+struct Texts {
+    /// In memory, where rows share them.
+    held: u64,
+    /// Of all rows, shared ones counted for each.
+    unfolded: u64,
+}
+
+impl Texts {
+    fn of(series: &Series) -> Self {
+        let parts = match series.dtype() {
+            DataType::String => series.str().map_or(Vec::new(), |texts| {
+                texts.downcast_iter().map(|array| (array.total_buffer_len(), array.total_bytes_len())).collect()
+            }),
+            DataType::Binary => series.binary().map_or(Vec::new(), |values| {
+                values.downcast_iter().map(|array| (array.total_buffer_len(), array.total_bytes_len())).collect()
+            }),
+            DataType::List(_) => return series.list().map_or(Self::default(), |lists| Self::of(&lists.get_inner())),
+            DataType::Struct(_) => {
+                let fields = series.struct_().map_or(Vec::new(), |all| all.fields_as_series());
+                return fields.iter().map(Self::of).fold(Self::default(), Self::add);
+            }
+            _ => Vec::new(),
+        };
+        let one = |(held, unfolded): (usize, usize)| Self { held: held as u64, unfolded: unfolded as u64 };
+        parts.into_iter().map(one).fold(Self::default(), Self::add)
+    }
+
+    fn add(self, other: Self) -> Self {
+        Self { held: self.held.saturating_add(other.held), unfolded: self.unfolded.saturating_add(other.unfolded) }
+    }
+}
+
 /// The engine's frame as a level table with the types that level tables have.
 pub(super) fn to_table(frame: &DataFrame) -> Result<LevelTable> {
     if frame.width() == 0 {
         return Ok(LevelTable::new(Arc::new(Schema::empty()), Vec::new()));
     }
+    check_texts(frame)?;
     let (schema, batches) = arrays::batches(frame)
         .map_err(|error| Error::unsupported("the result has a type that tables lack").because(error.to_string()))?;
     Ok(LevelTable::new(schema, batches))

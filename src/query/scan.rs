@@ -4,6 +4,7 @@
 //! an error and nothing else.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
@@ -288,7 +289,9 @@ impl LevelScan {
             };
             return Ok(IdxCa::from_vec(name.into(), kept).into_column());
         }
-        let Some((index, field)) = self.rows.fields().find(name) else {
+        // The counter is the first of the schema, and in no file.
+        let place = self.schema.index_of(name).and_then(|place| place.checked_sub(1));
+        let Some((index, field)) = place.and_then(|place| Some((place, self.rows.fields().get(place)?))) else {
             polars_bail!(ColumnNotFound: "{name}");
         };
         if let (Some(positions), Some(at)) = (&plan.positions, POSITIONS.iter().position(|known| *known == name)) {
@@ -349,7 +352,12 @@ impl LevelScan {
             plan.wanted.iter().filter(|name| known.iter().all(|column| column.name() != *name)).cloned().collect();
         let read = self.columns(group, &lacking, plan, keep.as_ref())?;
         known.extend(read.into_columns());
-        let wanted = plan.wanted.iter().filter_map(|name| known.iter().find(|column| column.name() == name).cloned());
+        // Ten thousand columns are looked up by name, not one after the other.
+        let mut places: HashMap<PlSmallStr, usize> = HashMap::with_capacity(known.len());
+        for (place, column) in known.iter().enumerate() {
+            places.entry(column.name().clone()).or_insert(place);
+        }
+        let wanted = plan.wanted.iter().filter_map(|name| known.get(*places.get(name)?).cloned());
         DataFrame::new(left, wanted.collect()).map(Some)
     }
 

@@ -14,8 +14,8 @@ use super::info::{self, RasterInfo, Subdataset};
 use super::mount::{self, Mounted, Place};
 use super::scientific::{self, Turn};
 use super::{RasterSource, environment, messages};
-use crate::error::{Error, IoContext, Result};
-use crate::model::AssetPath;
+use crate::error::{Error, IoContext, Kind, Result};
+use crate::model::{AssetPath, Modified, Stamp as Version};
 use crate::remote::Identity;
 
 /// A subdataset is opened when its parent has no pixels of its own; deeper nesting is somebody's loop.
@@ -186,6 +186,7 @@ fn check(source: &RasterSource) -> Result<Stamp> {
     }
     let length = metadata.len();
     check_range(asset, length)?;
+    check_version(asset, &metadata)?;
     if matches!(asset, AssetPath::File(_)) && metadata.is_file() && length == 0 {
         return Err(Error::format("the file is empty").at(asset));
     }
@@ -195,6 +196,18 @@ fn check(source: &RasterSource) -> Result<Stamp> {
 fn check_remote(asset: &AssetPath, place: &Place) -> Result<Stamp> {
     check_range(asset, place.file.size_bytes())?;
     Ok(Stamp::Remote(place.file.identity().clone()))
+}
+
+/// Refuses a range of a container that was rewritten since the range was found: it would show another sample's pixels. Where the
+/// directory of the archive is known, a copy of it has another time; only its length is compared here.
+fn check_version(asset: &AssetPath, metadata: &std::fs::Metadata) -> Result<()> {
+    let Some(known) = asset.stamp() else { return Ok(()) };
+    let found = Version { size: metadata.len(), modified: Modified::of_file(metadata), etag: None, directory: None };
+    if found.size == known.size && (known.directory.is_some() || found.agrees(known)) {
+        return Ok(());
+    }
+    let error = Error::new(Kind::Changed, "the file was written to since this sample was found in it").at(asset);
+    Err(error.hint("open the dataset again"))
 }
 
 fn check_range(asset: &AssetPath, length: u64) -> Result<()> {

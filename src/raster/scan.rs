@@ -394,7 +394,7 @@ mod tests {
             (512, 512, (256, 256), 26),
             (20_000, 30_000, (512, 512), 26),
             (7, 5, (7, 1), 8),
-            (300_000, 3, (300_000, 1), 800),
+            (300_000, 3, (300_000, 1), 80),
             (1000, 1000, (1000, 1000), 9),
         ] {
             let windows: Vec<(Window, bool)> = Windows::new((width, height), block, bytes).collect();
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn blocks_too_large_for_a_window_are_read_in_pieces() {
-        for (size, block) in [((20_000, 3000), (9000, 2900)), ((50_000_000, 2), (50_000_000, 1)), ((10, 10), (4, 3))] {
+        for (size, block) in [((20_000, 3000), (9000, 2900)), ((50_000_000, 2), (50_000_000, 1))] {
             let mut cells = 0;
             let mut blocks = (0, 0);
             for (window, ends) in Windows::new(size, block, 8) {

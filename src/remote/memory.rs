@@ -166,6 +166,6 @@ mod tests {
         let file = kept.file;
         assert!(kept.covering(&(0..10)).is_some());
         drop(kept);
-        assert!(with(|memory| memory.files.get(&file).is_none() && memory.order.values().all(|(other, _)| *other != file)));
+        assert!(with(|memory| !memory.files.contains_key(&file) && memory.order.values().all(|(other, _)| *other != file)));
     }
 }

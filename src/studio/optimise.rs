@@ -15,7 +15,7 @@ use super::verbs::dataset_of_assembly;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
-    Staging, TortillaOptions, asset_size, copy_asset,
+    Staging, TortillaOptions, asset_size, copy_asset, free_bytes,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
@@ -236,12 +236,15 @@ fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let mut staging = Staging::new(&request.output, request.overwrite)?;
     staging.claim(&name)?;
     ctx.stage(tr!("Writing the raster"), None);
-    raster::write_tog(
-        &RasterSource::typed(asset.clone()),
-        &staging.path().join(&*name),
-        &TogOptions { parallel: true, ..request.tog },
-        ctx,
-    )?;
+    let tog = TogOptions { parallel: true, ..request.tog };
+    let written = raster::write_tog(&RasterSource::typed(asset.clone()), &staging.path().join(&*name), &tog, ctx);
+    written.map_err(|error| match (free_bytes(&request.output), asset_size(&asset)) {
+        // GDAL does not say why it could not write.
+        (Some(free), Ok(size)) if free < size && !error.is_cancelled() => {
+            error.hint(format!("the disk has {free} bytes free: free some space, or write to another disk"))
+        }
+        _ => error,
+    })?;
     raster::close_idle();
     staging.finish()?;
     let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
@@ -256,17 +259,24 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let beside = |name: &str| BESIDE.iter().any(|ending| name.strip_suffix(ending).is_some_and(|whole| known.contains(whole)));
     let files: Vec<&String> = files.iter().filter(|name| !beside(name)).collect();
     let output = PartialFolder::of_files(&request.output, request.overwrite)?;
+    // What GDAL needs while it writes a raster does not get into the output.
+    let scratch = Scratch::beside(&request.output)?;
     ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
     let done: Vec<(u64, Done)> = files
         .par_iter()
-        .map(|name| {
+        .enumerate()
+        .map(|(number, name)| {
             let source = AssetPath::file(request.input.join(name));
-            let target = output.path().join(tiff_name(name, &known));
-            make_parent(&target)?;
+            let place = scratch.path().join(format!("{number}.tif"));
             let size = asset_size(&source)?;
-            let done = write_one(&RasterSource::typed(source.clone()), &target, request, ctx)?;
-            if !matches!(done, Done::Written { .. }) {
+            let done = write_one(&RasterSource::typed(source.clone()), &place, request, ctx)?;
+            if matches!(done, Done::Written { .. }) {
+                let target = output.path().join(tiff_name(name, &known));
+                make_parent(&target)?;
+                std::fs::rename(&place, &target).io_at("give the raster its name", &target)?;
+            } else {
                 let target = output.path().join(name);
+                make_parent(&target)?;
                 copy_asset(&source, &target, false, OnDamage::Stop, ctx)?;
             }
             ctx.step(1);

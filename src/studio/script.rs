@@ -29,6 +29,9 @@ pub const WAIT_SECONDS: f64 = 60.0;
 /// Stands in typed text for the folder of the script.
 const HERE: &str = "{here}";
 
+/// Points that a side of the window may have: no screen has more.
+const SIDE: std::ops::RangeInclusive<f32> = 1.0..=16_384.0;
+
 /// One line of a script.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
@@ -199,6 +202,10 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
                 let error = Error::usage("a picture is saved in the folder of the screenshots, so its name is a file name alone");
                 return Err(error.at(name.escape_debug()));
             }
+            ScriptLine::Step(Step::Resize { width, height }) if !(SIDE.contains(&*width) && SIDE.contains(&*height)) => {
+                let error = Error::usage(format!("a window can't have {width} × {height} points")).at_path(file);
+                return Err(error.hint(format!("each side has {} to {}", SIDE.start(), SIDE.end())));
+            }
             ScriptLine::Step(_) => {}
         }
     }
@@ -231,6 +238,16 @@ fn need_consent(lines: &[ScriptLine]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_without_an_end_is_refused() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let file = folder.path().join("x.json");
+        for (width, height, good) in [("800", "600.5", true), ("1e308", "600", false), ("800", "-1", false), ("0", "600", false)] {
+            std::fs::write(&file, format!(r#"[{{"step": "resize", "width": {width}, "height": {height}}}]"#)).expect("writes");
+            assert_eq!(read_script(&file).is_ok(), good, "{width} × {height}");
+        }
+    }
 
     #[test]
     fn a_line_is_a_command_or_a_step() {

@@ -90,6 +90,6 @@ mod tests {
         let error = small.take(1, || "it unfolds".into()).expect_err("is too much");
         assert!(error.is_too_large() && error.to_string().contains("it unfolds to 134 MB"), "{error}");
         let large = DecodeBudget::of_stored(10 << 30);
-        assert!(large.take(1 << 40, || String::new()).is_ok() && large.check(u64::MAX, || String::new()).is_err());
+        assert!(large.take(1 << 40, String::new).is_ok() && large.check(u64::MAX, String::new).is_err());
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
         Error::format("this is not readable as Parquet").because(reason)
     })?;
     if length > BYTES_MAX {
-        return Err(beyond(&size_text(length), &size_text(BYTES_MAX)));
+        return Err(beyond(&format!("{}; {} is the most", size_text(length), size_text(BYTES_MAX))));
     }
     let footer = slice.range(start, length as usize).map_err(|error| damaged(&error))?;
     count(&footer)?;
@@ -54,11 +54,11 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
 }
 
 fn limit(what: &str, found: u64, most: u64) -> Result<()> {
-    if found <= most { Ok(()) } else { Err(beyond(&format!("{found} {what}"), &most.to_string())) }
+    if found <= most { Ok(()) } else { Err(beyond(&format!("more than {most} {what}"))) }
 }
 
-fn beyond(found: &str, most: &str) -> Error {
-    let error = Error::too_large(format!("the Parquet footer describes {found}; {most} is the most"));
+fn beyond(what: &str) -> Error {
+    let error = Error::too_large(format!("the Parquet footer has {what}"));
     error.hint("the file is damaged, or made to fill the memory: do not trust it")
 }
 
@@ -115,7 +115,7 @@ fn list(walk: &mut Walk, found: u8, each: impl FnOnce(&mut Walk, u64) -> Option<
 fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
     // Members that are still to come, of the groups around the next element.
     let mut open: Vec<i64> = Vec::new();
-    for _ in 0..count {
+    for behind in (0..count).rev() {
         let mut children = 0;
         walk.fields(&mut |walk, number, found| match (number, found) {
             (5, kind::I32) => {
@@ -125,6 +125,10 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
             (5, _) => None,
             _ => Some(false),
         })?;
+        // The decoder makes room for as many members as a group claims, before it looks for them.
+        if !u64::try_from(children).is_ok_and(|children| children <= behind) {
+            return None;
+        }
         while open.last() == Some(&0) {
             open.pop();
         }
@@ -194,13 +198,23 @@ mod tests {
         bytes
     }
 
+    /// Groups claim members that no element follows for: 8 bytes are reserved for each.
+    #[test]
+    fn members_that_are_not_there_are_damage() {
+        for children in [&[1 << 30, 0][..], &[2, 0], &[1, 1], &[3, 1, 0, 0, 5]] {
+            let error = count(&footer(children)).expect_err("claims too much");
+            assert!(!error.is_too_large(), "{children:?}: {error}");
+        }
+        assert!(count(&footer(&[2, 1, 0, 0])).is_ok());
+    }
+
     #[test]
     fn columns_and_their_depth_are_counted_before_anything_is_built() {
         let flat = |columns: u64| footer(&[vec![columns], vec![0; columns as usize]].concat());
         assert!(count(&flat(COLUMNS_MAX)).is_ok());
         let error = count(&flat(COLUMNS_MAX + 1)).expect_err("is too wide");
-        assert!(error.is_too_large() && error.to_string().contains("10001 columns"), "{error}");
-        assert!(count(&footer(&vec![1; DEPTH_MAX])).is_ok());
+        assert!(error.is_too_large() && error.to_string().contains("more than 10000 columns"), "{error}");
+        assert!(count(&footer(&[vec![1; DEPTH_MAX], vec![0]].concat())).is_ok());
         let error = count(&footer(&vec![1; 10_000])).expect_err("is too deep");
         assert!(error.is_too_large() && error.to_string().contains("levels of nested columns"), "{error}");
         let error = count(&flat(3)[..12]).expect_err("is cut");

@@ -18,7 +18,12 @@ pub(super) fn check(reader: &dyn ContainerReader, deep: bool, report: &mut Repor
     if !deep && is_remote(&reader.info().path) {
         return Ok(());
     }
-    let tree = reader.levels().skeleton(ctx)?;
+    let tree = match reader.levels().skeleton(ctx) {
+        Ok(tree) => tree,
+        Err(error) if error.is_cancelled() => return Err(error),
+        // Levels that can't be read are found by the check of the levels.
+        Err(_) => return Ok(()),
+    };
     for (depth, level) in tree.levels.iter().enumerate() {
         let rows: Vec<u32> =
             (0..level.len() as u32).filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row))).collect();

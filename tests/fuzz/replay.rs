@@ -19,8 +19,7 @@ static NOW: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
 pub fn run(arguments: impl Iterator<Item = String>) -> i32 {
     let arguments: Vec<String> = arguments.collect();
     let listing = arguments.iter().any(|argument| argument == "--list");
-    // What stands behind an option with a value is no name; none of them matters here.
-    let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let wanted = names(&arguments);
     std::thread::spawn(watch);
     let (mut passed, mut failed, mut left_out) = (0, Vec::new(), 0);
     for target in targets::all() {
@@ -45,6 +44,14 @@ pub fn run(arguments: impl Iterator<Item = String>) -> i32 {
     failed.iter().for_each(|name| println!("failed: {name}"));
     println!("\ntest result: {word}. {passed} passed; {} failed; 0 ignored; 0 measured; {left_out} filtered out", failed.len());
     i32::from(!failed.is_empty())
+}
+
+/// The arguments that are no options and no values of options; none of the options matters here.
+fn names(arguments: &[String]) -> Vec<&String> {
+    const WITH_VALUE: [&str; 7] = ["--test-threads", "--skip", "--format", "--color", "--logfile", "--shuffle-seed", "-Z"];
+    let before = [None].into_iter().chain(arguments.iter().map(|argument| Some(argument.as_str())));
+    let is_value = |before: Option<&str>| before.is_some_and(|before| WITH_VALUE.contains(&before));
+    arguments.iter().zip(before).filter(|(own, before)| !own.starts_with('-') && !is_value(*before)).map(|(own, _)| own).collect()
 }
 
 /// The inputs that are kept for a target, in the order of their names.

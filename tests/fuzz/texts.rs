@@ -48,7 +48,6 @@ pub fn collection(bytes: &[u8]) {
     expected(validate::dataset(&Dataset { collection, ..Dataset::default() }, &ctx));
     let folder = dataset_folder();
     std::fs::write(folder.join("COLLECTION.json"), bytes).expect("writes");
-    expected(validate::path(&folder, false, &ctx));
     let forms = [Catalogue::Stac, Catalogue::Croissant, Catalogue::Datacite, Catalogue::Markdown, Catalogue::Html];
     let form = forms[crc32fast::hash(bytes) as usize % forms.len()];
     expected(describe_dataset(&folder, &OpenOptions::default(), form, None, None, &ctx));

@@ -2,6 +2,7 @@
 
 use super::directory::{Directory, LocalHeader};
 use crate::container::ByteSource;
+use crate::error::{Result, settled};
 
 /// Bytes of a local header without its name and extra field.
 const FIXED: u64 = 30;
@@ -42,40 +43,59 @@ impl Checksums {
     }
 
     /// The CRC-32 of the member whose data are exactly these bytes of the archive; `None` when there is no such member.
-    pub fn stated(&self, file: &ByteSource, offset: u64, size: u64) -> Option<u32> {
+    ///
+    /// # Errors
+    ///
+    /// When that can't be found out now.
+    pub fn stated(&self, file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
         let end = self.members.partition_point(|member| member.local < offset);
-        let local = self.members.get(end.checked_sub(1)?)?.local;
+        let Some(local) = end.checked_sub(1).and_then(|last| self.members.get(last)).map(|last| last.local) else {
+            return Ok(None);
+        };
         let first = self.members.partition_point(|member| member.local < local);
-        let begins = |member: &&Member| {
+        for member in self.members[first..end].iter().filter(|member| member.size == size) {
             let extra = (offset - local).checked_sub(FIXED + u64::from(member.name));
             // Without an extra field, and with the ZIP64 one; what other tools put there only the local header tells.
-            matches!(extra, Some(0 | 20)) || LocalHeader::read(file, local).is_ok_and(|header| header.data == offset)
-        };
-        self.members[first..end].iter().find(|member| member.size == size && begins(member)).map(|member| member.crc)
+            if matches!(extra, Some(0 | 20)) || settled(LocalHeader::read(file, local))?.is_ok_and(|header| header.data == offset) {
+                return Ok(Some(member.crc));
+            }
+        }
+        Ok(None)
     }
 }
 
 /// The CRC-32 that the local header before the data states; `None` when there is none, or when it leaves the number to a
 /// descriptor behind the data.
-pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Option<u32> {
-    ROOM.iter().find_map(|&room| {
+///
+/// # Errors
+///
+/// When that can't be found out now.
+pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
+    for room in ROOM {
         let start = offset.saturating_sub(room);
-        let bytes = file.read(start, offset - start).ok()?;
-        let last = bytes.len().checked_sub(FIXED as usize)?;
-        (0..=last).rev().filter(|&at| bytes[at..].starts_with(b"PK\x03\x04")).find_map(|at| {
-            let header = LocalHeader::read(file, start + at as u64).ok()?;
+        let Ok(bytes) = settled(file.read(start, offset - start))? else { continue };
+        let Some(last) = bytes.len().checked_sub(FIXED as usize) else { continue };
+        for at in (0..=last).rev().filter(|&at| bytes[at..].starts_with(b"PK\x03\x04")) {
+            let Ok(header) = settled(LocalHeader::read(file, start + at as u64))? else { continue };
             let whole = header.size == u32::MAX || u64::from(header.size) == size;
-            (header.data == offset && whole && header.flags & 8 == 0).then_some(header.crc)
-        })
-    })
+            if header.data == offset && whole && header.flags & 8 == 0 {
+                return Ok(Some(header.crc));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Bytes before a member's data that have its local header in most archives.
 pub const HEADER_ROOM: u64 = ROOM[0];
 
 /// True for a file that begins as archives do.
-pub fn is_archive(file: &ByteSource) -> bool {
-    file.size_bytes() >= FIXED && file.read(0, 4).is_ok_and(|start| start[..] == *b"PK\x03\x04")
+///
+/// # Errors
+///
+/// When that can't be found out now.
+pub fn is_archive(file: &ByteSource) -> Result<bool> {
+    Ok(file.size_bytes() >= FIXED && settled(file.read(0, 4))?.is_ok_and(|start| start[..] == *b"PK\x03\x04"))
 }
 
 #[cfg(test)]
@@ -89,17 +109,17 @@ mod tests {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden");
         for name in ["01_flat_zip/flat.tacozip", "60_v3_zip/change.zip", "05_nested3_zip/stack.tacozip"] {
             let file = ByteSource::open(&golden.join(name)).expect("opens");
-            assert!(is_archive(&file));
+            assert!(is_archive(&file).expect("is told"));
             let directory = Directory::read(&file).expect("reads");
             let checksums = Checksums::of(&directory);
             for entry in &directory.entries {
                 let data = LocalHeader::read(&file, entry.local).expect("reads").data;
                 let name = &entry.name;
-                assert_eq!(checksums.stated(&file, data, entry.size), Some(entry.crc), "{name}");
-                assert_eq!(stated_before(&file, data, entry.size), Some(entry.crc), "{name}");
-                assert_eq!(checksums.stated(&file, data + 1, entry.size), None, "{name}");
-                assert_eq!(checksums.stated(&file, data, entry.size + 1), None, "{name}");
-                assert_eq!(stated_before(&file, data, entry.size + 1), None, "{name}");
+                assert_eq!(checksums.stated(&file, data, entry.size).expect("is told"), Some(entry.crc), "{name}");
+                assert_eq!(stated_before(&file, data, entry.size).expect("is told"), Some(entry.crc), "{name}");
+                assert_eq!(checksums.stated(&file, data + 1, entry.size).expect("is told"), None, "{name}");
+                assert_eq!(checksums.stated(&file, data, entry.size + 1).expect("is told"), None, "{name}");
+                assert_eq!(stated_before(&file, data, entry.size + 1).expect("is told"), None, "{name}");
             }
         }
     }

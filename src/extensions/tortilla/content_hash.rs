@@ -81,7 +81,8 @@ mod tests {
         for index in 0..3 {
             assert_eq!(text(index).as_deref(), Some(ABC));
         }
-        assert!(hashes[3].as_ref().expect_err("cut").to_string().contains("30 bytes at 5"));
+        let cut = hashes[3].as_ref().expect_err("cut").kind();
+        assert!(matches!(cut, crate::error::Kind::Io | crate::error::Kind::Format), "{cut:?}");
         assert_eq!(text(4), None);
         assert_ne!(text(5), text(6));
     }

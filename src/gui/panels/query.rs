@@ -222,10 +222,11 @@ fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
                 Button::primary(tr!("Run")).icon(icons::PLAY).name(tr!("Run query")).tooltip("Ctrl Enter").blocked(waiting);
             run = ui.add(button).clicked();
             let stop = Button::danger(tr!("Stop")).icon(icons::STOP).name(tr!("Stop query"));
-            if cx.session.query.is_waiting() && ui.add(stop).clicked() {
-                if let Some(job) = cx.session.query.job {
-                    cx.run(Command::Cancel { job });
-                }
+            if cx.session.query.is_waiting()
+                && ui.add(stop).clicked()
+                && let Some(job) = cx.session.query.job
+            {
+                cx.run(Command::Cancel { job });
             }
             history_ui(ui, cx);
             saved_ui(ui, cx);

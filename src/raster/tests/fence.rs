@@ -299,7 +299,7 @@ fn a_pipe_is_not_waited_for() {
         let status = std::process::Command::new("mkfifo").arg(&path).status().expect("runs");
         assert!(status.success());
         let told = describe(&RasterSource::member(AssetPath::file(&path))).expect_err("is no file");
-        assert!(told.to_string().contains("no file"), "{told}");
+        assert!(told.to_string().contains("a named pipe"), "{told}");
     }
 }
 

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::error::Kind;
 use crate::jobs::JobContext;
-use crate::model::AssetPath;
+use crate::model::{AssetPath, Modified, Stamp};
 
 mod fence;
 mod formats;
@@ -113,6 +114,26 @@ fn a_range_of_a_container_reads_like_the_file() {
     assert!(describe(&range(u64::MAX, 5)).is_err());
     assert!(describe(&range(1234, 0)).expect_err("padding").to_string().contains("holds no bytes"));
     assert!(describe(&range(0, 1000)).expect_err("not a raster").to_string().contains("not recognized"));
+}
+
+#[test]
+fn a_range_of_a_container_that_was_rewritten_since_shows_nothing() {
+    let folder = folder();
+    let bytes = std::fs::read(written(folder.path(), "scene.tif", &scene(16, 16))).expect("reads");
+    let container = folder.path().join("set.tacozip");
+    std::fs::write(&container, &bytes).expect("writes");
+    let meta = std::fs::metadata(&container).expect("is there");
+    let stamp = Stamp { size: meta.len(), modified: Modified::of_file(&meta), etag: None, directory: None };
+    let AssetPath::Range { container: path, offset, size, .. } = AssetPath::range(container.as_path(), 0, meta.len()) else {
+        unreachable!("it is a range")
+    };
+    let range = RasterSource::member(AssetPath::Range { container: path, offset, size, stamp: Some(stamp.into()) });
+    describe(&range).expect("is the version that was found");
+    let later = std::fs::OpenOptions::new().write(true).open(&container).expect("opens");
+    later.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).expect("is dated");
+    assert_eq!(describe(&range).expect_err("is another version").kind(), Kind::Changed);
+    std::fs::write(&container, [&bytes[..], b"more"].concat()).expect("writes");
+    assert_eq!(describe(&range).expect_err("is another version").kind(), Kind::Changed);
 }
 
 #[test]

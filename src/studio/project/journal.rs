@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::file::{Base, Project, open_project_of, real_path, save_project};
 use super::keep::{FileMark, ProjectFile};
+use super::sweep::{remove, sweep};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
@@ -18,7 +19,7 @@ use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset};
 
 /// Ending of journals.
-const ENDING: &str = "journal";
+pub(super) const ENDING: &str = "journal";
 /// Larger journals are made short by writing the draft as it is.
 pub(super) const BYTES_MAX: u64 = 8 << 20;
 /// Bytes of one line: an edit of a whole column of millions of rows.
@@ -150,7 +151,7 @@ fn id_of(edit: &Edit) -> Option<&str> {
     }
 }
 
-fn lock_of(journal: &Path) -> PathBuf {
+pub(super) fn lock_of(journal: &Path) -> PathBuf {
     journal.with_extension("lock")
 }
 
@@ -160,7 +161,7 @@ fn base_name(journal: &Path, generation: u32) -> String {
 }
 
 /// The lock of a journal; none while another process has it.
-fn lock(journal: &Path) -> Result<Option<File>> {
+pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
     let path = lock_of(journal);
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -273,7 +274,7 @@ impl Journal {
         self.draw_line();
         self.told.id.clone_from(&head.id);
         if let Some(old) = std::mem::replace(&mut self.head, head).base {
-            let _ = std::fs::remove_file(folder.join(old));
+            remove(folder.join(old));
         }
         Ok(())
     }
@@ -320,10 +321,15 @@ fn hide(base: &Path) -> Result<()> {
     File::open(base).and_then(|file| make_file_private(&file)).io_at("write the journal", base)
 }
 
+/// The base that a journal names, where its head can be read.
+pub(super) fn base_of(journal: &Path) -> Result<Option<String>> {
+    read_head(journal).map(|(head, _)| head.base)
+}
+
 /// Removes a journal and what belongs to it.
 pub(super) fn forget(path: &Path) {
     let head = read_head(path).ok();
-    let _ = std::fs::remove_file(path);
+    remove(path);
     let own = |base: &str| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         !base.contains(['/', '\\']) && base.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'))
@@ -331,37 +337,9 @@ pub(super) fn forget(path: &Path) {
     if let (Some(base), Some(folder)) = (head.and_then(|(head, _)| head.base), path.parent())
         && own(&base)
     {
-        let _ = std::fs::remove_file(folder.join(base));
+        remove(folder.join(base));
     }
-    let _ = std::fs::remove_file(lock_of(path));
-}
-
-/// Removes what a process that was stopped left beside the journals: bases that none of them names, and locks of none.
-fn sweep(folder: &Path) {
-    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    for name in names.map(|name| name.to_string_lossy().into_owned()) {
-        // `draft-1.lock`, `draft-1-2.tacostudio`, `.draft-1.journal.aB3dE6.partial`: all of them are of draft 1.
-        let Some(rest) = name.trim_start_matches('.').strip_prefix("draft-") else { continue };
-        let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let journal = folder.join(format!("draft-{number}.{ENDING}"));
-        if name == format!("draft-{number}.{ENDING}") {
-            continue;
-        }
-        // Whoever writes the journal has it locked, and may be about to name the base.
-        let Ok(Some(_lock)) = lock(&journal) else { continue };
-        let used = match (journal.exists(), read_head(&journal)) {
-            (false, _) => false,
-            // What can't be read now may be read at another time.
-            (true, Err(_)) => true,
-            (true, Ok((head, _))) => name.ends_with(".lock") || head.base.as_ref() == Some(&name),
-        };
-        if !used {
-            let _ = std::fs::remove_file(folder.join(&name));
-        }
-        if !journal.exists() {
-            let _ = std::fs::remove_file(lock_of(&journal));
-        }
-    }
+    remove(lock_of(path));
 }
 
 fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
@@ -378,7 +356,7 @@ fn read_head(path: &Path) -> Result<(Head, BufReader<File>)> {
 
 /// The entries up to the first line that is not whole.
 fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
-    let mut next = move || {
+    let next = move || {
         let mut line = Vec::new();
         (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
         // The last line may lack its end; of one that is cut the checksum is wrong.
@@ -390,7 +368,7 @@ fn entries(mut reader: BufReader<File>) -> impl Iterator<Item = Entry> {
         let text = text.strip_prefix(b" ")?;
         (crc32fast::hash(text) == sum).then(|| serde_json::from_slice(text).ok())?
     };
-    std::iter::from_fn(move || next()).map_while(whole)
+    std::iter::from_fn(next).map_while(whole)
 }
 
 /// A draft as its journal tells it.
@@ -507,31 +485,6 @@ mod tests {
         }
         forget(&path);
         assert_eq!(std::fs::read_dir(folder.path()).expect("reads").count(), 0);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_journal_is_readable_by_its_owner_only() {
-        use std::os::unix::fs::PermissionsExt;
-        let place = tempfile::tempdir().expect("has a temporary folder");
-        let folder = place.path().join("drafts");
-        std::fs::create_dir(&folder).expect("makes a folder");
-        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("sets");
-        let ctx = JobContext::default();
-        let project = Project::default();
-        let mut journal = Journal::begin(&folder, None, &Start::Draft(&project), &ctx).expect("begins");
-        for again in [false, true] {
-            if again {
-                journal.compact(&project, &ctx).expect("compacts");
-            }
-            let files: Vec<PathBuf> = std::fs::read_dir(&folder).expect("lists").flatten().map(|entry| entry.path()).collect();
-            assert_eq!(files.len(), 3, "journal, base and lock");
-            for path in files {
-                let mode = path.metadata().expect("is there").permissions().mode() & 0o777;
-                assert_eq!(mode, 0o600, "{}", path.display());
-            }
-        }
-        assert_eq!(folder.metadata().expect("is there").permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

@@ -347,6 +347,31 @@ mod tests {
     use super::*;
     use crate::draft::Draft;
 
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("has a temporary folder");
+        let folder = place.path().join("drafts");
+        std::fs::create_dir(&folder).expect("makes a folder");
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("sets");
+        let ctx = JobContext::default();
+        let project = Project::default();
+        let mut journal = Journal::begin(&folder, None, &Start::Draft(&project), &ctx).expect("begins");
+        for again in [false, true] {
+            if again {
+                journal.compact(&project, &ctx).expect("compacts");
+            }
+            let files: Vec<PathBuf> = std::fs::read_dir(&folder).expect("lists").flatten().map(|entry| entry.path()).collect();
+            assert_eq!(files.len(), 3, "journal, base and lock");
+            for path in files {
+                let mode = path.metadata().expect("is there").permissions().mode() & 0o777;
+                assert_eq!(mode, 0o600, "{}", path.display());
+            }
+        }
+        assert_eq!(folder.metadata().expect("is there").permissions().mode() & 0o777, 0o700);
+    }
+
     #[test]
     fn what_is_taken_back_after_the_journal_was_made_short_can_be_restored() {
         let folder = tempfile::tempdir().expect("has a temporary folder");

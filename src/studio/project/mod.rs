@@ -4,6 +4,7 @@ mod commands;
 mod file;
 mod journal;
 mod keep;
+mod sweep;
 mod tables;
 
 pub use file::{Project, is_project, open_project, save_project};
