@@ -39,7 +39,7 @@ pub struct PartialFolder {
     files: bool,
 }
 
-/// The folder that `target` lies in. Makes nothing.
+/// The parent folder of `target`; creates nothing.
 fn parent_of(target: &Path) -> Result<PathBuf> {
     // As a path of this machine it would be a folder called https:.
     if is_remote(target) {
@@ -207,7 +207,7 @@ pub struct Staging {
     /// Where they are made.
     place: PathBuf,
     names: Vec<OsString>,
-    /// What stands under these names goes with those that are replaced.
+    /// Existing entries with these names are removed together with the replaced outputs.
     gone: Vec<OsString>,
     overwrite: bool,
     /// Folders hold documents, not datasets.

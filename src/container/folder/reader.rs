@@ -42,7 +42,7 @@ impl FolderReader {
         Ok(if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") })
     }
 
-    /// What has to hold for a file of this dataset: that it lies within its folder.
+    /// The root folder, which resolves members and refuses those outside it.
     pub fn root(&self) -> &Root {
         &self.root
     }

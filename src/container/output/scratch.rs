@@ -24,7 +24,7 @@ const TRIES: usize = 10;
 pub(super) struct Made(Vec<PathBuf>);
 
 impl Made {
-    /// Makes the folder that `target` lies in.
+    /// Creates the parent folder of `target`.
     pub fn folder_of(target: &Path) -> Result<(PathBuf, Self)> {
         let parent = super::parent_of(target)?;
         let missing = parent.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
@@ -197,14 +197,14 @@ fn lock(file: &File) -> Locked {
     }
 }
 
-/// The lock of a leftover; none while somebody uses it, or where nobody can tell.
+/// Locks a leftover; `None` while another process holds its lock, or on systems without file locks.
 fn lock_of_leftover(path: &Path) -> Option<File> {
     let real = path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file());
     let handle = File::open(path).ok().filter(|_| real)?;
     matches!(lock(&handle), Locked::Here).then_some(handle)
 }
 
-/// The stem of a hidden name: what stands before the random part, without the first dot.
+/// The stem of a hidden name: the text between the leading dot and the random part.
 fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
     let (stem, random) = name.strip_prefix('.')?.strip_suffix(ending)?.rsplit_once('.')?;
     (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(stem)
@@ -245,7 +245,8 @@ pub(super) fn tidy_up(target: &Path) {
     }
 }
 
-/// Gives what lies aside its names again, or removes it where everything new had got its name. The folder is locked.
+/// Restores the copies in an aside folder under their names, or deletes them when every new output is in place. The caller holds the
+/// lock of the folder.
 fn bring_back(aside: &Path, parent: &Path) {
     let Some(record) = swap::Record::read(aside) else { return };
     let outcome = if record.is_done(aside, parent) { Ok(false) } else { record.take_back(aside, parent).map(|()| true) };
@@ -260,8 +261,8 @@ fn bring_back(aside: &Path, parent: &Path) {
     }
 }
 
-/// What stood under the name `path` before a program was stopped that replaced it, when that still lies aside. Nothing while the
-/// program runs.
+/// The aside copy of the output `path`, left by a process that was stopped while it replaced that output. `None` while the process
+/// runs.
 pub fn aside_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     let parent = super::parent_of(path).ok()?;
