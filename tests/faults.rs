@@ -225,8 +225,11 @@ fn told(stdout: &str) -> usize {
 fn try_autosave(workspace: &Workspace, lines: usize, arguments: &[std::ffi::OsString], point: &Point) -> &'static str {
     let auto = workspace.path("auto");
     let _ = fs::remove_dir_all(&auto);
-    let ran = trace::run(workspace, arguments.to_vec(), Some(point));
+    let (ran, hit) = trace::run_and_look(workspace, arguments.to_vec(), point, "auto");
     assert!(!ran.stderr.contains("panicked at"), "it panicked: {point}: {ran}");
+    if point.fault == Fault::Error && !hit {
+        return "missed";
+    }
     let found = core::recoverable(&auto);
     assert!(point.fault == Fault::Kill || ran.ended().is_some(), "ended by a signal: {point}: {ran}");
     if ran.ended().is_some() {
@@ -278,6 +281,8 @@ fn a_draft_survives_every_failing_call_and_every_kill_of_autosave() {
         for point in of_kind.iter().rev().step_by(step) {
             *outcomes.entry(try_autosave(&workspace, lines.len(), &arguments, point)).or_default() += 1;
         }
+        let missed = outcomes.get("missed").copied().unwrap_or_default();
+        assert!(missed < outcomes.values().sum(), "no {fault:?} reached the journal: {found:?}");
         if all {
             eprintln!("autosave, {fault:?}: {outcomes:?} (new: the draft was restored; old: nothing was there to restore)");
         }

@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
-use rayon::prelude::*;
 
 use super::merge::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
 use super::output::{PartialFile, PartialFolder};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
 use crate::error::{Error, IoContext, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind};
 use crate::table::{Compression, ParquetOptions, ParquetSink};
 
@@ -105,21 +104,18 @@ impl Gathered {
         let opened = open_part(first_path)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
-        let looked: Vec<(PartFacts, u64)> = inputs
-            .par_iter()
-            .map(|path| {
-                ctx.check()?;
-                let zip = open_part(path)?;
-                let name = name_of(path)?;
-                check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
-                let collection = zip.collection();
-                let samples = (0..zip.levels().count()).map(|level| zip.levels().rows(level) as u64).sum();
-                let extent = collection.fields.get("extent").cloned().unwrap_or_default();
-                let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
-                ctx.step(1);
-                Ok((facts, samples))
-            })
-            .collect::<Result<_>>()?;
+        let looked: Vec<(PartFacts, u64)> = try_map(inputs, |_, path| {
+            ctx.check()?;
+            let zip = open_part(path)?;
+            let name = name_of(path)?;
+            check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
+            let collection = zip.collection();
+            let samples = (0..zip.levels().count()).map(|level| zip.levels().rows(level) as u64).sum();
+            let extent = collection.fields.get("extent").cloned().unwrap_or_default();
+            let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
+            ctx.step(1);
+            Ok((facts, samples))
+        })?;
         let samples = looked.iter().map(|(_, samples)| samples).sum();
         let parts = looked.into_iter().map(|(facts, _)| facts).collect();
         Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples })

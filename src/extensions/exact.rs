@@ -1,32 +1,27 @@
 //! Statistics of pixels themselves, when those in the metadata are not trusted or not there. Reads every pixel once, samples in
 //! parallel; how a raster is read in bounded memory is the raster's own matter.
 
-use rayon::prelude::*;
-
 use super::pooled::{Moments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::raster::{self, RasterSource};
 
 /// Mean, standard deviation, smallest and largest value of each band over all valid pixels of the named rasters. A raster that can't
 /// be read is a warning and counts as one without statistics; different numbers of bands are an error that names two samples.
 pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<PooledReport> {
     ctx.stage(tr!("Reading pixels"), Some(samples.len() as u64));
-    let read: Vec<Option<Vec<Option<Moments>>>> = samples
-        .par_iter()
-        .map(|(name, source)| {
-            let bands = moments_of(source, ctx);
-            ctx.step(1);
-            match bands {
-                Ok(bands) => Ok(Some(bands)),
-                Err(error) if error.is_cancelled() => Err(error),
-                Err(error) => {
-                    ctx.warn(format!("{name}: {error}"));
-                    Ok(None)
-                }
+    let read: Vec<Option<Vec<Option<Moments>>>> = try_map(samples, |_, (name, source)| {
+        let bands = moments_of(source, ctx);
+        ctx.step(1);
+        match bands {
+            Ok(bands) => Ok(Some(bands)),
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(error) => {
+                ctx.warn(format!("{name}: {error}"));
+                Ok(None)
             }
-        })
-        .collect::<Result<_>>()?;
+        }
+    })?;
     let mut all: Option<(usize, Vec<Option<Moments>>)> = None;
     let mut counted = 0;
     for (index, bands) in read.iter().enumerate() {

@@ -9,7 +9,7 @@ use eframe::App as _;
 use eframe::egui_wgpu::{self, RenderState, ScreenDescriptor, WgpuSetup, wgpu};
 use egui::{Color32, ColorImage, Context, FullOutput, Pos2, RawInput, Rect, TexturesDelta, Vec2, ViewportCommand, vec2};
 
-use super::App;
+use super::{App, Verdict};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
@@ -40,9 +40,24 @@ pub fn replay_headless(
         app.keep_drafts_in(folder);
     }
     let verdict = app.drive(&ctx, &file.display().to_string(), lines, pictures);
+    let mut textures = TexturesDelta::default();
+    let outcome = run_frames(&ctx, &mut app, &verdict, &mut textures, tell);
+    // Textures that were never painted are not needed; egui asserts that somebody decided so.
+    textures.clear();
+    app.forget_kept();
+    outcome
+}
+
+/// Runs frames until the script has a verdict.
+fn run_frames(
+    ctx: &Context,
+    app: &mut App,
+    verdict: &Verdict,
+    textures: &mut TexturesDelta,
+    tell: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<usize> {
     let mut frame = eframe::Frame::_new_kittest();
     let mut painter: Option<Painter> = None;
-    let mut textures = TexturesDelta::default();
     let (mut size, began) = (SIZE, Instant::now());
     let mut told = 0;
     loop {
@@ -52,9 +67,6 @@ pub fn replay_headless(
             tell(done, app.studio().document().and_then(Document::draft).map_or(0, Draft::steps))?;
         }
         if let Some(outcome) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // What was never painted is not wanted.
-            textures.clear();
-            app.forget_kept();
             return outcome;
         }
         let input = RawInput {
@@ -80,7 +92,7 @@ pub fn replay_headless(
                         Some(painter) => Ok(painter),
                         none => Painter::new().map(|made| none.insert(made)),
                     };
-                    let image = ready.and_then(|painter| painter.paint(&ctx, &output, &mut textures));
+                    let image = ready.and_then(|painter| painter.paint(ctx, &output, textures));
                     textures.clear();
                     callback.complete(Arc::new(image?));
                 }

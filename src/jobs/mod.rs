@@ -1,10 +1,12 @@
 //! Work off the interface thread: jobs with progress, stages, warnings and cancel. Knows no domain and names no window type.
 
 mod current;
+mod parallel;
 mod progress;
 mod signals;
 
 pub use current::{Current, adopt, current};
+pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
 pub use signals::stop_on_signals;
 

@@ -20,7 +20,7 @@ use super::{Event, Finish, Outcome, Studio};
 use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, Schema, Tortilla, Value};
 use crate::raster::{self, NewRaster, RasterSource, Samples};
 
@@ -102,25 +102,20 @@ pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built>
     collect(&dataset.root, &mut Vec::new(), &mut leaves);
     // Twice through the pixels: the scale has to be known before the first value is counted.
     ctx.stage(tr!("Looking for the lowest and highest values"), Some(leaves.len() as u64));
-    let found: Vec<Option<Ranges>> = leaves.par_iter().map(|leaf| ranges_of(leaf, ctx)).collect::<Result<_>>()?;
+    let found: Vec<Option<Ranges>> = try_map(&leaves, |_, leaf| ranges_of(leaf, ctx))?;
     let scales = Scales::new(request.scale, &leaves, &found)?;
     ctx.stage(tr!("Counting values"), Some(leaves.len() as u64));
     let scratch = tempfile::tempdir().map_err(|error| Error::io("make a temporary folder", &std::env::temp_dir(), error))?;
-    let made: Vec<Option<Made>> = leaves
-        .par_iter()
-        .zip(&found)
-        .enumerate()
-        .map(|(number, (leaf, found))| match (found, &leaf.asset) {
-            (Some(found), Some(asset)) => {
-                let scale = scales.of(&leaf.component, found.len());
-                let file = scratch.path().join(format!("{number}.tif"));
-                let bytes = count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
-                ctx.step(1);
-                Ok(Some(Made { bytes, scale }))
-            }
-            _ => Ok(None),
-        })
-        .collect::<Result<_>>()?;
+    let made: Vec<Option<Made>> = try_map(leaves.par_iter().zip(&found), |number, (leaf, found)| match (found, &leaf.asset) {
+        (Some(found), Some(asset)) => {
+            let scale = scales.of(&leaf.component, found.len());
+            let file = scratch.path().join(format!("{number}.tif"));
+            let bytes = count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
+            ctx.step(1);
+            Ok(Some(Made { bytes, scale }))
+        }
+        _ => Ok(None),
+    })?;
     raster::close_idle();
     let mut made = made.into_iter();
     let root = with_histograms(&dataset.root, &mut made);

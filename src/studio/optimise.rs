@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::legacy::{is_taco_name, write_first_generation};
@@ -19,7 +18,7 @@ use crate::container::{
 };
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, FieldSpec, Report, Rule, Value, is_padding, is_remote};
 use crate::raster::{self, RasterSource, TogOptions};
 use crate::table::{ParquetOptions, array_of, value_at};
@@ -262,27 +261,23 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     // What GDAL needs while it writes a raster does not get into the output.
     let scratch = Scratch::beside(&request.output)?;
     ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
-    let done: Vec<(u64, Done)> = files
-        .par_iter()
-        .enumerate()
-        .map(|(number, name)| {
-            let source = AssetPath::file(request.input.join(name));
-            let place = scratch.path().join(format!("{number}.tif"));
-            let size = asset_size(&source)?;
-            let done = write_one(&RasterSource::typed(source.clone()), &place, request, ctx)?;
-            if matches!(done, Done::Written { .. }) {
-                let target = output.path().join(tiff_name(name, &known));
-                make_parent(&target)?;
-                std::fs::rename(&place, &target).io_at("give the raster its name", &target)?;
-            } else {
-                let target = output.path().join(name);
-                make_parent(&target)?;
-                copy_asset(&source, &target, false, OnDamage::Stop, ctx)?;
-            }
-            ctx.step(1);
-            Ok((size, done))
-        })
-        .collect::<Result<_>>()?;
+    let done: Vec<(u64, Done)> = try_map(&files, |number, name| {
+        let source = AssetPath::file(request.input.join(name));
+        let place = scratch.path().join(format!("{number}.tif"));
+        let size = asset_size(&source)?;
+        let done = write_one(&RasterSource::typed(source.clone()), &place, request, ctx)?;
+        if matches!(done, Done::Written { .. }) {
+            let target = output.path().join(tiff_name(name, &known));
+            make_parent(&target)?;
+            std::fs::rename(&place, &target).io_at("give the raster its name", &target)?;
+        } else {
+            let target = output.path().join(name);
+            make_parent(&target)?;
+            copy_asset(&source, &target, false, OnDamage::Stop, ctx)?;
+        }
+        ctx.step(1);
+        Ok((size, done))
+    })?;
     let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
     for (name, (size, done)) in files.iter().zip(&done) {
         optimised.count(|| (*name).clone(), *size, done);
@@ -402,22 +397,19 @@ fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, c
         .collect();
     ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
     let sources = SourceCheck::new(request.on_damage);
-    let done: Vec<Option<(u64, Done)>> = files
-        .par_iter()
-        .map(|&(depth, row)| {
-            let source = &assembly.levels[depth].sources[row];
-            let RowSource::Asset { path, size, .. } = source else { return Ok(None) };
-            // What is written anew has another checksum: damage would be seen nowhere any more.
-            sources.check(source, &|| assembly.tree.path(depth, row as u32).to_string(), ctx)?;
-            let target = staging.join(format!("{depth}_{row}.tif"));
-            let done = write_one(&RasterSource::member(path.clone()), &target, request, ctx)?;
-            if let Done::Written { place, .. } = &done {
-                date_like_source(path, place)?;
-            }
-            ctx.step(1);
-            Ok(Some((*size, done)))
-        })
-        .collect::<Result<_>>()?;
+    let done: Vec<Option<(u64, Done)>> = try_map(&files, |_, &(depth, row)| {
+        let source = &assembly.levels[depth].sources[row];
+        let RowSource::Asset { path, size, .. } = source else { return Ok(None) };
+        // What is written anew has another checksum: damage would be seen nowhere any more.
+        sources.check(source, &|| assembly.tree.path(depth, row as u32).to_string(), ctx)?;
+        let target = staging.join(format!("{depth}_{row}.tif"));
+        let done = write_one(&RasterSource::member(path.clone()), &target, request, ctx)?;
+        if let Done::Written { place, .. } = &done {
+            date_like_source(path, place)?;
+        }
+        ctx.step(1);
+        Ok(Some((*size, done)))
+    })?;
     let damaged: HashSet<String> = sources.finish()?.into_iter().collect();
     let mut optimised = Optimised::default();
     let mut tiffs: Vec<HashSet<usize>> = vec![HashSet::new(); assembly.levels.len()];

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::export::{Keeping, RowChoice, chosen};
@@ -15,7 +14,7 @@ use super::tables::tables_of;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{self, ContainerReader};
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::Value;
 use crate::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 
@@ -136,15 +135,12 @@ pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Perc
         }
         ctx.stage(tr!("Reading the histograms"), Some(rows.len() as u64));
         let scales = Scales::of(reader.as_ref(), depth, ctx)?;
-        let read: Vec<Vec<Counts>> = rows
-            .par_iter()
-            .map(|&row| {
-                let (asset, _) = reader.asset(depth, row)?;
-                let counts = read_counts(&RasterSource::member(asset), &scales.of_row(row)?, ctx);
-                ctx.step(1);
-                counts.map_err(|error| error.at(tree.path(depth, row)))
-            })
-            .collect::<Result<_>>()?;
+        let read: Vec<Vec<Counts>> = try_map(&rows, |_, &row| {
+            let (asset, _) = reader.asset(depth, row)?;
+            let counts = read_counts(&RasterSource::member(asset), &scales.of_row(row)?, ctx);
+            ctx.step(1);
+            counts.map_err(|error| error.at(tree.path(depth, row)))
+        })?;
         for (&row, counts) in rows.iter().zip(read) {
             let path = tree.path(depth, row);
             let position = path.0.iter().skip(1).map(AsRef::as_ref).collect::<Vec<&str>>().join("/");

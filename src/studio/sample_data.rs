@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::import::{import_folder, join_metadata};
@@ -10,7 +9,7 @@ use super::verbs::checked_build;
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::{IoContext, Result};
 use crate::extensions::{self, Column, ExtensionCall, Target};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, Dataset, Tortilla, Value};
 use crate::raster::{NewRaster, Samples, write_geotiff};
 use crate::table::{ParquetOptions, read_sidecar};
@@ -42,15 +41,12 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     let scenes = folder.join("scenes");
     std::fs::create_dir_all(&scenes).io_at("make the folder of the sample", &scenes)?;
     ctx.stage(tr!("Drawing the scenes"), Some(SCENES as u64));
-    let rows: Vec<String> = (0..SCENES)
-        .into_par_iter()
-        .map(|index| {
-            ctx.check()?;
-            let row = draw_scene(&scenes, index)?;
-            ctx.step(1);
-            Ok(row)
-        })
-        .collect::<Result<_>>()?;
+    let rows: Vec<String> = try_map(0..SCENES, |_, index| {
+        ctx.check()?;
+        let row = draw_scene(&scenes, index)?;
+        ctx.step(1);
+        Ok(row)
+    })?;
     let table = folder.join("metadata.csv");
     let csv = format!("path,split,river,cloud_cover,water_fraction,date\n{}", rows.concat());
     std::fs::write(&table, csv).io_at("write the sample's table", &table)?;

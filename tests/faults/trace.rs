@@ -102,7 +102,23 @@ fn strace(workspace: &Workspace, options: &[OsString], arguments: Vec<OsString>)
 
 /// Runs the program with a fault.
 pub fn run(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point>) -> Ran {
-    let mut options: Vec<OsString> = ["-o", "/dev/null"].map(Into::into).to_vec();
+    run_with_log(workspace, arguments, point, "/dev/null".into())
+}
+
+/// Runs the program with a call that fails; also says whether that call touched the folder `written`. Counts of calls are those of a
+/// thread, so that the fault may reach another thread first: one that writes to standard output, for example.
+pub fn run_and_look(workspace: &Workspace, arguments: Vec<OsString>, point: &Point, written: &str) -> (Ran, bool) {
+    let log = workspace.path("fault.log");
+    let ran = run_with_log(workspace, arguments, Some(point), log.clone().into());
+    let folder = workspace.path(written).display().to_string();
+    let lines = fs::read_to_string(&log).expect("the trace");
+    let mut failed = lines.lines().filter(|line| line.contains("(INJECTED)")).peekable();
+    let hit = failed.peek().is_some() && failed.all(|line| line.contains(&folder));
+    (ran, hit)
+}
+
+fn run_with_log(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point>, log: OsString) -> Ran {
+    let mut options: Vec<OsString> = vec!["-y".into(), "-s".into(), "0".into(), "-o".into(), log];
     if let Some(point) = point {
         // Faster, but signals do not arrive with it.
         options.extend((point.fault != Fault::Kill).then(|| "--seccomp-bpf".into()));

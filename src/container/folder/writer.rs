@@ -6,13 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use crate::container::output::{PartialFolder, check_space};
 use crate::container::transfer::{PlannedFile, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, META_NAME, NameFault, check_portable_name, is_remote, without_case};
 
 /// Names that would be taken for parts of a dataset (as in the Python tools).
@@ -37,7 +35,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     for first in (0..plan.files.len()).step_by(step) {
         let batch = first..plan.files.len().min(first + step);
         sources.bring(&plan, assembly, &batch);
-        batch.into_par_iter().try_for_each(|index| {
+        try_map(batch, |_, index| {
             ctx.check()?;
             let file = &plan.files[index];
             let source = plan.source(assembly, file);
@@ -45,24 +43,20 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             let copied = copy(source, &name, &root.join(&*file.name), &sources, ctx);
             copied.map_err(|error| name_sample(error, assembly, &plan, index))?;
             ctx.step(1);
-            Ok::<(), Error>(())
+            Ok(())
         })?;
     }
     let damaged = sources.finish()?;
     ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
-    let local: u64 = plan
-        .folders
-        .par_iter()
-        .map(|folder| {
-            ctx.check()?;
-            let bytes = plan.local_meta(assembly, &plan.positions, folder, options)?;
-            put(&root.join(&*folder.name), &bytes)?;
-            ctx.step(1);
-            Ok::<u64, Error>(bytes.len() as u64)
-        })
-        .try_reduce(|| 0, |a, b| Ok(a + b))?;
+    let local = try_map(&plan.folders, |_, folder| {
+        ctx.check()?;
+        let bytes = plan.local_meta(assembly, &plan.positions, folder, options)?;
+        put(&root.join(&*folder.name), &bytes)?;
+        ctx.step(1);
+        Ok(bytes.len() as u64)
+    })?;
     std::fs::create_dir(root.join("METADATA")).io_at("make a folder of the output", root)?;
-    let mut bytes = plan.data_end + local;
+    let mut bytes = plan.data_end + local.iter().sum::<u64>();
     for (name, content) in plan.consolidated(assembly, &plan.positions, options, ctx)? {
         bytes += content.len() as u64;
         put(&root.join(name), &content)?;

@@ -18,7 +18,7 @@ use crate::container::{
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below, safe_relative};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 
@@ -65,8 +65,7 @@ impl JoinedReader {
         }
         let sources = Sources::new(paths.to_vec(), options);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
-        let looked: Vec<Looked> =
-            (0..paths.len()).into_par_iter().map(|index| look(&sources, index, ctx)).collect::<Result<_>>()?;
+        let looked: Vec<Looked> = try_map(0..paths.len(), |_, index| look(&sources, index, ctx))?;
         let info = ContainerInfo { format: Format::Joined, path: first.clone(), size_bytes: None };
         let mut joined = Self::of(info, sources, &looked, mode, ctx)?;
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();

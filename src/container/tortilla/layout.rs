@@ -8,7 +8,6 @@ use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
-use rayon::prelude::*;
 
 use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
 use super::header::{HEADER_SIZE, part_name};
@@ -17,7 +16,7 @@ use super::writing::Whole;
 use crate::container::output::Staging;
 use crate::container::{Built, Format, LocalFile, OnDamage, RowSource};
 use crate::error::{Error, IoContext, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::AssetPath;
 use crate::table::{ParquetOptions, write_parquet};
 
@@ -197,16 +196,13 @@ fn counted(draft: &TortillaDraft) -> (u64, u64) {
 }
 
 fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
-    items
-        .into_par_iter()
-        .map(|item| {
-            ctx.check()?;
-            Ok(match item {
-                Item::Source(source) => Piece::Source(source),
-                Item::Nested(inner) => Piece::Nested(place(&inner.footer, planned_items(inner.items, ctx)?)?),
-            })
+    try_map(items, |_, item| {
+        ctx.check()?;
+        Ok(match item {
+            Item::Source(source) => Piece::Source(source),
+            Item::Nested(inner) => Piece::Nested(place(&inner.footer, planned_items(inner.items, ctx)?)?),
         })
-        .collect()
+    })
 }
 
 impl Piece {

@@ -10,7 +10,7 @@ use super::records::{DosTime, Member};
 use crate::container::transfer::{Copied, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
-use crate::jobs::{self, JobContext, panic_error};
+use crate::jobs::{self, JobContext, panic_error, try_map};
 
 /// Bytes in one run: few enough that what was read is still in the processor's cache when it is written. Three runs are alive
 /// at the most: being read, waiting, being written.
@@ -90,22 +90,18 @@ fn read_run(
         places.push((range.start + offset, place));
         rest = after;
     }
-    let members = places
-        .into_par_iter()
-        .with_min_len(4)
-        .map(|(index, place)| {
-            ctx.check()?;
-            let file = &plan.files[index];
-            let (header, data) = place.split_at_mut(place.len() - file.size as usize);
-            let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), data);
-            let copied = read.map_err(|error| name_sample(error, assembly, plan, index))?;
-            let member = planned_member(plan, index, copied);
-            let mut record = Vec::with_capacity(header.len());
-            member.put_local(&mut record);
-            header.copy_from_slice(&record);
-            Ok(member)
-        })
-        .collect::<Result<_>>()?;
+    let members = try_map(places.into_par_iter().with_min_len(4), |_, (index, place)| {
+        ctx.check()?;
+        let file = &plan.files[index];
+        let (header, data) = place.split_at_mut(place.len() - file.size as usize);
+        let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), data);
+        let copied = read.map_err(|error| name_sample(error, assembly, plan, index))?;
+        let member = planned_member(plan, index, copied);
+        let mut record = Vec::with_capacity(header.len());
+        member.put_local(&mut record);
+        header.copy_from_slice(&record);
+        Ok(member)
+    })?;
     Ok(Piece::Run { members, bytes })
 }
 

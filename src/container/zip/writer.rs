@@ -2,7 +2,6 @@
 
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
-use rayon::prelude::*;
 use tempfile::SpooledTempFile;
 
 use super::batches::{Piece, for_each_piece, planned_member};
@@ -12,7 +11,7 @@ use crate::container::output::{PartialFile, check_space};
 use crate::container::transfer::{Sources, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
 use crate::error::{Error, IoContext, Result};
-use crate::jobs::{JobContext, panic_error};
+use crate::jobs::{JobContext, panic_error, try_map};
 
 /// Encoded metadata up to this size stays in memory; more goes to a temporary file.
 const METADATA_IN_MEMORY: usize = 32 << 20;
@@ -154,8 +153,7 @@ fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions
     for same_level in plan.folders.chunk_by(|a, b| a.level == b.level) {
         for batch in same_level.chunks(META_BATCH) {
             ctx.check()?;
-            let encoded: Vec<Vec<u8>> =
-                batch.par_iter().map(|folder| plan.local_meta(assembly, &positions, folder, options)).collect::<Result<_>>()?;
+            let encoded: Vec<Vec<u8>> = try_map(batch, |_, folder| plan.local_meta(assembly, &positions, folder, options))?;
             for (folder, bytes) in batch.iter().zip(encoded) {
                 let size = bytes.len() as u64;
                 let data = next + local_header_len(folder.name.len(), size);

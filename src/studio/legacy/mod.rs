@@ -13,7 +13,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use arrow::array::{RecordBatch, UInt32Array};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -28,7 +27,7 @@ use crate::container::{
     tree_order, write_tortilla,
 };
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, Dataset, MAX_LEVELS, Payload, Sample, Tortilla};
 use crate::table::{DecodeBudget, LevelTable};
 
@@ -98,7 +97,7 @@ fn draft_of(tortilla: &Tortilla, ctx: &JobContext) -> Result<TortillaDraft> {
         None => true,
     };
     let rows: Vec<usize> = (0..tortilla.samples.len()).filter(|&row| real(&tortilla.samples[row])).collect();
-    let formats: Vec<&'static str> = rows.par_iter().map(|&row| format_of(&tortilla.samples[row])).collect::<Result<_>>()?;
+    let formats: Vec<&'static str> = try_map(&rows, |_, &row| format_of(&tortilla.samples[row]))?;
     let footer = columns::footer_of(tortilla, &rows, &formats)?;
     let items = rows.iter().map(|&row| {
         Ok(match &tortilla.samples[row].payload {

@@ -10,12 +10,11 @@ use arrow::array::{
     UInt64Builder,
 };
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt8Type, UInt32Type, UInt64Type};
-use rayon::prelude::*;
 
 use super::file::Base;
 use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, Schema, Stamp, Tortilla, Value};
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
@@ -101,7 +100,7 @@ pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<
         let bytes = write_parquet(batch.schema().as_ref(), &[batch], &options)?;
         Ok((name, bytes))
     };
-    let parts = tables.into_par_iter().map(bytes).collect::<Result<_>>()?;
+    let parts = try_map(tables, |_, table| bytes(table))?;
     Ok(Tables { schemas: flat.schemas, root_schema, parts, stamps: stamps.all })
 }
 
@@ -198,7 +197,7 @@ fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
         }
         Ok((format!("{JSON_MARK}{name}"), Arc::new(texts.finish())))
     };
-    let columns: Vec<(String, ArrayRef)> = schema.par_iter().enumerate().map(column).collect::<Result<_>>()?;
+    let columns: Vec<(String, ArrayRef)> = try_map(&**schema, |index, field| column((index, field)))?;
     batch(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
 }
 
