@@ -215,7 +215,7 @@ fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
         "src/container/output.rs",
         "src/container/output/",
         "src/gui/dialogs/crash.rs",
-        "src/gui/instance.rs",
+        "src/gui/single_instance.rs",
         "src/gui/view_state.rs",
         "src/raster/write.rs",
         "src/remote/cache.rs",

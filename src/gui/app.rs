@@ -8,21 +8,21 @@ use egui::{CentralPanel, Context, Ui};
 
 use super::action::Action;
 use super::chrome;
-use super::cx::{Ask, Cx, Remembered};
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::dock::{Contents, Pane};
 use super::drag;
-use super::drive::Driver;
-use super::instance::Instance;
+use super::file_dialog::FileDialog;
+use super::frame_watchdog::SlowStep;
+use super::panel_context::{PanelContext, Remembered, Request};
 use super::panels;
-use super::picker::Picker;
 use super::run::{Ending, Renderer, WindowOptions};
+use super::script_runner::ScriptRunner;
 use super::session::Session;
+use super::single_instance::SingleInstance;
 use super::taking::Sorting;
 use super::theme;
 use super::tour::Tour;
 use super::view_state::ViewState;
-use super::watch::Slow;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{Job, JobId, Jobs};
@@ -38,16 +38,16 @@ pub struct App {
     pub(super) view: ViewState,
     pub(super) session: Session,
     pub(super) dialogs: Dialogs,
-    pub(super) picker: Option<Picker>,
+    pub(super) file_dialog: Option<FileDialog>,
     pub(super) palette: Palette,
     pub(super) toast: Option<Toast>,
     pub(super) tour: Option<Tour>,
     /// Where later starts hand their paths over.
-    instance: Option<Instance>,
+    instance: Option<SingleInstance>,
     /// Paths that are being looked at, to tell what they mean.
     pub(super) sorting: Option<Sorting>,
     pub(super) making_sample: Option<Job<PathBuf>>,
-    pub(super) asks: Vec<Ask>,
+    pub(super) requests: Vec<Request>,
     /// The path of the job that opens a dataset, for the recent list.
     pub(super) opening: Option<(JobId, PathBuf)>,
     /// The job that saves the draft, and where.
@@ -56,9 +56,9 @@ pub struct App {
     /// The field that gets the focus back once it has told what was typed.
     pub(super) refocus: Option<egui::Id>,
     /// A script that is being run in this window.
-    pub(super) driver: Option<Box<Driver>>,
+    pub(super) driver: Option<Box<ScriptRunner>>,
     /// What waits until the draft is saved.
-    pub(super) after_save: Option<Ask>,
+    pub(super) after_save: Option<Request>,
     /// What goes on when the window is closed.
     pub(super) ending: Arc<Mutex<Option<Ending>>>,
     remembered: Remembered,
@@ -78,7 +78,7 @@ impl App {
         app.studio.set_asks_for_servers(true);
         app.session.cache_dir = crate::folders::cache_dir();
         let waker = ctx.clone();
-        let listening = crate::folders::data_dir().map(|folder| Instance::listen(&folder, move || waker.request_repaint()));
+        let listening = crate::folders::data_dir().map(|folder| SingleInstance::listen(&folder, move || waker.request_repaint()));
         if let Some(Err(error)) = &listening {
             tracing::info!("later starts will open windows of their own: {error}");
         }
@@ -107,14 +107,14 @@ impl App {
             view,
             session: Session::default(),
             dialogs: Dialogs::default(),
-            picker: None,
+            file_dialog: None,
             palette: Palette::default(),
             toast: None,
             tour: None,
             instance: None,
             sorting: None,
             making_sample: None,
-            asks: Vec::new(),
+            requests: Vec::new(),
             opening: None,
             saving: None,
             quitting: false,
@@ -150,7 +150,7 @@ impl App {
     /// Opens or imports what lies at these paths, as a drop does.
     pub fn open_paths(&mut self, paths: Vec<PathBuf>) {
         if !paths.is_empty() {
-            self.asks.push(Ask::Take(paths));
+            self.requests.push(Request::Take(paths));
         }
     }
 
@@ -166,17 +166,17 @@ impl App {
 
     /// Asks for an action, as its menu entry does.
     pub fn act(&mut self, action: Action) {
-        self.asks.push(Ask::Do(action));
+        self.requests.push(Request::Do(action));
     }
 
     /// Runs a command of the studio, as panels do.
     pub fn command(&mut self, command: Command) {
-        self.asks.push(Ask::Run(command));
+        self.requests.push(Request::Run(command));
     }
 
     /// Selects a sample everywhere, as a click on its row does.
     pub fn select(&mut self, at: Option<RowRef>) {
-        self.asks.push(Ask::Select(at));
+        self.requests.push(Request::Select(at));
     }
 
     /// Brings a panel to the front.
@@ -190,7 +190,7 @@ impl App {
     }
 
     /// The steps that took longer.
-    pub fn slow_steps(&self) -> &[Slow] {
+    pub fn slow_steps(&self) -> &[SlowStep] {
         self.session.watch.slow()
     }
 
@@ -201,7 +201,7 @@ impl App {
             || self.sorting.is_some()
             || self.making_sample.is_some()
             || self.dialogs.is_busy()
-            || !self.asks.is_empty()
+            || !self.requests.is_empty()
             || self.session.form.is_typing()
     }
 
@@ -232,7 +232,7 @@ impl App {
 
     /// Opens what a later start was given, as a drop does, and comes to the front.
     fn take_later_starts(&mut self, ctx: &Context) {
-        while let Some(paths) = self.instance.as_ref().and_then(Instance::take) {
+        while let Some(paths) = self.instance.as_ref().and_then(SingleInstance::take) {
             self.open_paths(paths);
             ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
             ctx.send_viewport_cmd(egui::ViewportCommand::Focus);
@@ -254,19 +254,19 @@ impl App {
     }
 
     /// Draws with a context for panels, and keeps what they asked for.
-    pub(super) fn with_cx<R>(&mut self, draw: impl FnOnce(&mut Cx<'_>, &mut ViewState) -> R) -> R {
-        let mut cx = Cx {
+    pub(super) fn with_cx<R>(&mut self, draw: impl FnOnce(&mut PanelContext<'_>, &mut ViewState) -> R) -> R {
+        let mut cx = PanelContext {
             studio: &self.studio,
             session: &mut self.session,
             remembered: &self.remembered,
             jobs: &self.jobs,
-            asks: &mut self.asks,
+            requests: &mut self.requests,
         };
         draw(&mut cx, &mut self.view)
     }
 
     /// The same with what is open.
-    pub(super) fn with_document(&mut self, act: impl FnOnce(&mut Cx<'_>, &crate::studio::Document)) {
+    pub(super) fn with_document(&mut self, act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document)) {
         self.with_cx(|cx, _| {
             if let Some(document) = cx.document() {
                 act(cx, document);
@@ -306,13 +306,13 @@ impl App {
                 icon: action.info().icon,
                 text: action.info().text.to_owned(),
                 right: action.keys_text(),
-                blocked: super::commands::blocked(action, cx),
+                blocked: super::action_enabled::blocked(action, cx),
             };
             Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
         });
         if let Some(chosen) = self.palette.show(ctx, &entries) {
             let actions: Vec<Action> = Action::ALL.iter().copied().filter(|action| *action != Action::Palette).collect();
-            self.asks.push(Ask::Do(actions[chosen]));
+            self.requests.push(Request::Do(actions[chosen]));
         }
     }
 
@@ -330,7 +330,7 @@ impl App {
             ToastEvent::Over => self.toast = None,
             ToastEvent::Acted => {
                 self.toast = None;
-                self.asks.push(Ask::Do(Action::Undo));
+                self.requests.push(Request::Do(Action::Undo));
             }
         }
     }
@@ -355,9 +355,9 @@ impl eframe::App for App {
         self.session.refresh(&self.studio, &self.jobs);
         self.session.watch.end(began, || "refresh".to_owned());
         // Wishes from before the first frame, and from helpers.
-        self.fulfil(ctx);
+        self.handle_requests(ctx);
         self.drive_on(ctx);
-        if self.is_busy() || self.picker.is_some() {
+        if self.is_busy() || self.file_dialog.is_some() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
     }
@@ -367,9 +367,9 @@ impl eframe::App for App {
         self.window_title(&ctx);
         self.take_input(&ctx);
         // What a field says when it is left comes before what the shortcut asks that left it.
-        let asked = std::mem::take(&mut self.asks);
+        let requests = std::mem::take(&mut self.requests);
         self.main_ui(ui);
-        self.asks.extend(asked);
+        self.requests.extend(requests);
         if let Some(field) = self.refocus.take() {
             ctx.memory_mut(|memory| memory.request_focus(field));
         }
@@ -378,8 +378,8 @@ impl eframe::App for App {
         self.toast_ui(&ctx);
         self.tour_ui(&ctx);
         drag::look(&ctx, &mut self.session.carried, &self.jobs);
-        self.hover_ui(&ctx);
-        self.fulfil(&ctx);
+        self.drop_overlay_ui(&ctx);
+        self.handle_requests(&ctx);
         if self.is_busy() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
@@ -401,7 +401,7 @@ impl eframe::App for App {
 }
 
 struct Panels<'a, 'b> {
-    cx: &'a mut Cx<'b>,
+    cx: &'a mut PanelContext<'b>,
 }
 
 impl Contents for Panels<'_, '_> {
@@ -439,7 +439,7 @@ impl Panels<'_, '_> {
             Pane::Map => panels::map::ui(ui, self.cx),
             Pane::Gallery => panels::gallery::ui(ui, self.cx),
             Pane::Statistics => panels::statistics::ui(ui, self.cx),
-            Pane::Bytes => panels::bytes::ui(ui, self.cx),
+            Pane::Bytes => panels::byte_map::ui(ui, self.cx),
             Pane::Columns => panels::columns::ui(ui, self.cx),
             Pane::Structure => panels::structure::ui(ui, self.cx),
             Pane::Pattern => panels::pattern::ui(ui, self.cx),

@@ -5,9 +5,9 @@ use egui::{
 };
 
 use super::action::{Action, Menu};
-use super::commands::blocked;
-use super::cx::{Ask, Cx};
+use super::action_enabled::blocked;
 use super::icons;
+use super::panel_context::{PanelContext, Request};
 use super::panels::jobs::time_text;
 use super::theme::{self, font, text_style};
 use super::widgets::{self, Button, Tone, paint};
@@ -22,7 +22,7 @@ fn bar(ui: &Ui) -> Frame {
 }
 
 /// Draws the top bar.
-pub fn top_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn top_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let panel = Panel::top("top").exact_size(40.0).resizable(false).show_separator_line(false).frame(bar(ui));
     panel.show(ui, |ui| {
@@ -55,7 +55,7 @@ fn separator(ui: &mut Ui) {
     ui.painter().vline(rect.center().x.round() + 0.5, rect.y_range(), Stroke::new(1.0, theme::tokens(ui).line2));
 }
 
-fn button_ui(ui: &mut Ui, cx: &mut Cx<'_>, action: Action, text: &'static str) {
+fn button_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, action: Action, text: &'static str) {
     let info = action.info();
     let label = match action {
         Action::Undo => cx.document().and_then(|document| document.draft()?.undo_label()).map(|label| tr!("Undo: {label}", label)),
@@ -66,11 +66,11 @@ fn button_ui(ui: &mut Ui, cx: &mut Cx<'_>, action: Action, text: &'static str) {
     let tooltip = format!("{} ({keys})", label.as_deref().unwrap_or(info.tooltip));
     let button = Button::bar(info.icon, text).name(info.text).tooltip(tooltip).blocked(blocked(action, cx));
     if ui.add(button).clicked() {
-        cx.ask(Ask::Do(action));
+        cx.request(Request::Do(action));
     }
 }
 
-fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let button = ui.add(Button::bar(icons::LIST, "").name(tr!("Menu")).tooltip(tr!("Every command")));
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(200.0);
@@ -81,7 +81,7 @@ fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
                     let info = action.info();
                     let reason = blocked(action, cx);
                     if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
-                        cx.ask(Ask::Do(action));
+                        cx.request(Request::Do(action));
                         ui.close();
                     }
                 }
@@ -91,7 +91,7 @@ fn menu_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// What the opened dataset can become: forms of catalogues, a part of it, a newer generation.
-fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let reason = blocked(Action::ExportSubset, cx);
     let button =
         Button::bar(icons::ARROW_SQUARE_OUT, tr!("Export")).tooltip(tr!("Data cards, catalogues, a subset")).blocked(reason);
@@ -102,7 +102,7 @@ fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         for form in Catalogue::ALL {
             let text = format!("{}…", crate::text::of(form.title()));
             if widgets::menu_entry(ui, icons::FILE_TEXT, &text, "", blocked(Action::Describe, cx).as_deref()).clicked() {
-                cx.ask(Ask::Describe(form));
+                cx.request(Request::Describe(form));
                 ui.close();
             }
         }
@@ -110,7 +110,7 @@ fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         for action in [Action::ExportSubset, Action::Migrate] {
             let info = action.info();
             if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref()).clicked() {
-                cx.ask(Ask::Do(action));
+                cx.request(Request::Do(action));
                 ui.close();
             }
         }
@@ -118,12 +118,12 @@ fn export_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// From right to left: theme, jobs, search; what is left belongs to the title.
-fn right_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn right_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let icon = if t.dark { icons::MOON } else { icons::SUN };
     let theme = if t.dark { tr!("Switch to the light theme") } else { tr!("Switch to the dark theme") };
     if ui.add(Button::bar(icon, "").name(theme)).clicked() {
-        cx.ask(Ask::Do(Action::ToggleTheme));
+        cx.request(Request::Do(Action::ToggleTheme));
     }
     jobs_ui(ui, cx);
     ui.add_space(12.0);
@@ -134,7 +134,7 @@ fn right_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.scope_builder(egui::UiBuilder::new().max_rect(rest).layout(Layout::left_to_right(Align::Center)), |ui| title_ui(ui, cx));
 }
 
-fn jobs_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn jobs_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let running: Vec<_> = cx.session.jobs.running().collect();
     let text = match running.as_slice() {
         [] if cx.studio.is_checking() => tr!("Checking").to_owned(),
@@ -147,11 +147,11 @@ fn jobs_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     };
     let icon = if running.is_empty() { icons::QUEUE } else { icons::CIRCLE_NOTCH };
     if ui.add(Button::bar(icon, text).tooltip(tr!("Show the jobs"))).clicked() {
-        cx.ask(Ask::Do(Action::ShowJobs));
+        cx.request(Request::Do(Action::ShowJobs));
     }
 }
 
-fn search_ui(ui: &mut Ui, cx: &mut Cx<'_>, width: f32) {
+fn search_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, width: f32) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, Action::Palette.info().text));
@@ -170,11 +170,11 @@ fn search_ui(ui: &mut Ui, cx: &mut Cx<'_>, width: f32) {
     paint::text_left(ui.painter(), inner, tr!("Search commands"), font::regular(13.0), t.tx3);
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
-        cx.ask(Ask::Do(Action::Palette));
+        cx.request(Request::Do(Action::Palette));
     }
 }
 
-fn title_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(document) = cx.document() else { return };
     ui.spacing_mut().item_spacing.x = 8.0;
@@ -208,7 +208,7 @@ fn title_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// Draws the status bar.
-pub fn status_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let panel = Panel::bottom("status")
         .exact_size(STATUS)
@@ -268,7 +268,7 @@ fn autosaved_text(at: u64) -> String {
     time.map_or_else(|| tr!("Autosaved").to_owned(), |time| tr!("Autosaved {time}", time = time.format("%H:%M")))
 }
 
-fn checks_part(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let marks = cx.session.marks.clone();
     let errors_text = |errors: u64| tr_n!(errors, "{n} error", "{n} errors", n = paint::grouped(errors));

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use super::App;
-use super::cx::Ask;
 use super::dialogs::Dialog;
-use super::intake;
+use super::dropped_paths;
+use super::panel_context::Request;
 use crate::consent;
 use crate::studio::{Command, Server};
 
@@ -33,7 +33,7 @@ impl App {
             return false;
         }
         let lines = programs.iter().map(|program| consent::described(program)).collect();
-        let then = Ask::Agreed(Agreement::Programs(programs), Box::new(Ask::Run(command.clone())));
+        let then = Request::Agreed(Agreement::Programs(programs), Box::new(Request::Run(command.clone())));
         self.dialogs.open(Dialog::programs(lines, then));
         true
     }
@@ -42,7 +42,7 @@ impl App {
     pub(super) fn ask_for_servers(&mut self, path: PathBuf, servers: &[Server]) {
         let line = |server: &Server| format!("{}: {}", server.host.escape_debug(), server.files_text());
         let hosts = servers.iter().map(|server| server.host.clone()).collect();
-        let then = Ask::Agreed(Agreement::Servers(hosts), Box::new(Ask::Run(Command::OpenProject { path })));
+        let then = Request::Agreed(Agreement::Servers(hosts), Box::new(Request::Run(Command::OpenProject { path })));
         self.dialogs.open(Dialog::servers(servers.iter().map(line).collect(), then));
     }
 
@@ -53,30 +53,30 @@ impl App {
         }
         let (known, new): (Vec<PathBuf>, Vec<PathBuf>) =
             folders.into_iter().partition(|folder| self.session.watch_agreed.contains(folder));
-        self.asks.extend(known.into_iter().map(|folder| Ask::Run(Command::Watch { folder })));
+        self.requests.extend(known.into_iter().map(|folder| Request::Run(Command::Watch { folder })));
         let Some(first) = new.first().cloned() else { return };
-        let lines = new.iter().map(|folder| intake::shown(folder).escape_debug().to_string()).collect();
+        let lines = new.iter().map(|folder| dropped_paths::display_path(folder).escape_debug().to_string()).collect();
         // The first is the command that goes on; the others are agreed to with it.
-        let then = Ask::Agreed(Agreement::Watching(new), Box::new(Ask::Run(Command::Watch { folder: first })));
+        let then = Request::Agreed(Agreement::Watching(new), Box::new(Request::Run(Command::Watch { folder: first })));
         self.dialogs.open(Dialog::watching(lines, then));
     }
 
     /// Watches folders that the user chose.
     pub(super) fn watch_chosen(&mut self, folders: Vec<PathBuf>) {
         self.session.watch_agreed.extend(folders.iter().cloned());
-        self.asks.extend(folders.into_iter().map(|folder| Ask::Run(Command::Watch { folder })));
+        self.requests.extend(folders.into_iter().map(|folder| Request::Run(Command::Watch { folder })));
     }
 
     /// Takes the answer and goes on.
-    pub(super) fn agreed(&mut self, agreement: Agreement, then: Ask) {
+    pub(super) fn agreed(&mut self, agreement: Agreement, then: Request) {
         match agreement {
             Agreement::Programs(programs) => programs.iter().for_each(|program| consent::allow_program(program)),
             Agreement::Servers(hosts) => hosts.iter().for_each(|host| consent::allow_server(host)),
             Agreement::Watching(folders) => {
                 self.session.watch_agreed.extend(folders.iter().cloned());
-                self.asks.extend(folders.into_iter().skip(1).map(|folder| Ask::Run(Command::Watch { folder })));
+                self.requests.extend(folders.into_iter().skip(1).map(|folder| Request::Run(Command::Watch { folder })));
             }
         }
-        self.asks.push(then);
+        self.requests.push(then);
     }
 }

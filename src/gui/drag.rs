@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, RichText, Ui, vec2};
 
-use super::cx::{Ask, Cx};
+use super::async_value::AsyncValue;
 use super::icons;
-use super::slot::Slot as Computed;
+use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font, text_style};
 use super::widgets::{self, paint};
 use crate::draft::{Edit, Example, Slot, Unplaced, place_between};
@@ -43,7 +43,7 @@ pub fn carried(ctx: &Context) -> Option<Arc<Dragged>> {
 }
 
 /// Looks into the one file that is being dragged, so that the hint can say what it is.
-pub fn look(ctx: &Context, facts: &mut Computed<PathBuf, Arc<RasterInfo>>, jobs: &Jobs) {
+pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, jobs: &Jobs) {
     let dragged = carried(ctx);
     let file = match dragged.as_deref() {
         Some(Dragged::Files(files)) if files.len() == 1 => files.first(),
@@ -166,7 +166,7 @@ pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
 }
 
 /// Fulfils a drop: runs what it means, remembers a placed file as an example for the pattern, and selects what was moved.
-pub fn let_go(cx: &mut Cx<'_>, document: &Document, dragged: &Dragged, target: &Target) {
+pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged, target: &Target) {
     if refusal(document, dragged, target).is_some() {
         return;
     }
@@ -180,7 +180,7 @@ pub fn let_go(cx: &mut Cx<'_>, document: &Document, dragged: &Dragged, target: &
     cx.session.tree.clear_marks();
     cx.run(command);
     if let Some(node) = stands {
-        cx.ask(Ask::SelectNode(node));
+        cx.request(Request::SelectNode(node));
     }
 }
 
@@ -236,7 +236,7 @@ pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
 }
 
 /// Shows at the pointer what a drop would do.
-pub fn hover_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target) {
+pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target) {
     let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
     let t = theme::tokens(ui);
     let refusal = refusal(document, dragged, target);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use egui::Context;
 
 use super::App;
-use super::cx::Ask;
 use super::dialogs::Dialog;
-use super::intake;
-use super::picker::Wish;
+use super::dropped_paths;
+use super::file_dialog::FileRequest;
+use super::panel_context::Request;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
 use crate::export::Catalogue;
@@ -25,13 +25,13 @@ impl App {
     /// Asks for the file; the rows are read when it is known.
     pub(super) fn save_rows(&mut self, ctx: &Context, query: Query) {
         self.session.rows_to_save = Some(query);
-        self.pick(ctx, Wish::SaveRows);
+        self.pick(ctx, FileRequest::SaveRows);
     }
 
     /// The file for the rows was chosen.
     pub(super) fn rows_target(&mut self, target: Option<PathBuf>) {
         if let Some((query, target)) = self.session.rows_to_save.take().zip(target) {
-            self.asks.push(Ask::Run(Command::SaveRows { query, target }));
+            self.requests.push(Request::Run(Command::SaveRows { query, target }));
         }
     }
 
@@ -56,7 +56,7 @@ impl App {
     pub(super) fn migrated(&mut self, migrated: Migrated) {
         let Some(migrated) = self.dialogs.migrated(migrated) else { return };
         let text = match &migrated.built {
-            Some(built) => tr!("Moved to 2.0: {path}", path = intake::shown(&built.path)),
+            Some(built) => tr!("Moved to 2.0: {path}", path = dropped_paths::display_path(&built.path)),
             None => {
                 let n = migrated.findings.len();
                 tr_n!(n, "2.0 can't hold this dataset yet: {n} finding", "2.0 can't hold this dataset yet: {n} findings", n)

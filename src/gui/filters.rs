@@ -2,8 +2,8 @@
 
 use egui::{Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-use super::cx::Cx;
 use super::icons;
+use super::panel_context::PanelContext;
 use super::sql;
 use super::theme::{self, font};
 use super::widgets::paint;
@@ -104,7 +104,7 @@ pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
 
 /// Which chips one takes the place of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot<'a> {
+pub enum FilterKey<'a> {
     /// The box.
     Box,
     /// The range of time.
@@ -114,11 +114,11 @@ pub enum Slot<'a> {
 }
 
 /// The filters with `new` in the place of what stood in `slot`; `None` takes it out.
-pub fn replaced(filters: &[Filter], slot: Slot<'_>, new: Option<Filter>) -> Vec<Filter> {
+pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) -> Vec<Filter> {
     let same = |filter: &Filter| match slot {
-        Slot::Box => filter.bbox.is_some(),
-        Slot::Time => filter.datetime.is_some(),
-        Slot::Column(name) => filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(name))),
+        FilterKey::Box => filter.bbox.is_some(),
+        FilterKey::Time => filter.datetime.is_some(),
+        FilterKey::Column(name) => filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(name))),
     };
     let mut list: Vec<Filter> = filters.iter().filter(|filter| !same(filter)).cloned().collect();
     list.extend(new);
@@ -126,7 +126,7 @@ pub fn replaced(filters: &[Filter], slot: Slot<'_>, new: Option<Filter>) -> Vec<
 }
 
 /// Asks for another filter in a slot.
-pub fn set(cx: &mut Cx<'_>, slot: Slot<'_>, new: Option<Filter>) {
+pub fn set(cx: &mut PanelContext<'_>, slot: FilterKey<'_>, new: Option<Filter>) {
     let filters = replaced(cx.studio.filters(), slot, new);
     if filters != cx.studio.filters() {
         cx.run(Command::Filter { filters });
@@ -134,7 +134,7 @@ pub fn set(cx: &mut Cx<'_>, slot: Slot<'_>, new: Option<Filter>) {
 }
 
 /// Draws the chips, with what they leave. Nothing without a filter. Returns true when there are some.
-pub fn chips_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
+pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let filters = cx.studio.filters().to_vec();
     let mut remove = None;
     for (index, filter) in filters.iter().enumerate() {
@@ -152,7 +152,7 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
 }
 
 /// A line that tells how many rows of a level stay.
-pub fn tally_text(cx: &Cx<'_>, document: &Document, level: usize) -> String {
+pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> String {
     let all = paint::grouped(document.rows(level) as u64);
     match () {
         () if cx.studio.is_filtering() => tr!("Filtering…").to_owned(),
@@ -165,7 +165,7 @@ pub fn tally_text(cx: &Cx<'_>, document: &Document, level: usize) -> String {
 }
 
 /// A bar with the chips below a panel's tools; nothing without a filter.
-pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, level: usize) {
+pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level: usize) {
     if cx.studio.filters().is_empty() {
         return;
     }
@@ -216,11 +216,11 @@ mod tests {
     #[test]
     fn a_slot_holds_one_filter() {
         let filters = vec![Filter::bbox([0.0, 0.0, 1.0, 1.0]), Filter::condition("split = 'train'")];
-        let moved = replaced(&filters, Slot::Box, Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])));
+        let moved = replaced(&filters, FilterKey::Box, Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])));
         assert_eq!(moved.len(), 2);
         assert_eq!(moved[1].bbox, Some([5.0, 5.0, 6.0, 6.0]));
-        assert_eq!(replaced(&moved, Slot::Column("split"), None).len(), 1);
-        assert_eq!(replaced(&moved, Slot::Time, None), moved);
+        assert_eq!(replaced(&moved, FilterKey::Column("split"), None).len(), 1);
+        assert_eq!(replaced(&moved, FilterKey::Time, None), moved);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use egui::{Context, Event as Input};
 
 use super::App;
 use super::action::Action;
-use super::cx::Ask;
-use super::intake;
+use super::dropped_paths;
+use super::panel_context::Request;
 
 impl App {
     /// Shortcuts, drops, pasted paths, and the window's close button.
@@ -35,7 +35,7 @@ impl App {
                     self.refocus = field.filter(|_| action == Action::Save);
                 }
                 if let Some(action) = now {
-                    self.asks.push(Ask::Do(action));
+                    self.requests.push(Request::Do(action));
                 }
             }
         }
@@ -49,21 +49,21 @@ impl App {
             (dropped, pasted, input.viewport().close_requested())
         });
         if !dropped.is_empty() {
-            self.asks.push(Ask::Take(dropped));
+            self.requests.push(Request::Take(dropped));
         }
         if !typing && !self.dialogs.is_open() {
-            let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| intake::paths_of(text, true)).collect();
+            let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| dropped_paths::parse_paths(text, true)).collect();
             if !paths.is_empty() {
-                self.asks.push(Ask::Take(paths));
+                self.requests.push(Request::Take(paths));
             }
         }
         if closing && !self.quitting && typing {
             ctx.memory_mut(|memory| memory.focused().into_iter().for_each(|id| memory.surrender_focus(id)));
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
-            self.asks.push(Ask::Do(Action::Quit));
+            self.requests.push(Request::Do(Action::Quit));
         } else if closing && !self.quitting && self.has_changes() {
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
-            self.ask_to_discard(Ask::Do(Action::Quit));
+            self.ask_to_discard(Request::Do(Action::Quit));
         } else if closing && !self.quitting && self.works() {
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
             self.ask_to_stop();

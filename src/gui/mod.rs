@@ -1,59 +1,59 @@
 //! The window. The only module that names egui or a file dialog; everything that it changes goes through `studio`'s commands.
 //!
-//! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a [`cx::Cx`]: the studio to read, the window's own state, and a list
-//! for their wishes, which `asks.rs` fulfils after the frame. To add a panel, add a [`dock::Pane`] and a file in `panels`; to add a menu
+//! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a [`panel_context::PanelContext`]: the studio to read, the window's own state, and a list
+//! for their requests, which `command_handling.rs` fulfils after the frame. To add a panel, add a [`dock::Pane`] and a file in `panels`; to add a menu
 //! entry, add an [`action::Action`].
 
+mod accessibility_snapshot;
 pub mod action;
+mod action_enabled;
 mod action_info;
 mod app;
-mod asks;
+mod async_value;
 mod chrome;
-mod commands;
+mod command_handling;
 mod consent;
-mod cx;
 mod dialogs;
 mod dock;
 mod drag;
-mod drive;
-mod drive_nodes;
-mod edits;
+mod drop_overlay;
+mod dropped_paths;
+mod edit_actions;
 mod explore;
+mod file_dialog;
 mod filters;
+mod frame_watchdog;
 mod graphics;
-mod hover;
 pub mod icons;
 mod input;
-mod instance;
-mod intake;
 mod map;
-mod marks;
 mod offscreen;
 mod outline;
+mod panel_context;
 mod panels;
-mod picker;
 mod run;
+mod sample_status;
 mod saving;
+mod script_runner;
 mod session;
 mod settings;
-mod slot;
+mod single_instance;
 mod sql;
 mod taking;
 mod textures;
 pub mod theme;
 mod tour;
 mod view_state;
-mod watch;
 pub mod widgets;
 
 pub use app::App;
 pub use dock::Pane;
-pub use drive::Verdict;
+pub use frame_watchdog::SlowStep;
 pub use graphics::graphics;
 pub use offscreen::replay_headless;
 pub use run::{Renderer, WindowOptions, replay, run};
+pub use script_runner::Verdict;
 pub use view_state::{Recent, ViewState};
-pub use watch::Slow;
 
 /// The reverse-DNS id of the program, in the window and in the desktop file.
 pub const APP_ID: &str = "io.github.taco_studio.TacoStudio";

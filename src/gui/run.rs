@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::drive::Verdict;
-use super::instance;
+use super::script_runner::Verdict;
+use super::single_instance;
 use super::theme::Theme;
 use super::view_state::ViewState;
 use super::widgets::logo_image;
@@ -118,7 +118,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     if !options.safe_mode
         && !options.new_window
         && tried().is_empty()
-        && data.as_deref().is_some_and(|folder| instance::hand_over(folder, &paths))
+        && data.as_deref().is_some_and(|folder| single_instance::hand_over(folder, &paths))
     {
         tracing::info!("the window that is open takes it");
         return Ok(());

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::App;
 use super::action::Action;
-use super::cx::Ask;
 use super::dialogs::Dialog;
-use super::intake;
-use super::picker::Wish;
+use super::dropped_paths;
+use super::file_dialog::FileRequest;
+use super::panel_context::Request;
 use super::view_state::{Recent, now_s};
 use super::widgets::Toast;
 use crate::error::{Error, Kind};
@@ -37,7 +37,7 @@ impl App {
                 let path = path.to_owned();
                 self.save_to(Some(path), None);
             }
-            _ => self.pick(ctx, Wish::SaveProject),
+            _ => self.pick(ctx, FileRequest::SaveProject),
         }
     }
 
@@ -51,7 +51,7 @@ impl App {
             path.set_file_name(name);
         }
         let view = self.view_of_draft();
-        self.asks.push(Ask::Run(Command::SaveProject { path: Some(path), view: Some(view), overwrite }));
+        self.requests.push(Request::Run(Command::SaveProject { path: Some(path), view: Some(view), overwrite }));
     }
 
     /// Asks what to do about a project file that is not the one that is known, and goes on with what waited for the saving once it
@@ -62,12 +62,12 @@ impl App {
             return false;
         }
         let then = self.after_save.take().map(Box::new);
-        self.dialogs.open(Dialog::replace(&intake::shown(&path), Ask::Replace(path, then)));
+        self.dialogs.open(Dialog::replace(&dropped_paths::display_path(&path), Request::Replace(path, then)));
         true
     }
 
     /// Replaces a project file, whoever wrote it, and then does what waited.
-    pub(super) fn replace_project(&mut self, path: PathBuf, then: Option<Ask>) {
+    pub(super) fn replace_project(&mut self, path: PathBuf, then: Option<Request>) {
         self.after_save = then;
         self.save_to(Some(path), Some(true));
     }
@@ -89,7 +89,7 @@ impl App {
         let watched = watched.into_iter().flatten().filter_map(serde_json::Value::as_str).map(PathBuf::from).collect();
         self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
         if let Some((level, row)) = found {
-            self.asks.push(Ask::Select(Some(RowRef { level, row })));
+            self.requests.push(Request::Select(Some(RowRef { level, row })));
         }
         self.ask_to_watch(watched);
     }
@@ -100,12 +100,12 @@ impl App {
         if own {
             self.remember_draft(path);
         }
-        self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(path))));
+        self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(path))));
         if let Some(then) = self.after_save.take_if(|_| own) {
             // What was changed while it was being saved is not in the file.
             match self.has_changes() {
                 true => self.ask_to_discard(then),
-                false => self.asks.push(Ask::Anyway(Box::new(then))),
+                false => self.requests.push(Request::Anyway(Box::new(then))),
             }
         }
     }
@@ -126,18 +126,18 @@ impl App {
     }
 
     /// Asks before changes are lost: save them first, lose them, or stay.
-    pub(super) fn ask_to_discard(&mut self, then: Ask) {
+    pub(super) fn ask_to_discard(&mut self, then: Request) {
         self.dialogs.open(Dialog::discard(then));
     }
 
     /// Asks before jobs are stopped by the end of the program.
     pub(super) fn ask_to_stop(&mut self) {
         let labels: Vec<String> = self.studio.jobs().into_iter().map(|job| job.label).collect();
-        self.dialogs.open(Dialog::stop(&labels.join("; "), Ask::Do(Action::Quit)));
+        self.dialogs.open(Dialog::stop(&labels.join("; "), Request::Do(Action::Quit)));
     }
 
     /// Saves, and then does what waited.
-    pub(super) fn save_first(&mut self, ctx: &Context, then: Ask) {
+    pub(super) fn save_first(&mut self, ctx: &Context, then: Request) {
         self.after_save = Some(then);
         self.save_draft(ctx, false);
     }

@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::marks::Marks;
+use super::async_value::AsyncValue;
+use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
-    BytesState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PatternState, PreviewState,
+    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, PatternState, PreviewState,
     ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState, TrayState,
     TreePanelState,
 };
-use super::slot::Slot;
-use super::watch::Watch;
+use super::sample_status::SampleStatus;
 use crate::jobs::{JobId, Jobs};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
@@ -40,13 +40,13 @@ pub struct Session {
     /// The level that the table shows.
     pub level: usize,
     /// Marks from the newest report.
-    pub marks: Arc<Marks>,
-    marking: Slot<(Key, usize, bool), Arc<Marks>>,
+    pub marks: Arc<SampleStatus>,
+    marking: AsyncValue<(Key, usize, bool), Arc<SampleStatus>>,
     /// A check has looked at this document.
     pub checked: bool,
-    totals: Slot<Key, Totals>,
+    totals: AsyncValue<Key, Totals>,
     /// Which of the recent datasets are still there, asked once for each showing of the welcome screen.
-    pub recent_there: Slot<Vec<PathBuf>, Vec<bool>>,
+    pub recent_there: AsyncValue<Vec<PathBuf>, Vec<bool>>,
     /// Levels whose table was asked for.
     pub levels_asked: BTreeSet<usize>,
     /// Drops do not reach this window.
@@ -54,7 +54,7 @@ pub struct Session {
     /// Hierarchy.
     pub tree: TreePanelState,
     /// What GDAL says of the one file that hangs on the pointer.
-    pub carried: Slot<PathBuf, Arc<RasterInfo>>,
+    pub carried: AsyncValue<PathBuf, Arc<RasterInfo>>,
     /// Unplaced files.
     pub tray: TrayState,
     /// Pattern by example.
@@ -82,7 +82,7 @@ pub struct Session {
     /// When the draft was changed last, in seconds since 1970.
     pub edited_s: Option<u64>,
     /// Drafts that were never saved, looked for once for each showing of the welcome screen.
-    pub recoverable: Slot<u64, Vec<Recoverable>>,
+    pub recoverable: AsyncValue<u64, Vec<Recoverable>>,
     /// Folders that the user chose, or agreed, to watch.
     pub watch_agreed: HashSet<PathBuf>,
     /// Grows when one of them is forgotten.
@@ -92,9 +92,9 @@ pub struct Session {
     /// Statistics.
     pub statistics: StatisticsState,
     /// Bytes.
-    pub bytes: BytesState,
+    pub bytes: ByteMapState,
     /// Looks out for slow steps.
-    pub watch: Watch,
+    pub watch: FrameWatchdog,
     /// Columns.
     pub columns: ColumnsState,
     /// The query whose rows wait for the name of a file.
@@ -153,7 +153,7 @@ impl Session {
         let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
         let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
         self.marking.poll();
-        self.marking.want(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(Marks::new(&report, &tree, checked))));
+        self.marking.want(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(SampleStatus::new(&report, &tree, checked))));
         if let Some(marks) = self.marking.last() {
             self.marks = marks.clone();
         }

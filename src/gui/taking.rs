@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use super::App;
-use super::cx::Ask;
 use super::dialogs::Dialog;
+use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::container::{aside_of, restore_aside};
 use crate::error::{Error, Result};
@@ -102,9 +102,9 @@ impl App {
                 let opened = self.studio.document().is_some_and(|document| document.draft().is_none());
                 if matches!(command, Command::Import { .. }) && opened {
                     // Files dropped on an opened dataset begin a draft of their own.
-                    self.asks.push(Ask::Run(Command::New));
+                    self.requests.push(Request::Run(Command::New));
                 }
-                self.asks.push(Ask::Run(command));
+                self.requests.push(Request::Run(command));
             }
         }
     }

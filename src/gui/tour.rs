@@ -4,9 +4,9 @@
 use egui::{Align, Align2, Area, Context, Frame, Id, Layout, Margin, Order, RichText, Ui};
 
 use super::action::Action;
-use super::cx::{Ask, Cx};
 use super::dock::Pane;
 use super::icons;
+use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font, text_style};
 use super::widgets::Button;
 use crate::model::SampleKind;
@@ -16,9 +16,9 @@ struct Step {
     title: &'static str,
     text: &'static str,
     button: &'static str,
-    act: fn(&Cx<'_>) -> Vec<Ask>,
+    act: fn(&PanelContext<'_>) -> Vec<Request>,
     /// True when nothing is left to do for it.
-    done: fn(&Cx<'_>) -> bool,
+    done: fn(&PanelContext<'_>) -> bool,
 }
 
 const STEPS: [Step; 8] = [
@@ -29,7 +29,7 @@ const STEPS: [Step; 8] = [
              by a drop, a path or an address."
         ),
         button: mark!("Open the sample dataset now"),
-        act: |_| vec![Ask::SampleDataset],
+        act: |_| vec![Request::SampleDataset],
         done: |cx| cx.document().is_some(),
     },
     Step {
@@ -39,7 +39,7 @@ const STEPS: [Step; 8] = [
              a TACO dataset readable by position."
         ),
         button: mark!("Select a file"),
-        act: |cx| first_file(cx).into_iter().flat_map(|row| [Ask::Select(Some(row)), Ask::Show(Pane::Preview)]).collect(),
+        act: |cx| first_file(cx).into_iter().flat_map(|row| [Request::Select(Some(row)), Request::Show(Pane::Preview)]).collect(),
         done: |cx| cx.session.selected.and_then(|row| cx.document()?.kind(row)) == Some(SampleKind::File),
     },
     Step {
@@ -48,7 +48,7 @@ const STEPS: [Step; 8] = [
             "Places come from the columns of the extension STAC. Draw a box, and table, gallery and query show what is in it."
         ),
         button: mark!("Show the map"),
-        act: |_| vec![Ask::Show(Pane::Map)],
+        act: |_| vec![Request::Show(Pane::Map)],
         done: |_| false,
     },
     Step {
@@ -57,14 +57,14 @@ const STEPS: [Step; 8] = [
             "Every level is a table: level0, level1, and so on. What a query leaves can be exported as a dataset of its own."
         ),
         button: mark!("Show the query"),
-        act: |_| vec![Ask::Show(Pane::Query)],
+        act: |_| vec![Request::Show(Pane::Query)],
         done: |_| false,
     },
     Step {
         title: mark!("Check it"),
         text: mark!("All rules at once, each with its place and the fix. While you edit, this happens by itself."),
         button: mark!("Check the dataset"),
-        act: |_| vec![Ask::Do(Action::Validate), Ask::Show(Pane::Problems)],
+        act: |_| vec![Request::Do(Action::Validate), Request::Show(Pane::Problems)],
         done: |_| false,
     },
     Step {
@@ -73,7 +73,7 @@ const STEPS: [Step; 8] = [
             "A draft points at the files where they are. Every edit can be undone, and nothing is written before you say so."
         ),
         button: mark!("Edit as a draft"),
-        act: |_| vec![Ask::Do(Action::EditCopy)],
+        act: |_| vec![Request::Do(Action::EditCopy)],
         done: |cx| cx.document().is_some_and(|document| document.draft().is_some()),
     },
     Step {
@@ -82,7 +82,7 @@ const STEPS: [Step; 8] = [
             "The pattern, and every root beside it: what is missing, misnamed or of the wrong type, with fixes to choose from."
         ),
         button: mark!("Show the structure"),
-        act: |_| vec![Ask::Show(Pane::Structure)],
+        act: |_| vec![Request::Show(Pane::Structure)],
         done: |_| false,
     },
     Step {
@@ -91,7 +91,7 @@ const STEPS: [Step; 8] = [
             "As one ZIP, in parts with an index, or as a FOLDER. It appears under its name when it is whole, never before."
         ),
         button: mark!("Choose where to write"),
-        act: |_| vec![Ask::Do(Action::Write)],
+        act: |_| vec![Request::Do(Action::Write)],
         done: |_| false,
     },
 ];
@@ -105,12 +105,12 @@ pub struct Tour {
 
 impl Tour {
     /// Draws the card, above `bottom` points of bars. False when the tour is over.
-    pub fn show(&mut self, ctx: &Context, cx: &mut Cx<'_>, bottom: f32) -> bool {
+    pub fn show(&mut self, ctx: &Context, cx: &mut PanelContext<'_>, bottom: f32) -> bool {
         let area = Area::new(Id::unique("tour")).order(Order::Foreground);
         area.anchor(Align2::RIGHT_BOTTOM, [-16.0, -16.0 - bottom]).show(ctx, |ui| self.card_ui(ui, cx)).inner
     }
 
-    fn card_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
+    fn card_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
         let Some(step) = STEPS.get(self.step) else { return false };
         let t = theme::tokens(ui);
         let done = self.acted || (step.done)(cx);
@@ -133,7 +133,7 @@ impl Tour {
                 let button = crate::text::of(step.button);
                 let act = if done { Button::secondary(button) } else { Button::primary(button) };
                 if ui.add(act).clicked() {
-                    cx.asks.extend((step.act)(cx));
+                    cx.requests.extend((step.act)(cx));
                     self.acted = true;
                 }
                 let last = self.step + 1 == STEPS.len();
@@ -152,7 +152,7 @@ impl Tour {
 }
 
 /// The first sample that is a file, on the deepest level: it has pixels.
-fn first_file(cx: &Cx<'_>) -> Option<RowRef> {
+fn first_file(cx: &PanelContext<'_>) -> Option<RowRef> {
     let document = cx.document()?;
     let mut rows = (0..document.tree().levels.len())
         .rev()

@@ -4,9 +4,9 @@ use egui::{Frame, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 
 use super::{Next, head_ui};
 use crate::gui::action::{Action, Menu};
-use crate::gui::cx::Cx;
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets;
 use crate::studio::doctor::{self, Check, Health};
@@ -49,7 +49,7 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
 /// Version, licences, and what `doctor` finds on this machine.
 #[derive(Default)]
 pub struct About {
-    checks: Slot<(), Vec<Check>>,
+    checks: AsyncValue<(), Vec<Check>>,
 }
 
 impl About {
@@ -59,7 +59,7 @@ impl About {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         self.checks.want(cx.jobs, (), tr!("Look at this machine"), |_| {
             let mut checks = doctor::examine();

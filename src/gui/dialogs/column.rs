@@ -6,8 +6,8 @@ use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{ColumnChange, Edit};
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::inspector::parse;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, paint};
@@ -123,7 +123,7 @@ impl ColumnDialog {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(520.0);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -156,7 +156,7 @@ impl ColumnDialog {
         });
         match change {
             Ok(change) if act || (entered && !removes) => {
-                Next::Do(Ask::Run(Command::Edit { edit: Edit::Column { level: self.level, change } }))
+                Next::Do(Request::Run(Command::Edit { edit: Edit::Column { level: self.level, change } }))
             }
             _ if cancel || close => Next::Close,
             _ => Next::Stay,

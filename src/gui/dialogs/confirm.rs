@@ -3,8 +3,8 @@
 use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, foot_ui, head_ui};
-use crate::gui::cx::Ask;
 use crate::gui::icons;
+use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
 
@@ -17,9 +17,9 @@ pub struct Confirm {
     /// The verb that does it; empty where there is only the better way.
     pub button: String,
     /// What to do then.
-    pub then: Option<Ask>,
+    pub then: Option<Request>,
     /// The better way, with its verb.
-    pub instead: Option<(String, Ask)>,
+    pub instead: Option<(String, Request)>,
     /// The word for doing nothing.
     pub stay: &'static str,
 }

@@ -3,8 +3,8 @@
 use egui::{Frame, Label, Margin, RichText, ScrollArea, Ui};
 
 use super::{Dialog, Next, foot_ui, head_ui};
-use crate::gui::cx::Ask;
 use crate::gui::icons;
+use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::Button;
 
@@ -19,12 +19,12 @@ pub struct Consent {
     button: String,
     /// The verb that does not.
     stay: String,
-    then: Option<Ask>,
+    then: Option<Request>,
 }
 
 impl Dialog {
     /// Asks before programs start.
-    pub fn programs(lines: Vec<String>, then: Ask) -> Self {
+    pub fn programs(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Start a program of this computer?").into(),
             what: tr!("The recipe starts what is listed here, with your rights. Start only what you know.").into(),
@@ -36,7 +36,7 @@ impl Dialog {
     }
 
     /// Asks before a project reads from other servers.
-    pub fn servers(lines: Vec<String>, then: Ask) -> Self {
+    pub fn servers(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Read from other servers?").into(),
             what: tr!("Files of this project lie on these servers. They would see that you ask, and get no token of yours.").into(),
@@ -48,7 +48,7 @@ impl Dialog {
     }
 
     /// Asks before folders are watched.
-    pub fn watching(lines: Vec<String>, then: Ask) -> Self {
+    pub fn watching(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Watch these folders?").into(),
             what: tr!("The project asks for it: files that appear there come into its tray by themselves.").into(),

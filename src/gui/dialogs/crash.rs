@@ -5,8 +5,8 @@ use std::path::Path;
 use egui::{Frame, Margin, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{Next, foot_ui, head_ui};
-use crate::gui::cx::Ask;
 use crate::gui::icons;
+use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
 
@@ -49,7 +49,7 @@ impl CrashReport {
             (done, ui.add(Button::ghost(tr!("Copy report")).large()).clicked())
         });
         match (copy, done || close) {
-            (true, _) => Next::Also(Ask::Copy(self.text.clone())),
+            (true, _) => Next::Also(Request::Copy(self.text.clone())),
             (_, true) => Next::Close,
             _ => Next::Stay,
         }

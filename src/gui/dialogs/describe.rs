@@ -8,10 +8,10 @@ use super::{Next, foot_ui, head_ui};
 use crate::container::OpenOptions;
 use crate::error::Error;
 use crate::export::Catalogue;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
 use crate::jobs::JobId;
@@ -29,7 +29,7 @@ pub struct Describe {
     level: Option<usize>,
     replace: bool,
     /// Whether something lies at the destination.
-    there: Slot<(PathBuf, bool), bool>,
+    there: AsyncValue<(PathBuf, bool), bool>,
     /// It was asked for, and the job that does it once it has begun.
     asked: bool,
     job: Option<JobId>,
@@ -78,7 +78,7 @@ impl Describe {
             url: String::new(),
             level: None,
             replace: false,
-            there: Slot::default(),
+            there: AsyncValue::default(),
             asked: false,
             job: None,
             failed: None,
@@ -102,7 +102,7 @@ impl Describe {
 
     /// True when what was saved is what this dialog waits for.
     pub fn is_done(&self, saved: &Path) -> bool {
-        self.asked && saved.starts_with(intake::path_of(&self.target))
+        self.asked && saved.starts_with(dropped_paths::parse_path(&self.target))
     }
 
     /// The job ended without a description. True when it was this dialog's.
@@ -124,9 +124,9 @@ impl Describe {
     }
 
     /// True when something lies where a document would come.
-    fn look(&mut self, cx: &Cx<'_>) -> bool {
+    fn look(&mut self, cx: &PanelContext<'_>) -> bool {
         self.there.poll();
-        let key = (intake::path_of(&self.target), self.form == Catalogue::Stac);
+        let key = (dropped_paths::parse_path(&self.target), self.form == Catalogue::Stac);
         if !self.is_running() {
             let (place, folder) = key.clone();
             self.there.want(cx.jobs, key.clone(), tr!("Look at the destination"), move |_| {
@@ -145,13 +145,13 @@ impl Describe {
             return;
         }
         // A name that was typed stays in its folder; the rest follows the form.
-        let folder = intake::path_of(&self.target).parent().map_or_else(|| self.folder.clone(), Path::to_owned);
+        let folder = dropped_paths::parse_path(&self.target).parent().map_or_else(|| self.folder.clone(), Path::to_owned);
         self.form = form;
         self.target = folder.join(name_of(form, &self.id)).display().to_string();
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -217,10 +217,10 @@ impl Describe {
             (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
         });
         match (act, self.job) {
-            (true, Some(job)) if running => Next::Also(Ask::Run(Command::Cancel { job })),
+            (true, Some(job)) if running => Next::Also(Request::Run(Command::Cancel { job })),
             (true, None) if !running => {
                 (self.asked, self.failed) = (true, None);
-                Next::Also(Ask::Run(Command::Describe { request: Box::new(self.request()) }))
+                Next::Also(Request::Run(Command::Describe { request: Box::new(self.request()) }))
             }
             _ if (leave || close) && !running => Next::Close,
             _ => Next::Stay,
@@ -232,7 +232,7 @@ impl Describe {
             input: self.input.clone(),
             open: self.open.clone(),
             form: self.form,
-            output: intake::path_of(&self.target),
+            output: dropped_paths::parse_path(&self.target),
             url: Some(self.url.trim().to_owned()).filter(|url| !url.is_empty()),
             level: self.level,
             overwrite: self.replace,

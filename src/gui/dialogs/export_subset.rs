@@ -7,11 +7,11 @@ use egui::{Frame, Margin, RichText, Ui};
 use super::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions};
 use crate::error::Error;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::dropped_paths;
 use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::icons;
-use crate::gui::intake;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::jobs::JobId;
@@ -32,7 +32,7 @@ pub struct ExportSubset {
     /// Goes on without the parts that are not there.
     allow_missing_parts: bool,
     /// Whether something lies at the destination.
-    there: Slot<PathBuf, bool>,
+    there: AsyncValue<PathBuf, bool>,
     /// It was asked for, and the job that does it once it has begun.
     asked: bool,
     job: Option<JobId>,
@@ -58,7 +58,7 @@ impl ExportSubset {
             keep_siblings: true,
             replace: false,
             allow_missing_parts: false,
-            there: Slot::default(),
+            there: AsyncValue::default(),
             asked: false,
             job: None,
             failed: None,
@@ -107,7 +107,7 @@ impl ExportSubset {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -151,7 +151,7 @@ impl ExportSubset {
                 let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
                 self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
             }
-            let target = intake::path_of(&self.target);
+            let target = dropped_paths::parse_path(&self.target);
             self.there.poll();
             let place = target.clone();
             self.there.want(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| Ok(place.exists()));
@@ -185,7 +185,7 @@ impl ExportSubset {
         self.foot_ui(ui, cx, blocked, close)
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &Cx<'_>, blocked: Option<&str>, close: bool) -> Next {
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, blocked: Option<&str>, close: bool) -> Next {
         let running = self.is_running();
         let (leave, act) = foot_ui(ui, |ui| {
             if running {
@@ -197,18 +197,18 @@ impl ExportSubset {
             (ui.add(Button::ghost(tr!("Cancel")).large()).clicked(), act)
         });
         match (act, self.job) {
-            (true, Some(job)) if running => Next::Also(Ask::Run(Command::Cancel { job })),
+            (true, Some(job)) if running => Next::Also(Request::Run(Command::Cancel { job })),
             (true, None) if !running => {
                 (self.asked, self.failed) = (true, None);
-                Next::Also(Ask::Run(Command::Export { request: Box::new(self.request(cx)) }))
+                Next::Also(Request::Run(Command::Export { request: Box::new(self.request(cx)) }))
             }
             _ if (leave || close) && !running => Next::Close,
             _ => Next::Stay,
         }
     }
 
-    fn request(&self, cx: &Cx<'_>) -> ExportRequest {
-        let target = intake::path_of(&self.target);
+    fn request(&self, cx: &PanelContext<'_>) -> ExportRequest {
+        let target = dropped_paths::parse_path(&self.target);
         ExportRequest {
             input: self.input.clone(),
             open: self.open.clone(),
@@ -240,7 +240,10 @@ fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
         ui.spacing_mut().item_spacing.y = 10.0;
         ui.horizontal(|ui| {
             widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
-            ui.add(egui::Label::new(RichText::new(intake::shown(&built.path)).font(font::mono(12.0)).color(t.tx)).truncate());
+            ui.add(
+                egui::Label::new(RichText::new(dropped_paths::display_path(&built.path)).font(font::mono(12.0)).color(t.tx))
+                    .truncate(),
+            );
         });
         let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
         let text = format!("{samples}, {}", paint::bytes(built.bytes));
@@ -251,7 +254,7 @@ fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
         (open, ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the export"))).clicked())
     });
     match (open, leave || close) {
-        (true, _) => Next::Do(Ask::Run(Command::Open { path: built.path.clone() })),
+        (true, _) => Next::Do(Request::Run(Command::Open { path: built.path.clone() })),
         (_, true) => Next::Close,
         _ => Next::Stay,
     }

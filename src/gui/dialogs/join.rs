@@ -9,10 +9,10 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 
 use super::{Next, foot_ui, head_ui};
 use crate::extensions::{JoinBy, JoinLevel, JoinPreview, JoinRequest, join_preview};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint, segmented};
 use crate::studio::Command;
@@ -25,7 +25,7 @@ const NAMED: usize = 5;
 /// The dialog.
 pub struct JoinDialog {
     request: JoinRequest,
-    preview: Slot<(Key, JoinRequest), Arc<JoinPreview>>,
+    preview: AsyncValue<(Key, JoinRequest), Arc<JoinPreview>>,
     /// Columns that are not wanted, by level and name.
     left_out: BTreeSet<(usize, String)>,
     /// What takes the file in when it is no table of metadata after all; none when a table was asked for.
@@ -42,7 +42,7 @@ impl JoinDialog {
     /// Looks at a table; a dropped one may be added as a file instead.
     pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
         let request = JoinRequest { table, ..JoinRequest::default() };
-        Self { request, preview: Slot::default(), left_out: BTreeSet::new(), otherwise }
+        Self { request, preview: AsyncValue::default(), left_out: BTreeSet::new(), otherwise }
     }
 
     /// True while the table is looked at.
@@ -51,7 +51,7 @@ impl JoinDialog {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let Some(draft) = cx.document().and_then(|document| document.draft()) else { return Next::Close };
         let dataset = draft.dataset().clone();
         let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
@@ -103,8 +103,8 @@ impl JoinDialog {
             (join, add, cancel)
         });
         match (calls, &self.otherwise) {
-            (Some(calls), _) if join => Next::Do(Ask::Run(Command::Extend { calls, replace: true })),
-            (_, Some(otherwise)) if add => Next::Do(Ask::Run(otherwise.clone())),
+            (Some(calls), _) if join => Next::Do(Request::Run(Command::Extend { calls, replace: true })),
+            (_, Some(otherwise)) if add => Next::Do(Request::Run(otherwise.clone())),
             _ if cancel || close => Next::Close,
             _ => Next::Stay,
         }

@@ -10,9 +10,9 @@ use serde_json::{Map, Value as Json};
 use super::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::Error;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, TextField, Tone, paint};
 use crate::jobs::JobId;
@@ -130,7 +130,7 @@ impl Migrate {
         };
         let value = |(key, text): (&String, &String)| (key.clone(), value_of(text));
         let options = BuildOptions {
-            target: intake::path_of(&self.target),
+            target: dropped_paths::parse_path(&self.target),
             format: self.format,
             parquet: ParquetOptions::default(),
             overwrite: self.replace,
@@ -171,7 +171,7 @@ impl Migrate {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, _cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, _cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
         ui.set_width((screen.width() - 64.0).min(860.0));
@@ -220,7 +220,7 @@ impl Migrate {
             ui.memory(|memory| memory.focused()).is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
         let next = self.foot_ui(ui, written, close);
         match (next, self.wanted(typing)) {
-            (Next::Stay, Some(command)) => Next::Also(Ask::Run(command)),
+            (Next::Stay, Some(command)) => Next::Also(Request::Run(command)),
             (next, _) => next,
         }
     }
@@ -232,7 +232,10 @@ impl Migrate {
             (Some(path), _) => {
                 ui.horizontal(|ui| {
                     widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
-                    ui.add(egui::Label::new(RichText::new(intake::shown(path)).font(font::mono(12.0)).color(t.tx)).truncate());
+                    ui.add(
+                        egui::Label::new(RichText::new(dropped_paths::display_path(path)).font(font::mono(12.0)).color(t.tx))
+                            .truncate(),
+                    );
                 });
             }
             (None, Some(plan)) if plan.is_possible() => {
@@ -397,13 +400,13 @@ impl Migrate {
         foot_ui(ui, |ui| {
             if let Some(path) = written {
                 if ui.add(Button::primary(tr!("Open the new dataset")).large()).clicked() {
-                    next = Next::Do(Ask::Take(vec![path]));
+                    next = Next::Do(Request::Take(vec![path]));
                 }
             } else if self.is_running() {
                 if ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop moving"))).clicked()
                     && let Some(job) = self.job
                 {
-                    next = Next::Also(Ask::Run(Command::Cancel { job }));
+                    next = Next::Also(Request::Run(Command::Cancel { job }));
                 }
                 widgets::spinner(ui, 18.0);
             } else if ui
@@ -412,7 +415,7 @@ impl Migrate {
             {
                 let request = self.request(true);
                 self.asked = Some(request.clone());
-                next = Next::Also(Ask::Run(Command::Migrate { request: Box::new(request) }));
+                next = Next::Also(Request::Run(Command::Migrate { request: Box::new(request) }));
             }
             if ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the move"))).clicked() {
                 next = Next::Close;
@@ -422,7 +425,7 @@ impl Migrate {
             if ui.add(copy.tooltip(tr!("Every field and every value that changed, as JSON"))).clicked()
                 && let Some(plan) = &self.plan
             {
-                next = Next::Also(Ask::Copy(serde_json::to_string_pretty(&plan.report()).unwrap_or_default()));
+                next = Next::Also(Request::Copy(serde_json::to_string_pretty(&plan.report()).unwrap_or_default()));
             }
             if let Some(names) = made_up {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {

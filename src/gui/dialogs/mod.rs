@@ -25,9 +25,9 @@ use std::sync::Arc;
 use egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui, vec2};
 
 use super::App;
-use super::cx::{Ask, DIM};
+use super::file_dialog::FileRequest;
 use super::icons;
-use super::picker::Wish;
+use super::panel_context::{DIM, Request};
 use super::settings::Settings;
 use super::theme::{self, Theme, font};
 use super::widgets::{self, Button};
@@ -93,25 +93,25 @@ pub enum Dialog {
 
 impl Dialog {
     /// Asks before unsaved changes are lost.
-    pub fn discard(then: Ask) -> Self {
+    pub fn discard(then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("The draft has changes that are not saved").into(),
             what: tr!("Closing it loses the order, ids and metadata that you gave. Files on disk stay.").into(),
             button: tr!("Discard changes").into(),
-            then: Some(Ask::Anyway(Box::new(then.clone()))),
-            instead: Some((tr!("Save first").into(), Ask::SaveFirst(Box::new(then)))),
+            then: Some(Request::Anyway(Box::new(then.clone()))),
+            instead: Some((tr!("Save first").into(), Request::SaveFirst(Box::new(then)))),
             stay: tr!("Keep"),
         }))
     }
 
     /// Asks before a project file is replaced that another program has written.
-    pub fn replace(path: &str, then: Ask) -> Self {
+    pub fn replace(path: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Another program wrote this project").into(),
             what: tr!("{path} is not as it was when it was opened or saved here. Replacing it loses what the other wrote.", path),
             button: tr!("Replace").into(),
             then: Some(then),
-            instead: Some((tr!("Save as…").into(), Ask::Do(super::action::Action::SaveAs))),
+            instead: Some((tr!("Save as…").into(), Request::Do(super::action::Action::SaveAs))),
             stay: tr!("Cancel"),
         }))
     }
@@ -122,29 +122,29 @@ impl Dialog {
             title: tr!("A write was interrupted").into(),
             what: tr!(
                 "Nothing has the name {path} now. What was there before a program was stopped lies beside it, whole.",
-                path = crate::gui::intake::shown(&path)
+                path = crate::gui::dropped_paths::display_path(&path)
             ),
             button: String::new(),
             then: None,
-            instead: Some((tr!("Bring back and open").into(), Ask::RestoreAside(path))),
+            instead: Some((tr!("Bring back and open").into(), Request::RestoreAside(path))),
             stay: tr!("Cancel"),
         }))
     }
 
     /// Asks before jobs are stopped by the end of the program.
-    pub fn stop(jobs: &str, then: Ask) -> Self {
+    pub fn stop(jobs: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Something is still being done").into(),
             what: tr!("Closing stops it: {jobs}. What it was writing is removed; what was there before stays.", jobs),
             button: tr!("Stop and close").into(),
-            then: Some(Ask::Anyway(Box::new(then))),
+            then: Some(Request::Anyway(Box::new(then))),
             instead: None,
             stay: tr!("Keep"),
         }))
     }
 
     /// Asks before a folder with contents is taken out.
-    pub fn remove(path: &str, children: u64, then: Ask) -> Self {
+    pub fn remove(path: &str, children: u64, then: Request) -> Self {
         let n = widgets::paint::grouped(children);
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Remove {path}", path),
@@ -162,7 +162,7 @@ impl Dialog {
     }
 
     /// Asks before several samples are taken out.
-    pub fn remove_many(count: u64, then: Ask) -> Self {
+    pub fn remove_many(count: u64, then: Request) -> Self {
         let n = widgets::paint::grouped(count);
         Dialog::Confirm(Box::new(Confirm {
             title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
@@ -185,8 +185,8 @@ impl Dialog {
     }
 
     /// Asks for a path.
-    pub fn path(wish: Wish) -> Self {
-        Dialog::Path(OpenPath::new(wish, false))
+    pub fn path(request: FileRequest) -> Self {
+        Dialog::Path(OpenPath::new(request, false))
     }
 
     /// Asks where to write what a filter leaves.
@@ -246,15 +246,15 @@ pub enum Next {
     /// Close.
     Close,
     /// Close and do this.
-    Do(Ask),
+    Do(Request),
     /// Stay and do this.
-    Also(Ask),
+    Also(Request),
     /// Stay, and use and remember these.
     Settings(Theme, Settings),
     /// Close, use these settings for other machines, and open these addresses.
     Addresses(Access, Vec<PathBuf>),
-    /// Close, and take these paths for a wish.
-    Paths(Wish, Vec<PathBuf>),
+    /// Close, and take these paths for a request.
+    Paths(FileRequest, Vec<PathBuf>),
 }
 
 impl Dialogs {
@@ -372,9 +372,9 @@ impl Dialogs {
     }
 
     /// The desktop's file dialog does not show: offer to type the path.
-    pub fn slow_picker(&mut self, wish: Wish) {
+    pub fn slow_file_dialog(&mut self, request: FileRequest) {
         if self.current.is_none() {
-            self.open(Dialog::Path(OpenPath::new(wish, true)));
+            self.open(Dialog::Path(OpenPath::new(request, true)));
         }
     }
 
@@ -456,14 +456,14 @@ impl App {
             Next::Stay => {}
             Next::Close => keep = false,
             Next::Do(ask) => {
-                self.asks.push(ask);
+                self.requests.push(ask);
                 keep = false;
             }
-            Next::Also(ask) => self.asks.push(ask),
+            Next::Also(ask) => self.requests.push(ask),
             Next::Settings(theme, settings) => {
                 // What was found is said anew.
                 if settings.language != self.view.settings.language && self.studio.document().is_some() {
-                    self.asks.push(Ask::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
+                    self.requests.push(Request::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
                 }
                 (self.view.theme, self.view.settings) = (theme, settings);
                 theme::set(ctx, self.view.theme);
@@ -471,7 +471,7 @@ impl App {
                 self.save();
             }
             Next::Addresses(access, paths) => {
-                self.picker = None;
+                self.file_dialog = None;
                 keep = false;
                 let known = access == crate::remote::access();
                 // A script types into the dialog as a person does, but whom to trust is the person's to say.
@@ -480,13 +480,13 @@ impl App {
                 } else {
                     let servers = paths.iter().filter(|path| crate::model::is_remote(path));
                     servers.for_each(|path| crate::consent::allow_server(&crate::consent::server_of(&path.to_string_lossy())));
-                    self.asks.push(Ask::Run(Command::Connect { access }));
-                    self.asks.push(Ask::Take(paths));
+                    self.requests.push(Request::Run(Command::Connect { access }));
+                    self.requests.push(Request::Take(paths));
                 }
             }
-            Next::Paths(wish, paths) => {
-                self.picker = None;
-                self.picked(wish, paths, true);
+            Next::Paths(request, paths) => {
+                self.file_dialog = None;
+                self.picked(request, paths, true);
                 keep = false;
             }
         }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use egui::{Frame, Id, Margin, RichText, Ui};
 
 use super::{Next, enter_pressed, foot_ui, head_ui};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::dropped_paths;
+use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
-use crate::gui::intake;
-use crate::gui::picker::Wish;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField};
 use crate::model::{Address, Scheme, is_remote};
@@ -16,7 +16,7 @@ use crate::remote::{Access, Secret, access};
 
 /// The dialog.
 pub struct OpenPath {
-    wish: Wish,
+    request: FileRequest,
     text: String,
     /// Shown because the desktop's own dialog does not come.
     stand_in: bool,
@@ -95,9 +95,9 @@ impl AccessForm {
 }
 
 impl OpenPath {
-    /// Asks for what `wish` is about.
-    pub fn new(wish: Wish, stand_in: bool) -> Self {
-        Self { wish, text: String::new(), stand_in, access: AccessForm::current() }
+    /// Asks for what `request` is about.
+    pub fn new(request: FileRequest, stand_in: bool) -> Self {
+        Self { request, text: String::new(), stand_in, access: AccessForm::current() }
     }
 
     /// True when nothing was typed and the desktop's dialog was what was wanted.
@@ -110,27 +110,29 @@ impl OpenPath {
         let t = theme::tokens(ui);
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let (title, verb) = match self.wish {
-            Wish::Open | Wish::OpenFolder => (tr!("Open path or address"), tr!("Open")),
-            Wish::AddFiles | Wish::AddFolder => (tr!("Add path"), tr!("Add")),
-            Wish::AddUnplaced | Wish::AddUnplacedFolder => (tr!("Add unplaced files"), tr!("Add")),
-            Wish::Watch => (tr!("Watch a folder"), tr!("Watch")),
-            Wish::JoinTable => (tr!("Join a table"), tr!("Look at it")),
-            Wish::SaveProject => (tr!("Save draft as"), tr!("Save")),
-            Wish::SaveSample => (tr!("Save sample as"), tr!("Save")),
-            Wish::SaveRows => (tr!("Save rows as"), tr!("Save")),
-            Wish::Target => (tr!("Write into"), tr!("Use folder")),
+        let (title, verb) = match self.request {
+            FileRequest::Open | FileRequest::OpenFolder => (tr!("Open path or address"), tr!("Open")),
+            FileRequest::AddFiles | FileRequest::AddFolder => (tr!("Add path"), tr!("Add")),
+            FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => (tr!("Add unplaced files"), tr!("Add")),
+            FileRequest::Watch => (tr!("Watch a folder"), tr!("Watch")),
+            FileRequest::JoinTable => (tr!("Join a table"), tr!("Look at it")),
+            FileRequest::SaveProject => (tr!("Save draft as"), tr!("Save")),
+            FileRequest::SaveSample => (tr!("Save sample as"), tr!("Save")),
+            FileRequest::SaveRows => (tr!("Save rows as"), tr!("Save")),
+            FileRequest::Target => (tr!("Write into"), tr!("Use folder")),
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
-        let paths = intake::paths_of(&self.text, false);
-        let opens = matches!(self.wish, Wish::Open | Wish::OpenFolder);
+        let paths = dropped_paths::parse_paths(&self.text, false);
+        let opens = matches!(self.request, FileRequest::Open | FileRequest::OpenFolder);
         let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
-        let saves = matches!(self.wish, Wish::SaveSample | Wish::SaveRows | Wish::SaveProject);
+        let saves = matches!(self.request, FileRequest::SaveSample | FileRequest::SaveRows | FileRequest::SaveProject);
         let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
         let missing = paths.iter().find(|path| !there(path));
         let note = match missing {
-            Some(path) if !self.text.is_empty() => Note::Warning(tr!("There is nothing at {path}.", path = intake::shown(path))),
+            Some(path) if !self.text.is_empty() => {
+                Note::Warning(tr!("There is nothing at {path}.", path = dropped_paths::display_path(path)))
+            }
             _ if !paths.is_empty() => Note::Ok,
             _ => Note::None,
         };
@@ -166,14 +168,14 @@ impl OpenPath {
             if !schemes.is_empty() {
                 return Next::Addresses(self.access.access(&paths), paths);
             }
-            return Next::Paths(self.wish, paths);
+            return Next::Paths(self.request, paths);
         }
         if close || cancel { Next::Close } else { Next::Stay }
     }
 }
 
 /// The recent datasets as a list.
-pub fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+pub fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
     let t = theme::tokens(ui);
     ui.set_width(560.0);
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -187,11 +189,11 @@ pub fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
         }
         ui.spacing_mut().menu_width = ui.available_width();
         for recent in &cx.remembered.recent {
-            let path = intake::shown(&recent.path);
+            let path = dropped_paths::display_path(&recent.path);
             let text = format!("{}   {path}", recent.title);
             let badge = if recent.badge == "Draft" { tr!("Draft") } else { &recent.badge };
             if widgets::menu_entry(ui, icons::PACKAGE, &text, badge, None).clicked() {
-                next = Next::Do(Ask::Take(vec![recent.path.clone()]));
+                next = Next::Do(Request::Take(vec![recent.path.clone()]));
             }
         }
     });

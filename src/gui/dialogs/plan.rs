@@ -6,8 +6,8 @@ use egui::{Frame, Margin, RichText, Role, Stroke, Ui, WidgetInfo, vec2};
 
 use super::{Next, foot_ui, head_ui};
 use crate::draft::{Care, FixVerb, Plan};
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, RowScroll, Tone, VirtualRows, paint};
 use crate::studio::Command;
@@ -27,7 +27,7 @@ impl PlanDialog {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let width = (ui.ctx().content_rect().width() - 64.0).min(620.0);
         ui.set_width(width);
@@ -79,7 +79,7 @@ impl PlanDialog {
             (apply, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match () {
-            () if apply => Next::Do(Ask::Run(Command::Edit { edit: self.plan.edit.clone() })),
+            () if apply => Next::Do(Request::Run(Command::Edit { edit: self.plan.edit.clone() })),
             () if cancel || close => Next::Close,
             () => Next::Stay,
         }

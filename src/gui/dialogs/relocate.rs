@@ -6,9 +6,9 @@ use egui::{Frame, Margin, RichText, Ui};
 
 use super::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{Draft, Edit};
-use crate::gui::cx::Ask;
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
+use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{Button, Note, TextField};
 use crate::model::{AssetPath, Payload, Sample};
@@ -36,7 +36,7 @@ impl Relocate {
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::FOLDER_SIMPLE, tr!("Sources have moved"), "");
         let entered = enter_pressed(ui);
-        let (from, to) = (intake::path_of(&self.from), intake::path_of(&self.to));
+        let (from, to) = (dropped_paths::parse_path(&self.from), dropped_paths::parse_path(&self.to));
         let note = match () {
             () if self.to.trim().is_empty() => Note::None,
             () if to.is_absolute() => Note::Ok,
@@ -61,7 +61,9 @@ impl Relocate {
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match () {
-            () if (act || entered) && blocked.is_none() => Next::Do(Ask::Run(Command::Edit { edit: Edit::Relocate { from, to } })),
+            () if (act || entered) && blocked.is_none() => {
+                Next::Do(Request::Run(Command::Edit { edit: Edit::Relocate { from, to } }))
+            }
             () if cancel || close => Next::Close,
             () => Next::Stay,
         }

@@ -3,10 +3,10 @@
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use super::{Next, head_ui};
-use crate::gui::cx::Cx;
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, Theme, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, paint, segmented};
 use crate::remote::{CacheState, cache_state, clear_cache};
@@ -24,7 +24,7 @@ const CHOICE: f32 = 190.0;
 pub struct SettingsDialog {
     theme: Theme,
     settings: Settings,
-    cache: Slot<u32, CacheState>,
+    cache: AsyncValue<u32, CacheState>,
     /// How often the cache was emptied.
     emptied: u32,
 }
@@ -32,7 +32,7 @@ pub struct SettingsDialog {
 impl SettingsDialog {
     /// Shows what is set now.
     pub fn new(theme: Theme, settings: Settings) -> Self {
-        Self { theme, settings, cache: Slot::default(), emptied: 0 }
+        Self { theme, settings, cache: AsyncValue::default(), emptied: 0 }
     }
 
     /// True while the cache is looked at or emptied.
@@ -41,7 +41,7 @@ impl SettingsDialog {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let emptied = self.emptied;
         self.cache
             .want(cx.jobs, emptied, tr!("Look at the cache"), move |_| Ok(if emptied > 0 { clear_cache() } else { cache_state() }));

@@ -11,9 +11,9 @@ use super::write_checks::{Checks, Line};
 use super::{Next, foot_ui, head_ui};
 use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
 use crate::error::Error;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
 use crate::jobs::JobId;
@@ -128,7 +128,7 @@ impl Choices {
             _ => None,
         };
         let format = if self.container == Container::Folder { Format::Folder } else { Format::Zip };
-        let target = intake::path_of(&self.target);
+        let target = dropped_paths::parse_path(&self.target);
         // Parts are named after a file in the folder that was chosen.
         let target = match self.container {
             Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
@@ -260,7 +260,7 @@ impl WriteDialog {
     }
 
     /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
         let size = vec2((screen.width() - 64.0).min(1180.0), (screen.height() - 120.0).min(660.0));
@@ -314,16 +314,16 @@ impl WriteDialog {
         self.buttons_ui(ui, cx, close, &lines, options)
     }
 
-    fn take_asks(&mut self, cx: &mut Cx<'_>) {
-        for ask in self.checks.asks.drain(..) {
-            cx.ask(ask);
+    fn take_asks(&mut self, cx: &mut PanelContext<'_>) {
+        for ask in self.checks.requests.drain(..) {
+            cx.request(ask);
         }
     }
 
     fn buttons_ui(
         &mut self,
         ui: &mut Ui,
-        cx: &mut Cx<'_>,
+        cx: &mut PanelContext<'_>,
         close: bool,
         lines: &[Line],
         options: Result<BuildOptions, String>,
@@ -333,7 +333,7 @@ impl WriteDialog {
             let cancelling = cx.studio.jobs().iter().any(|running| running.id == job && running.progress.cancelling);
             let reason = cancelling.then_some(tr!("Stopping at the next safe place"));
             let cancel = foot_ui(ui, |ui| ui.add(Button::danger(tr!("Cancel writing")).large().blocked(reason)).clicked());
-            return if cancel { Next::Also(Ask::Run(Command::Cancel { job })) } else { Next::Stay };
+            return if cancel { Next::Also(Request::Run(Command::Cancel { job })) } else { Next::Stay };
         }
         if let Stage::Done(..) = self.stage {
             let (done, again) = foot_ui(ui, |ui| {
@@ -373,7 +373,7 @@ impl WriteDialog {
             (write, cancel)
         });
         match (write, cancel || close, options) {
-            (true, _, Ok(options)) => Next::Also(Ask::Run(Command::Write { options })),
+            (true, _, Ok(options)) => Next::Also(Request::Run(Command::Write { options })),
             (_, true, _) => Next::Close,
             _ => Next::Stay,
         }

@@ -9,11 +9,11 @@ use super::write::{Choices, Container};
 use super::write_options::heading;
 use crate::container::{Assembly, BuildOptions, Format, PlannedPart, foreign_in, free_bytes};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
-use crate::gui::marks::place;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sample_status::finding_sample;
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity};
@@ -95,18 +95,18 @@ struct Disk {
 /// What is looked at for the dialog.
 #[derive(Default)]
 pub struct Checks {
-    sources: Slot<Key, Report>,
-    disk: Slot<(String, Container), Disk>,
-    parts: Slot<(Key, String), Vec<PlannedPart>>,
-    sizes: Slot<Key, Vec<(String, u64)>>,
+    sources: AsyncValue<Key, Report>,
+    disk: AsyncValue<(String, Container), Disk>,
+    parts: AsyncValue<(Key, String), Vec<PlannedPart>>,
+    sizes: AsyncValue<Key, Vec<(String, u64)>>,
     /// The key of the parts that are wanted now.
     parts_wanted: Option<(Key, String)>,
     disk_wanted: Option<(String, Container)>,
     key: Key,
     /// Wishes that leave the dialog open.
-    pub asks: Vec<Ask>,
-    /// A wish that closes the dialog.
-    pub leave: Option<Ask>,
+    pub requests: Vec<Request>,
+    /// A request that closes the dialog.
+    pub leave: Option<Request>,
 }
 
 impl Checks {
@@ -116,7 +116,7 @@ impl Checks {
     }
 
     /// Starts what is not known yet.
-    pub fn refresh(&mut self, cx: &Cx<'_>, choices: &Choices, options: Option<&BuildOptions>) {
+    pub fn refresh(&mut self, cx: &PanelContext<'_>, choices: &Choices, options: Option<&BuildOptions>) {
         self.sources.poll();
         self.disk.poll();
         self.parts.poll();
@@ -130,7 +130,7 @@ impl Checks {
         self.sizes.want(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
         let wanted = (choices.target.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
-        let path = crate::gui::intake::path_of(&wanted.0);
+        let path = crate::gui::dropped_paths::parse_path(&wanted.0);
         let container = wanted.1;
         self.disk.want(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path, container)));
         self.parts_wanted = None;
@@ -166,7 +166,7 @@ impl Checks {
     }
 
     /// Every check, in the order of the dialog.
-    pub fn lines(&self, cx: &Cx<'_>, choices: &Choices, wrong: Option<&str>) -> Vec<Line> {
+    pub fn lines(&self, cx: &PanelContext<'_>, choices: &Choices, wrong: Option<&str>) -> Vec<Line> {
         let mut lines = Vec::new();
         if let Some(wrong) = wrong {
             lines.push(Line::new(Tone::Error, wrong, ""));
@@ -238,7 +238,7 @@ impl Checks {
         }
     }
 
-    fn disk_lines(&self, cx: &Cx<'_>, choices: &Choices) -> Vec<Line> {
+    fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<Line> {
         if choices.target.trim().is_empty() {
             return vec![Line::new(Tone::Error, tr!("Type where to write"), "")];
         }
@@ -266,7 +266,7 @@ impl Checks {
     }
 
     /// Draws the column.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>, lines: &[Line]) {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, lines: &[Line]) {
         let t = theme::tokens(ui);
         self.estimate_ui(ui, cx);
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
@@ -296,19 +296,19 @@ impl Checks {
                         cx.session.form.show = true;
                     }
                     _ => {
-                        if let Some(at) = place(finding) {
-                            self.asks.push(Ask::Select(Some(at)));
+                        if let Some(at) = finding_sample(finding) {
+                            self.requests.push(Request::Select(Some(at)));
                         }
                     }
                 }
                 // The check that the problem list knows looks at the sources as well.
                 self.leave =
-                    Some(Ask::Do(if finding.rule == Rule::SourceMissing { Action::Validate } else { Action::ShowProblems }));
+                    Some(Request::Do(if finding.rule == Rule::SourceMissing { Action::Validate } else { Action::ShowProblems }));
             }
         }
     }
 
-    fn estimate_ui(&self, ui: &mut Ui, cx: &Cx<'_>) {
+    fn estimate_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
         let t = theme::tokens(ui);
         ui.horizontal(|ui| {
             heading(ui, tr!("Estimate"));

@@ -3,9 +3,9 @@
 use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
 use super::write::{Container, Split, Stage, WriteDialog, at};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
-use crate::gui::picker::Wish;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField, paint};
 use crate::model::FieldSpec;
@@ -19,7 +19,7 @@ const DEPTHS: [(Depth, &str); 3] = [
 ];
 
 impl WriteDialog {
-    pub(super) fn choices_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) {
+    pub(super) fn choices_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let open = !self.is_running() && !matches!(self.stage, Stage::Done(..));
         ui.add_enabled_ui(open, |ui| {
             heading(ui, tr!("Container"));
@@ -68,7 +68,7 @@ impl WriteDialog {
         });
     }
 
-    fn target_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) {
+    fn target_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let note = match (self.checks.is_there(), self.choices.replace) {
             (true, false) => Note::Warning(tr!("There is something at this path already.").into()),
             (true, true) => Note::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
@@ -81,7 +81,7 @@ impl WriteDialog {
             ui.vertical(|ui| {
                 ui.add_space(21.0);
                 if ui.add(Button::secondary(tr!("Browse…")).min_width(76.0)).clicked() {
-                    cx.ask(Ask::Pick(Wish::Target));
+                    cx.request(Request::ChooseFiles(FileRequest::Target));
                 }
             });
         });
@@ -90,7 +90,7 @@ impl WriteDialog {
         }
     }
 
-    fn parts_ui(&mut self, ui: &mut Ui, cx: &Cx<'_>) {
+    fn parts_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
         let t = theme::tokens(ui);
         heading(ui, tr!("Parts"));
         let count = self.checks.part_count().map(|count| tr_n!(count, "{n} part", "{n} parts", n = count)).unwrap_or_default();

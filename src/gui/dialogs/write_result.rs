@@ -7,9 +7,9 @@ use super::write::{Container, Proof, Stage, WriteDialog, at};
 use super::write_checks::index_names;
 use super::write_options::heading;
 use crate::container::{Built, Format};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
@@ -19,7 +19,7 @@ use crate::studio::{Command, Verified};
 const LISTED: usize = 10;
 
 impl WriteDialog {
-    pub(super) fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>) {
+    pub(super) fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
         match &self.stage {
             Stage::Running(id) => {
@@ -52,12 +52,14 @@ impl WriteDialog {
         }
     }
 
-    fn planned_ui(&self, ui: &mut Ui, cx: &Cx<'_>) {
+    fn planned_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
         let t = theme::tokens(ui);
         let mut files: Vec<(&str, String, String)> = Vec::new();
         let data = cx.session.totals().bytes.unwrap_or(0);
-        let name =
-            intake::path_of(&self.choices.target).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = dropped_paths::parse_path(&self.choices.target)
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         match self.choices.container {
             Container::Zip => files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data)))),
             Container::Folder => {
@@ -95,7 +97,7 @@ impl WriteDialog {
         note_ui(ui, &Note::Info(text.into()));
     }
 
-    fn written_ui(&mut self, ui: &mut Ui, cx: &mut Cx<'_>, built: &Built) {
+    fn written_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, built: &Built) {
         let Stage::Done(_, proof) = &self.stage else { return };
         let container = match built.parts.len() {
             0 => built.format.badge().to_owned(),
@@ -134,14 +136,14 @@ impl WriteDialog {
         files.extend(built.parts.iter().map(|path| (icons::FILE_ZIP, name(path), String::new())));
         if files.is_empty() {
             let icon = if built.format == Format::Folder { icons::FOLDER_SIMPLE } else { icons::FILE_ZIP };
-            files.push((icon, intake::shown(&built.path), paint::bytes(built.bytes)));
+            files.push((icon, dropped_paths::display_path(&built.path), paint::bytes(built.bytes)));
         }
         files_ui(ui, &files);
         ui.horizontal(|ui| {
             heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
-                    cx.ask(Ask::Copy(snippet(built, self.duckdb)));
+                    cx.request(Request::Copy(snippet(built, self.duckdb)));
                 }
                 let segments = [Segment::new(false, "Python"), Segment::new(true, "SQL")];
                 widgets::segmented(ui, "snippet", &mut self.duckdb, &segments);
@@ -151,14 +153,14 @@ impl WriteDialog {
         ui.horizontal_wrapped(|ui| {
             let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
             if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
-                self.checks.leave = Some(Ask::Run(Command::Open { path: built.path.clone() }));
+                self.checks.leave = Some(Request::Run(Command::Open { path: built.path.clone() }));
             }
             if ui.add(Button::ghost(tr!("Copy path")).icon(icons::COPY)).clicked() {
-                cx.ask(Ask::Copy(built.path.display().to_string()));
+                cx.request(Request::Copy(built.path.display().to_string()));
             }
             if ui.add(Button::ghost(tr!("Copy report")).icon(icons::CLIPBOARD_TEXT)).clicked() {
                 let found = if let Stage::Done(_, Proof::Found(found)) = &self.stage { Some(&**found) } else { None };
-                cx.ask(Ask::Copy(report_of(built, found)));
+                cx.request(Request::Copy(report_of(built, found)));
             }
         });
     }

@@ -106,7 +106,7 @@ struct Cell {
 }
 
 /// A row with a place, as the view sees it.
-pub(super) struct Seen {
+pub(super) struct NamedNode {
     pub row: u32,
     /// The filter leaves it.
     pub matches: bool,
@@ -119,7 +119,12 @@ pub(super) struct Seen {
 }
 
 /// Shows every row with a place to `see`, near the view or not, and counts them. Cancel is asked for every few thousand rows.
-pub(super) fn each_place(request: &SceneRequest, scene: &mut Scene, ctx: &JobContext, mut see: impl FnMut(Seen)) -> Result<()> {
+pub(super) fn each_place(
+    request: &SceneRequest,
+    scene: &mut Scene,
+    ctx: &JobContext,
+    mut see: impl FnMut(NamedNode),
+) -> Result<()> {
     let mut stays = shows(request);
     for (row, middle) in request.projected.middles.iter().enumerate() {
         if row % 8192 == 0 {
@@ -135,7 +140,7 @@ pub(super) fn each_place(request: &SceneRequest, scene: &mut Scene, ctx: &JobCon
         let turn = -(x - request.view.middle[0]).round();
         let plane = [x + turn, y];
         let at = [0, 1].map(|axis| ((plane[axis] - request.view.middle[axis]) * request.view.scale) as f32);
-        see(Seen { row, matches, turn, plane, at });
+        see(NamedNode { row, matches, turn, plane, at });
     }
     Ok(())
 }
@@ -164,7 +169,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
     let mut outlined: Vec<(u32, f32)> = Vec::new();
     let mut cell = CELL;
-    each_place(request, &mut scene, ctx, |Seen { row, matches, turn, at: [x, y], .. }| {
+    each_place(request, &mut scene, ctx, |NamedNode { row, matches, turn, at: [x, y], .. }| {
         let extent = request.projected.halves.get(row as usize).copied().unwrap_or_default();
         let reach = (f64::from(extent) * request.view.scale) as f32;
         if x.abs() > half.x + reach || y.abs() > half.y + reach {

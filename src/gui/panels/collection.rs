@@ -9,11 +9,11 @@ use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
 use serde_json::{Value as Json, json};
 
 use super::collection_tabs::{Tab, TabsState};
-use super::pointers::{new_contact, parts_of, strings_at, text_at, with_value};
+use super::json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
 use crate::draft::Edit;
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
 use crate::model::{Collection, KNOWN_KEYS, Location, Rule, Severity, TASKS};
@@ -83,13 +83,13 @@ impl FormState {
 
 /// Everything that fields need: the panel's state apart from the rest of the context, so that both can be borrowed.
 pub(super) struct Form<'a, 'b> {
-    pub(super) cx: &'a mut Cx<'b>,
+    pub(super) cx: &'a mut PanelContext<'b>,
     pub(super) collection: &'b Collection,
     pub(super) writable: bool,
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let state = EmptyState {
             icon: icons::BRACKETS_CURLY,
@@ -98,7 +98,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             actions: &[tr!("New dataset")],
         };
         if widgets::empty_state(ui, &state).is_some() {
-            cx.ask(Ask::Do(Action::New));
+            cx.request(Request::Do(Action::New));
         }
         return;
     };
@@ -267,7 +267,7 @@ impl Form<'_, '_> {
             self.set(pointer, value);
         }
         if let Some(action) = then {
-            self.cx.ask(Ask::Do(action));
+            self.cx.request(Request::Do(action));
         }
     }
 
@@ -550,7 +550,7 @@ fn note_of(findings: &[crate::model::Finding], pointer: &str, filled: bool, chec
 }
 
 /// The tab's number: fields with errors.
-pub fn count(cx: &Cx<'_>) -> Option<(u64, Tone)> {
+pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
     let bad = fields_with(&cx.studio.report().findings, Severity::Error).len() as u64;
     (bad > 0).then_some((bad, Tone::Error))
 }

@@ -5,14 +5,14 @@ use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Shape, Stroke, S
 use serde_json::{Value as Json, json};
 
 use super::collection::{Form, Look};
-use super::pointers::text_at;
+use super::json_pointer::text_at;
 use crate::draft::Edit;
 use crate::extensions::builtin;
 use crate::extensions::collection::optical::sensors;
 use crate::extensions::collection::texts::{RAI_QUESTIONS, STRATEGIES};
-use crate::gui::cx::Ask;
+use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
-use crate::gui::picker::Wish;
+use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui, paint};
 use crate::model::Collection;
@@ -368,10 +368,10 @@ impl Form<'_, '_> {
         let stored = serde_json::to_string_pretty(&self.collection.fields).unwrap_or_default();
         ui.horizontal(|ui| {
             if ui.add(Button::secondary(tr!("Copy")).name(tr!("Copy the JSON")).icon(icons::COPY)).clicked() {
-                self.cx.ask(Ask::Copy(stored.clone()));
+                self.cx.request(Request::Copy(stored.clone()));
             }
             if self.writable && ui.add(Button::ghost(tr!("Import…")).name(tr!("Import a COLLECTION.json"))).clicked() {
-                self.cx.ask(Ask::Pick(Wish::Open));
+                self.cx.request(Request::ChooseFiles(FileRequest::Open));
             }
         });
         let state = &mut self.cx.session.form.tabs;

@@ -4,11 +4,11 @@ use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, Widget
 
 use super::query_rows::summary_ui;
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
-use crate::gui::filters::{self, Slot as Place};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::Key;
-use crate::gui::slot::Slot;
 use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, TextField, VirtualRows, paint};
@@ -33,7 +33,7 @@ pub struct ColumnsState {
     rows: Vec<Row>,
     made_for: Option<(Key, String)>,
     chosen: Option<SummaryRequest>,
-    summary: Slot<Wanted, ColumnSummary>,
+    summary: AsyncValue<Wanted, ColumnSummary>,
     low: String,
     high: String,
 }
@@ -51,7 +51,7 @@ impl ColumnsState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let (title, why) = (tr!("No columns"), tr!("Open a dataset first."));
         let state = EmptyState { icon: icons::COLUMNS, title, why, actions: &[] };
@@ -72,7 +72,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     }
 }
 
-fn refresh(cx: &mut Cx<'_>, document: &Document) {
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
     let state = &mut cx.session.columns;
     let filter = state.filter.trim().to_lowercase();
@@ -106,7 +106,7 @@ fn type_icon(name: &str, kind: &str) -> &'static str {
     }
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let state = &mut cx.session.columns;
     let rows = std::mem::take(&mut state.rows);
@@ -158,12 +158,12 @@ fn short(kind: &str) -> &str {
     if kind.len() > 18 { kind.split(['<', '[', '(']).next().unwrap_or(kind) } else { kind }
 }
 
-fn insert(cx: &mut Cx<'_>, column: &str) {
+fn insert(cx: &mut PanelContext<'_>, column: &str) {
     cx.session.query.editor.append(&sql::name(column));
-    cx.ask(Ask::Do(Action::ShowQuery));
+    cx.request(Request::Do(Action::ShowQuery));
 }
 
-fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter().hline(rect.x_range(), rect.top() + 0.5, egui::Stroke::new(1.0, t.line));
@@ -226,14 +226,14 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
                     filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(&request.column)))
                 });
                 if set && ui.add(Button::ghost(tr!("Clear filter")).icon(icons::X)).clicked() {
-                    filters::set(cx, Place::Column(&request.column), None);
+                    filters::set(cx, FilterKey::Column(&request.column), None);
                 }
             });
         });
     });
 }
 
-fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: &ColumnSummary) {
+fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, request: &SummaryRequest, summary: &ColumnSummary) {
     let t = theme::tokens(ui);
     if !summary.top.is_empty() && summary.histogram.is_none() {
         let most = summary.top.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
@@ -260,7 +260,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: 
                 let quoted = if summary.type_name == "bool" { value.clone() } else { sql::text(value) };
                 let condition = format!("{} = {quoted}", sql::name(&request.column));
                 let filter = Filter::condition(condition).at_level(request.level);
-                filters::set(cx, Place::Column(&request.column), Some(filter));
+                filters::set(cx, FilterKey::Column(&request.column), Some(filter));
             }
         }
         return;
@@ -289,12 +289,12 @@ fn contents_ui(ui: &mut Ui, cx: &mut Cx<'_>, request: &SummaryRequest, summary: 
 }
 
 /// A range of a column as a filter: times by days, numbers by a condition.
-fn range_filter<'a>(request: &'a SummaryRequest, from: &str, to: &str, time: bool) -> (Place<'a>, Filter) {
+fn range_filter<'a>(request: &'a SummaryRequest, from: &str, to: &str, time: bool) -> (FilterKey<'a>, Filter) {
     let open = |text: &str| if text.is_empty() { "..".to_owned() } else { text.to_owned() };
     if time {
         let range = format!("{}/{}", open(from), open(to));
         let filter = Filter { time_column: Some(request.column.clone()), ..Filter::datetime(range) };
-        return (Place::Time, filter.at_level(request.level));
+        return (FilterKey::Time, filter.at_level(request.level));
     }
     let name = sql::name(&request.column);
     let condition = match (from.is_empty(), to.is_empty()) {
@@ -302,7 +302,7 @@ fn range_filter<'a>(request: &'a SummaryRequest, from: &str, to: &str, time: boo
         (false, true) => format!("{name} >= {from}"),
         _ => format!("{name} <= {to}"),
     };
-    (Place::Column(&request.column), Filter::condition(condition).at_level(request.level))
+    (FilterKey::Column(&request.column), Filter::condition(condition).at_level(request.level))
 }
 
 #[cfg(test)]
@@ -313,7 +313,7 @@ mod tests {
     fn ranges_become_filters() {
         let request = SummaryRequest { level: 1, column: "stac:time_start".into() };
         let (place, filter) = range_filter(&request, "2023-01-01", "", true);
-        assert_eq!((place, filter.datetime.as_deref(), filter.level), (Place::Time, Some("2023-01-01/.."), 1));
+        assert_eq!((place, filter.datetime.as_deref(), filter.level), (FilterKey::Time, Some("2023-01-01/.."), 1));
         let request = SummaryRequest { level: 0, column: "eo:cloud".into() };
         let (_, filter) = range_filter(&request, "", "35", false);
         assert_eq!(filter.condition.as_deref(), Some("\"eo:cloud\" <= 35"));

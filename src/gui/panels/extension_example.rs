@@ -11,10 +11,10 @@ use super::structure_fix::sample_counted;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, builtin};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Tone, note_ui, paint};
 use crate::jobs::JobContext;
@@ -55,7 +55,7 @@ pub struct Example {
 /// What is kept of the example.
 #[derive(Default)]
 pub struct ExampleState {
-    slot: Slot<(Key, String), Arc<Example>>,
+    slot: AsyncValue<(Key, String), Arc<Example>>,
 }
 
 impl ExampleState {
@@ -129,7 +129,7 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
 /// The calls, what they would add, and why that is not known.
 type Current = (Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>);
 
-fn current(cx: &mut Cx<'_>, document: &Document) -> std::result::Result<Current, String> {
+fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<Current, String> {
     let calls = cx.session.extensions.calls()?;
     let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
     let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default());
@@ -160,7 +160,7 @@ fn counted(groups: &[Group], calls: &[ExtensionCall]) -> u64 {
 }
 
 /// Draws the columns to be added.
-pub fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let found = current(cx, document);
     let example = found.as_ref().ok().and_then(|(_, example, _)| example.clone());
@@ -223,7 +223,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 }
 
 /// Draws the cost and the button.
-pub fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter().rect_filled(rect, 0, t.bg2);
@@ -273,7 +273,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
                     && let Ok((calls, _, _)) = found
                 {
                     cx.run(Command::Extend { calls, replace: clash && replace });
-                    cx.ask(Ask::Do(Action::ShowJobs));
+                    cx.request(Request::Do(Action::ShowJobs));
                 }
             });
         });

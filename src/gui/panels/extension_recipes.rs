@@ -8,8 +8,8 @@ use egui::{Frame, Margin, Ui};
 use crate::container::write_document;
 use crate::extensions::ExtensionCall;
 use crate::folders::config_dir;
-use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
 
 /// What is kept of the recipes.
@@ -54,7 +54,7 @@ pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
 }
 
 /// Draws the line of the recipes.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let calls = cx.session.extensions.calls();
     let state = &mut cx.session.extensions;
     let names = state.recipes.names.get_or_insert_with(names).clone();

@@ -12,8 +12,8 @@ use super::extension_targets::{self as targets, Group};
 use super::structure;
 use crate::extensions::{Entry, ExtensionCall, Registry, Scope, builtin};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, EmptyState, TextField, paint};
@@ -137,7 +137,7 @@ fn cost_of(name: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn refresh(cx: &mut Cx<'_>, document: &Document) {
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     structure::refresh(cx);
     let key = (cx.session.serial, revision(cx.studio));
     let lens = cx.session.structure.lens.clone();
@@ -176,7 +176,7 @@ fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group]) -> Vec<bool> {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
     if document.draft().is_none() || document.rows(0) == 0 {
         let (why, action) = match document.draft() {
@@ -187,7 +187,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let state = EmptyState { icon: icons::PUZZLE_PIECE, title, why, actions: &[action] };
         if widgets::empty_state(ui, &state).is_some() {
             let action = if document.draft().is_none() { Action::EditCopy } else { Action::AddFolder };
-            cx.ask(Ask::Do(action));
+            cx.request(Request::Do(action));
         }
         return;
     }
@@ -224,7 +224,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.scope_builder(UiBuilder::new().max_rect(bottom).id_salt("foot"), |ui| extension_example::foot_ui(ui, cx, document));
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
         TextField::new(tr!("Find an extension"), &mut cx.session.extensions.filter)
@@ -295,7 +295,7 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     response.on_hover_text(summary);
 }
 
-fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Targets"), |ui| {
         ui.label(RichText::new(tr!("one column set per level (PIT-2)")).font(font::regular(11.0)).color(t.tx3));
@@ -371,7 +371,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
 }
 
-fn options_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let columns: Vec<String> = {
         let mut names: Vec<String> = Vec::new();
         for level in 0..document.tree().levels.len() {

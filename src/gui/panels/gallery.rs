@@ -11,11 +11,11 @@ use super::gallery_pictures::{Pictures, Shown};
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::filters;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, VirtualRows, paint};
 use crate::jobs::JobContext;
@@ -38,7 +38,7 @@ pub struct GalleryState {
     shared: bool,
     size: f32,
     sort: Option<String>,
-    order: Slot<(Key, usize, String), Arc<Vec<u32>>>,
+    order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
     scroll: RowScroll,
     /// Columns whose values stand on the picture and below it.
     captions: [Option<String>; 2],
@@ -55,7 +55,7 @@ impl Default for GalleryState {
             shared: true,
             size: 158.0,
             sort: None,
-            order: Slot::default(),
+            order: AsyncValue::default(),
             scroll: RowScroll::default(),
             captions: [None, None],
             pictures: Pictures::default(),
@@ -77,7 +77,7 @@ impl GalleryState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
         let why = tr!("Open a dataset with rasters first.");
         let state = EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] };
@@ -122,7 +122,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     grid_ui(ui, cx, document, count, &row_of);
 }
 
-fn refresh(cx: &mut Cx<'_>, document: &Document) {
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let cache = cx.session.cache_dir.clone();
     let state = &mut cx.session.gallery;
@@ -203,7 +203,7 @@ fn sorted(reader: &dyn ContainerReader, column: &str, rows: Option<&[u32]>, ctx:
     Ok(order.values().iter().map(row).take(array.len()).collect())
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let opened = document.opened().is_some();
     let fields = document.fields(0);
@@ -274,14 +274,14 @@ fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[Strin
     });
 }
 
-fn grid_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, count: usize, row_of: &dyn Fn(usize) -> u32) {
+fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: usize, row_of: &dyn Fn(usize) -> u32) {
     let width = ui.available_width() - 2.0 * GAP;
     let size = cx.session.gallery.size.clamp(SMALLEST, LARGEST);
     let across = (((width + GAP) / (size + GAP)).floor() as usize).max(1);
     let card = (width - GAP * (across - 1) as f32) / across as f32;
     let height = card * 0.9 + CAPTION + 4.0;
     let lines = count.div_ceil(across);
-    let mut asks = Vec::new();
+    let mut requests = Vec::new();
     let mut scroll = cx.session.gallery.scroll;
     let selected = cx.session.selected;
     let mut pictures = std::mem::take(&mut cx.session.gallery.pictures);
@@ -300,7 +300,7 @@ fn grid_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, count: usize, row_
             let row = row_of(index);
             let left = rect.left() + GAP + column as f32 * (card + GAP);
             let place = Rect::from_min_size(pos2(left, rect.top() + 6.0), vec2(card, height - 6.0));
-            card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut asks);
+            card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut requests);
         }
     });
     // The screens after this one are made while nobody waits.
@@ -314,7 +314,7 @@ fn grid_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, count: usize, row_
     pictures.work(cx.jobs, document);
     cx.session.gallery.pictures = pictures;
     cx.session.gallery.scroll = scroll;
-    cx.asks.extend(asks);
+    cx.requests.extend(requests);
 }
 
 /// Which bands a card shows.
@@ -346,7 +346,7 @@ fn card_ui(
     bands: &Wanted,
     place: Rect,
     selected: Option<RowRef>,
-    asks: &mut Vec<Ask>,
+    requests: &mut Vec<Request>,
 ) {
     let t = theme::tokens(ui);
     let at = RowRef { level: 0, row };
@@ -402,10 +402,10 @@ fn card_ui(
     paint::text_left(&painter, caption.with_max_x(right), id, font::mono(12.0), if is_selected { t.acc } else { t.tx });
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
-        asks.push(Ask::Select(Some(file.unwrap_or(at))));
+        requests.push(Request::Select(Some(file.unwrap_or(at))));
     }
     if response.double_clicked() {
-        asks.push(Ask::Do(Action::ShowPreview));
+        requests.push(Request::Do(Action::ShowPreview));
     }
 }
 

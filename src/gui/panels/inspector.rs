@@ -9,11 +9,11 @@ use egui::{Frame, Id, Key, Margin, RichText, ScrollArea, Ui, vec2};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key as DocumentKey, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
@@ -33,7 +33,7 @@ pub struct Asset {
 /// What the panel keeps.
 #[derive(Default)]
 pub struct SampleState {
-    asset: Slot<(DocumentKey, RowRef), Asset>,
+    asset: AsyncValue<(DocumentKey, RowRef), Asset>,
     typed: HashMap<String, String>,
     typed_for: Option<(DocumentKey, Option<RowRef>)>,
     /// The field that somebody types into.
@@ -60,7 +60,7 @@ impl SampleState {
 }
 
 /// Starts to look at the selected FILE; both this panel and the preview need it.
-pub fn refresh(cx: &mut Cx<'_>) {
+pub fn refresh(cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.sample;
@@ -81,7 +81,7 @@ pub fn refresh(cx: &mut Cx<'_>) {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let _ = widgets::empty_state(
             ui,
@@ -101,7 +101,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
 }
 
-fn root_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     head(ui, icons::TREE_STRUCTURE, &document.title(), |ui| {
         if let Some(format) = document.format() {
@@ -145,7 +145,7 @@ fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
     });
 }
 
-fn sample_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let Some((id, kind)) = document.id(at).zip(document.kind(at)) else { return };
     let padded = is_padding(id);
     let icon = match kind {
@@ -188,7 +188,7 @@ fn sample_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     internal_ui(ui, document, at);
 }
 
-fn trail_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+fn trail_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
@@ -196,7 +196,7 @@ fn trail_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
             if let Some(id) = document.id(above)
                 && widgets::link(ui, id).clicked()
             {
-                cx.ask(Ask::Select(Some(above)));
+                cx.request(Request::Select(Some(above)));
             }
             ui.label(RichText::new(icons::CARET_RIGHT).font(font::icon(10.0)).color(t.tx3));
         }
@@ -214,7 +214,7 @@ fn trail_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
     });
 }
 
-fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kind: SampleKind) {
+fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, kind: SampleKind) {
     let key = (cx.session.serial, revision(cx.studio));
     ui.horizontal_wrapped(|ui| {
         if kind == SampleKind::File {
@@ -229,17 +229,17 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, kin
             if ui.add(button).clicked()
                 && let Ok(vsi) = vsi
             {
-                cx.ask(Ask::Copy(vsi));
+                cx.request(Request::Copy(vsi));
             }
         }
         let ids = Button::secondary(tr!("Id path")).icon(icons::COPY).tooltip(tr!("Copy the ids from the root"));
         if ui.add(ids).clicked()
             && let Some(path) = document.path(at)
         {
-            cx.ask(Ask::Copy(path.to_archive()));
+            cx.request(Request::Copy(path.to_archive()));
         }
         if kind == SampleKind::File && ui.add(Button::secondary(tr!("Save file…")).icon(icons::DOWNLOAD_SIMPLE)).clicked() {
-            cx.ask(Ask::Do(Action::SaveSample));
+            cx.request(Request::Do(Action::SaveSample));
         }
     });
 }
@@ -249,7 +249,7 @@ fn field_id(serial: u64, at: RowRef, name: &str) -> Id {
     Id::unique("sample-field").with((serial, at.level, at.row, name))
 }
 
-fn note_focus(cx: &mut Cx<'_>, response: &egui::Response, name: &str) {
+fn note_focus(cx: &mut PanelContext<'_>, response: &egui::Response, name: &str) {
     let focused = &mut cx.session.sample.focused;
     if response.has_focus() {
         *focused = Some(name.to_owned());
@@ -258,7 +258,7 @@ fn note_focus(cx: &mut Cx<'_>, response: &egui::Response, name: &str) {
     }
 }
 
-fn rename_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, id: &str) {
+fn rename_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, id: &str) {
     let typed = cx.session.sample.typed.entry("\0id".to_owned()).or_insert_with(|| id.to_owned());
     let note = match check_sample_id(typed) {
         Err(fault) if typed != id => Note::Error(id_fault_text(fault)),
@@ -299,15 +299,15 @@ fn id_fault_text(fault: IdFault) -> String {
     }
 }
 
-fn findings_ui(ui: &mut Ui, cx: &Cx<'_>, at: RowRef) {
-    let here = cx.studio.report().findings.iter().filter(|finding| crate::gui::marks::place(finding) == Some(at));
+fn findings_ui(ui: &mut Ui, cx: &PanelContext<'_>, at: RowRef) {
+    let here = cx.studio.report().findings.iter().filter(|finding| crate::gui::sample_status::finding_sample(finding) == Some(at));
     for finding in here.take(5) {
         let text = finding.message.clone();
         note_ui(ui, &if finding.severity == crate::model::Severity::Error { Note::Error(text) } else { Note::Warning(text) });
     }
 }
 
-fn fields_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let fields = document.fields(at.level);
     if fields.is_empty() {
         return;
@@ -352,7 +352,7 @@ fn is_plain(dtype: &DataType) -> bool {
         || matches!(dtype, DataType::Float32 | DataType::Float64)
 }
 
-fn field_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, field: &FieldSpec) {
+fn field_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, field: &FieldSpec) {
     let (now, serial) = (document.text(at, &field.name), cx.session.serial);
     let typed = cx.session.sample.typed.entry(field.name.clone()).or_insert_with(|| now.clone());
     let parsed = parse(typed, &field.dtype);
@@ -397,7 +397,7 @@ pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'stati
     }
 }
 
-fn asset_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let key = (cx.session.serial, revision(cx.studio));
     widgets::section_header(ui, tr!("Data"), |_| {});
     if let Some(Payload::Bytes(bytes)) =

@@ -7,8 +7,8 @@ use egui::{Frame, Margin, RichText, ScrollArea, Ui, UiBuilder};
 
 use super::jobs_side;
 use crate::extensions::{ExtensionCall, Failure};
-use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::jobs::{JobId, Progress};
@@ -154,7 +154,7 @@ pub fn is_quiet(label: &str) -> bool {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let running: Vec<JobView> = cx.session.jobs.running().cloned().collect();
     if running.is_empty() && cx.session.jobs.ended.is_empty() {
@@ -209,7 +209,7 @@ fn rule(ui: &Ui) {
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme::tokens(ui).line));
 }
 
-fn job_ui(ui: &mut Ui, cx: &mut Cx<'_>, job: &JobView) {
+fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         ui.horizontal(|ui| {
@@ -275,7 +275,7 @@ pub fn time_text(time: Duration) -> String {
 }
 
 /// The right end of the tab bar.
-pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.add_space(8.0);
     if cx.session.jobs.has_ended() && ui.add(Button::ghost(tr!("Clear finished"))).clicked() {
         cx.session.jobs.clear_ended();

@@ -4,20 +4,20 @@ use egui::{Frame, Margin, Mesh, Rect, RichText, Role, ScrollArea, Sense, Shape, 
 
 use super::jobs::Rates;
 use crate::extensions::{ExtensionCall, Failure, Target};
-use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, JobView};
 
 /// True when there is something to show.
-pub fn has_content(cx: &Cx<'_>, running: &[JobView]) -> bool {
+pub fn has_content(cx: &PanelContext<'_>, running: &[JobView]) -> bool {
     cx.session.jobs.failed.is_some()
         || running.iter().any(|job| cx.session.jobs.rates(job.id).is_some_and(|rates| rates.points.len() > 1))
 }
 
 /// Draws the side.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, running: &[JobView]) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, running: &[JobView]) {
     ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
         let job = running.iter().find(|job| cx.session.jobs.rates(job.id).is_some_and(|rates| rates.points.len() > 1));
@@ -75,7 +75,7 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
     paint::text_right(ui.painter(), below, tr!("now"), font::mono(10.5), t.tx3);
 }
 
-fn failures_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(failed) = &cx.session.jobs.failed else { return };
     let count = failed.failures.len();

@@ -7,10 +7,10 @@ use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, v
 
 use crate::error::Error;
 use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
-use crate::gui::cx::{Ask, Cx};
-use crate::gui::filters::{self, Slot as Place};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
@@ -32,7 +32,7 @@ pub struct LeaksState {
     /// Kinds of leaks that are unfolded, by their sentence.
     open: BTreeSet<String>,
     /// The sample that was clicked: found by its path in a job, as a level may have millions.
-    jump: Slot<(u64, String), RowRef>,
+    jump: AsyncValue<(u64, String), RowRef>,
     jumps: u64,
     wanted: Option<(u64, String)>,
 }
@@ -89,7 +89,7 @@ fn columns_of(document: &Document) -> Vec<String> {
 }
 
 /// Draws the section.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let columns = columns_of(document);
     let state = &mut cx.session.statistics.leaks;
@@ -137,19 +137,19 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 }
 
 /// Goes to the sample that was clicked, once it is found.
-fn jump(cx: &mut Cx<'_>) {
+fn jump(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.statistics.leaks;
     state.jump.poll();
     let Some(outcome) = state.wanted.as_ref().and_then(|wanted| state.jump.of(wanted)) else { return };
     let outcome = outcome.as_ref().map(|at| *at).map_err(ToString::to_string);
     state.wanted = None;
     match outcome {
-        Ok(at) => cx.ask(Ask::Select(Some(at))),
+        Ok(at) => cx.request(Request::Select(Some(at))),
         Err(why) => state.failed = Some(why),
     }
 }
 
-fn go_to(cx: &mut Cx<'_>, document: &Document, path: &str) {
+fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
     let state = &mut cx.session.statistics.leaks;
     state.jumps += 1;
     let wanted = (state.jumps, path.to_owned());
@@ -168,7 +168,7 @@ fn note(ui: &mut Ui, text: &str) {
     Frame::NONE.inner_margin(margin).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
 }
 
-fn found_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, found: &Leakage) {
+fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: &Leakage) {
     let parts: Vec<&str> = found.parts.iter().map(|part| part.name.as_str()).collect();
     if !found.leaks() {
         let text = tr!("Nothing leaks between {parts}.", parts = joined(&parts));
@@ -257,7 +257,7 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
     response.on_hover_text(text);
 }
 
-fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what: Shared) {
+fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &Leak, what: Shared) {
     let t = theme::tokens(ui);
     let text = sentence(leak, what);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::click());
@@ -296,7 +296,7 @@ fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what:
             if document.opened().is_some() {
                 let button = Button::secondary(tr!("Filter to these")).icon(icons::FUNNEL);
                 if ui.add(button.tooltip(tr!("Show only their samples of level 0 in every view"))).clicked() {
-                    filters::set(cx, Place::Column("id"), Some(condition_of(&leak.examples)));
+                    filters::set(cx, FilterKey::Column("id"), Some(condition_of(&leak.examples)));
                 }
             }
             let shown = leak.examples.len();
@@ -315,7 +315,7 @@ fn leak_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, leak: &Leak, what:
     });
 }
 
-fn pair_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, pair: &LeakPair) {
+fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &LeakPair) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;

@@ -3,13 +3,13 @@
 use egui::{Rect, Role, Ui, WidgetInfo, pos2};
 
 use super::jobs::is_quiet;
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     // Pictures come with every click; their lines would hide the others.
     let lines: Vec<_> = cx.studio.log_lines().iter().filter(|line| line.error || !is_quiet(&line.text)).collect();
@@ -51,6 +51,6 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
     ui.data_mut(|data| data.insert_temp(id, (scroll, lines.len())));
     if let Some(text) = copied {
-        cx.ask(Ask::Copy(text));
+        cx.request(Request::Copy(text));
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use egui::{Align, Frame, Key as Press, Layout, Margin, RichText, Stroke, Ui, vec2};
 
 use super::{map_canvas, map_time};
-use crate::gui::cx::Cx;
-use crate::gui::filters::{self, Slot as Place, TIMES};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::filters::{self, FilterKey, TIMES};
 use crate::gui::icons;
 use crate::gui::map::{Base, Classes, DENSITY_STEPS, Legend, MapView, Projected, Scene, TimeBars, classes_of, density_colour};
+use crate::gui::panel_context::PanelContext;
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::studio::{Document, FootprintRequest, Footprints, RowRef, footprint_sources, footprints};
@@ -45,12 +45,12 @@ pub struct MapState {
     pub mode: Mode,
     /// Where the map looks; `None` fits everything.
     pub view: Option<MapView>,
-    places: Slot<(Key, FootprintRequest), Places>,
-    classes: Slot<(Key, usize, String), Arc<Classes>>,
+    places: AsyncValue<(Key, FootprintRequest), Places>,
+    classes: AsyncValue<(Key, usize, String), Arc<Classes>>,
     /// The land.
-    pub base: Slot<u32, Arc<Base>>,
+    pub base: AsyncValue<u32, Arc<Base>>,
     /// The footprints as a mesh.
-    pub scene: Slot<map_canvas::SceneKey, Arc<Scene>>,
+    pub scene: AsyncValue<map_canvas::SceneKey, Arc<Scene>>,
     /// The mesh as it was drawn last.
     pub placed: Option<map_canvas::Placed>,
     /// What the newest scene was asked for.
@@ -58,9 +58,9 @@ pub struct MapState {
     /// A drag that has begun.
     pub drag: Option<map_canvas::Drag>,
     /// Times of the level's rows.
-    pub times: Slot<(Key, usize, String), RowTimes>,
+    pub times: AsyncValue<(Key, usize, String), RowTimes>,
     /// Their bars.
-    pub bars: Slot<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
+    pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
     /// The column of times.
     pub time_column: Option<String>,
     /// The range that is being dragged, in days.
@@ -105,7 +105,7 @@ impl MapState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return nothing_ui(ui, tr!("No map"), tr!("Open a dataset first."));
     };
@@ -182,7 +182,7 @@ fn is_time(document: &Document, level: usize, name: &str) -> bool {
         })
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], sources: &[String], levels: usize) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], sources: &[String], levels: usize) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
         ui.set_height(26.0);
@@ -232,7 +232,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], sources: &[Strin
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
 }
 
-fn legend_ui(ui: &mut Ui, cx: &Cx<'_>, rect: egui::Rect) {
+fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg2);
@@ -303,7 +303,7 @@ fn legend_ui(ui: &mut Ui, cx: &Cx<'_>, rect: egui::Rect) {
 }
 
 /// The keys of the map while it has the focus.
-pub fn keys(ui: &Ui, cx: &mut Cx<'_>) {
+pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     let (draw, clear, zoom, fit) = ui.input_mut(|input| {
         let mut count = |key| input.count_and_consume_key(egui::Modifiers::NONE, key) as i32;
         let zoom = count(Press::Plus) + count(Press::Equals) - count(Press::Minus);
@@ -325,7 +325,7 @@ pub fn keys(ui: &Ui, cx: &mut Cx<'_>) {
         if state.mode == Mode::Draw || state.drag.is_some() {
             (state.mode, state.drag) = (Mode::Pan, None);
         } else {
-            filters::set(cx, Place::Box, None);
+            filters::set(cx, FilterKey::Box, None);
         }
     }
 }

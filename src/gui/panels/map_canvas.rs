@@ -9,11 +9,11 @@ use egui::{
 
 use super::map::{self, Mode};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
-use crate::gui::filters::{self, Slot as Place};
+use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{Base, Ink, MapView, Scene, SceneRequest, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of};
 use crate::gui::outline::ancestors;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::query::Filter;
@@ -36,7 +36,7 @@ pub enum Drag {
 }
 
 /// Draws the map into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, rect: Rect) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("map"), Sense::click_and_drag());
     let level = cx.session.map.level;
@@ -71,7 +71,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, rect: Rect) {
 }
 
 /// Drag, wheel and keys; the view that shows in this frame.
-fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &Response, rect: Rect) -> MapView {
+fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect) -> MapView {
     let state = &mut cx.session.map;
     let fitted = || match state.places().and_then(|(_, projected)| projected.bounds) {
         Some(bounds) => MapView::around(bounds, rect.size()),
@@ -116,7 +116,7 @@ fn zoom_about(view: &mut MapView, rect: Rect, pointer: Pos2, factor: f64) {
     view.middle[1] += fixed[1] - now[1];
 }
 
-fn want_base(cx: &mut Cx<'_>, view: &MapView) {
+fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
     let bucket = bucket_of(view.scale);
     let base = &mut cx.session.map.base;
     base.poll();
@@ -215,7 +215,7 @@ fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
 }
 
 /// Asks for footprints when those that are there do not fit the view any more; one job at a time, the newest view next.
-fn want_scene(cx: &mut Cx<'_>, t: &Tokens, view: &MapView, size: Vec2) {
+fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2) {
     let state = &mut cx.session.map;
     state.scene.poll();
     let Some((footprints, projected)) = state.places().cloned() else { return };
@@ -283,7 +283,7 @@ fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: R
 }
 
 /// The row of the map's level that the selection lies in.
-fn row_of(cx: &Cx<'_>, document: &Document) -> Option<RowRef> {
+fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     let level = cx.session.map.level;
     let at = cx.session.selected?;
     if at.level == level {
@@ -293,14 +293,14 @@ fn row_of(cx: &Cx<'_>, document: &Document) -> Option<RowRef> {
 }
 
 /// True when the filter leaves this sample.
-fn is_left(cx: &Cx<'_>, at: RowRef) -> bool {
+fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
     cx.studio.kept().is_none_or(|kept| kept.contains(at))
 }
 
 fn selected_ui(
     painter: &Painter,
     t: &Tokens,
-    cx: &Cx<'_>,
+    cx: &PanelContext<'_>,
     document: &Document,
     view: &MapView,
     rect: Rect,
@@ -331,7 +331,7 @@ fn selected_ui(
 }
 
 /// The box of the filter on the plane: left, top, right, bottom; right lies beyond 1 where it crosses the antimeridian.
-fn filter_box(cx: &Cx<'_>) -> Option<[f64; 4]> {
+fn filter_box(cx: &PanelContext<'_>) -> Option<[f64; 4]> {
     let [west, south, east, north] = cx.studio.filters().iter().find_map(|filter| filter.bbox)?;
     let east = if west > east { east + 360.0 } else { east };
     Some([x_of(west), y_of(north), x_of(east), y_of(south)])
@@ -344,7 +344,7 @@ pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     [round(west), round(lat_of(bottom)), round(east), round(lat_of(top))]
 }
 
-fn box_ui(ui: &Ui, cx: &mut Cx<'_>, t: &Tokens, view: &MapView, rect: Rect, response: &Response) {
+fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: Rect, response: &Response) {
     let pointer = response.interact_pointer_pos().map(|at| view.plane(rect, at));
     // A box begins with a drag in its mode, or while Shift is held.
     let draws = cx.session.map.mode == Mode::Draw || ui.input(|input| input.modifiers.shift);
@@ -389,7 +389,7 @@ fn box_ui(ui: &Ui, cx: &mut Cx<'_>, t: &Tokens, view: &MapView, rect: Rect, resp
             // STAC's outlines are no column: the usual one is looked at.
             let geometry_column = source.filter(|source| source != "stac:geotransform");
             let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
-            filters::set(cx, Place::Box, Some(filter.at_level(level)));
+            filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
             cx.session.map.mode = Mode::Pan;
         }
         return;
@@ -453,7 +453,7 @@ fn edges_at(view: &MapView, rect: Rect, bounds: [f64; 4], at: Pos2) -> Option<[b
 }
 
 /// What lies under the pointer, and the click that selects it.
-fn point(ui: &Ui, cx: &mut Cx<'_>, document: &Document, scene: &Scene, view: &MapView, rect: Rect, response: &Response) {
+fn point(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, scene: &Scene, view: &MapView, rect: Rect, response: &Response) {
     let Some(pointer) = response.hover_pos().filter(|_| cx.session.map.drag.is_none()) else { return };
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
@@ -471,10 +471,10 @@ fn point(ui: &Ui, cx: &mut Cx<'_>, document: &Document, scene: &Scene, view: &Ma
     let shown = Rect::from_min_max(origin + spot.rect.min.to_vec2() * factor, origin + spot.rect.max.to_vec2() * factor);
     painter.rect_stroke(shown.expand(2.0), 0, Stroke::new(1.5, t.tx), StrokeKind::Outside);
     if response.clicked() {
-        cx.ask(Ask::Select(Some(at)));
+        cx.request(Request::Select(Some(at)));
     }
     if response.double_clicked() {
-        cx.ask(Ask::Do(Action::ShowPreview));
+        cx.request(Request::Do(Action::ShowPreview));
     }
     let (id, words) = map::line_of(document, &cx.session.map, at);
     let more = if spot.count > 1 {
@@ -497,7 +497,7 @@ fn point(ui: &Ui, cx: &mut Cx<'_>, document: &Document, scene: &Scene, view: &Ma
     }
 }
 
-fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
+fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let place = Rect::from_min_size(pos2(rect.right() - 36.0, rect.top() + 8.0), vec2(28.0, 54.0));
     ui.painter().rect(place, 4, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
@@ -519,7 +519,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
 }
 
 /// The card of the selected sample beside its place.
-fn card_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, place: Pos2, rect: Rect) {
+fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, place: Pos2, rect: Rect) {
     let t = theme::tokens(ui);
     let size = vec2(206.0, 62.0);
     if rect.width() < 2.0 * size.x || rect.height() < 3.0 * size.y {
@@ -544,7 +544,7 @@ fn card_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, place:
         };
         ui.add(egui::Label::new(map::small(&words, t.tx2)).truncate());
         if widgets::link(ui, tr!("Open in Preview")).clicked() {
-            cx.ask(Ask::Do(Action::ShowPreview));
+            cx.request(Request::Do(Action::ShowPreview));
         }
     });
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use egui::{CursorIcon, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::map::RowTimes;
-use crate::gui::cx::Cx;
-use crate::gui::filters::{self, Slot as Place};
+use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{TimeBars, bars_of, day_text, days_between, parse_day};
+use crate::gui::panel_context::PanelContext;
 use crate::gui::session::revision;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, paint};
@@ -43,7 +43,7 @@ enum Hold {
 }
 
 /// Draws the strip into `rect`. `columns` are the level's columns of times.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, columns: &[String], rect: Rect) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: &[String], rect: Rect) {
     let t = theme::tokens(ui);
     ui.painter().rect_filled(rect, 0, t.bg1);
     ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
@@ -88,7 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, columns: &[String],
 }
 
 /// The range of the filter in days, as far as it is closed.
-fn range(cx: &Cx<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
+fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
     let text = cx.studio.filters().iter().find_map(|filter| filter.datetime.clone())?;
     let (from, to) = text.split_once('/').unwrap_or((&text, &text));
     let first = parse_day(from).or(bars.map(|bars| bars.first))?;
@@ -96,14 +96,14 @@ fn range(cx: &Cx<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
     Some((first, last))
 }
 
-fn set(cx: &mut Cx<'_>, column: &str, (from, to): (i64, i64)) {
+fn set(cx: &mut PanelContext<'_>, column: &str, (from, to): (i64, i64)) {
     let text = format!("{}/{}", day_text(from.min(to)), day_text(from.max(to)));
     let level = cx.session.map.level;
     let filter = Filter { time_column: Some(column.to_owned()), ..Filter::datetime(text) };
-    filters::set(cx, Place::Time, Some(filter.at_level(level)));
+    filters::set(cx, FilterKey::Time, Some(filter.at_level(level)));
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], column: &str, bars: Option<&TimeBars>) {
+fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], column: &str, bars: Option<&TimeBars>) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
         ui.horizontal(|ui| {
@@ -126,7 +126,7 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], column: &str, bars:
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if now.is_some() && widgets::link(ui, tr!("Clear range")).clicked() {
                     cx.session.map.next_step_s = None;
-                    filters::set(cx, Place::Time, None);
+                    filters::set(cx, FilterKey::Time, None);
                 }
                 if let Some((from, to)) = now {
                     let days = (to - from).unsigned_abs() + 1;
@@ -138,7 +138,7 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, columns: &[String], column: &str, bars:
     });
 }
 
-fn typed_ui(ui: &mut Ui, cx: &mut Cx<'_>, column: &str, bars: Option<&TimeBars>, now: Option<(i64, i64)>) {
+fn typed_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, column: &str, bars: Option<&TimeBars>, now: Option<(i64, i64)>) {
     let names = [tr!("First day"), tr!("Last day")];
     let mut entered = None;
     for (side, name) in names.into_iter().enumerate() {
@@ -170,7 +170,7 @@ fn typed_ui(ui: &mut Ui, cx: &mut Cx<'_>, column: &str, bars: Option<&TimeBars>,
     }
 }
 
-fn bars_ui(ui: &mut Ui, cx: &mut Cx<'_>, bars: &TimeBars, column: &str, rect: Rect) {
+fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, rect: Rect) {
     let t = theme::tokens(ui);
     let (plot, axis) = rect.split_top_bottom_at_y(rect.bottom() - 16.0);
     let response = ui.interact(plot, ui.scope_id().with("time-bars"), Sense::click_and_drag());
@@ -263,7 +263,7 @@ fn bars_ui(ui: &mut Ui, cx: &mut Cx<'_>, bars: &TimeBars, column: &str, rect: Re
 }
 
 /// Moves the range on by its own length; past the end it begins anew.
-fn play(ui: &Ui, cx: &mut Cx<'_>, bars: &TimeBars, column: &str, now: Option<(i64, i64)>) {
+fn play(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, now: Option<(i64, i64)>) {
     let Some((next, (from, to))) = cx.session.map.next_step_s.zip(now) else {
         cx.session.map.next_step_s = None;
         return;

@@ -1,6 +1,6 @@
-//! The panels. Each reads the studio through [`super::cx::Cx`], draws, and puts wishes into a list; none changes anything by itself.
+//! The panels. Each reads the studio through [`super::panel_context::PanelContext`], draws, and puts requests into a list; none changes anything by itself.
 
-pub mod bytes;
+pub mod byte_map;
 pub mod collection;
 mod collection_tabs;
 pub mod columns;
@@ -14,6 +14,7 @@ mod gallery_pictures;
 pub mod inspector;
 pub mod jobs;
 mod jobs_side;
+mod json_pointer;
 mod leaks;
 pub mod log;
 pub mod map;
@@ -21,7 +22,6 @@ mod map_canvas;
 mod map_time;
 pub mod pattern;
 mod pattern_rows;
-mod pointers;
 pub mod preview;
 mod preview_canvas;
 mod preview_chunks;
@@ -34,6 +34,7 @@ pub mod problems;
 pub mod query;
 mod query_editor;
 mod query_rows;
+mod recoverable_drafts;
 mod siblings;
 pub mod source;
 pub mod statistics;
@@ -47,10 +48,9 @@ pub mod table;
 pub mod tray;
 pub mod tree;
 mod tree_drop;
-mod unsaved;
 pub mod welcome;
 
-pub use bytes::BytesState;
+pub use byte_map::ByteMapState;
 pub use collection::FormState;
 pub use columns::ColumnsState;
 pub use extensions::ExtensionsState;

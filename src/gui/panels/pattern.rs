@@ -9,9 +9,9 @@ use super::pattern_rows;
 use crate::draft::{Alternative, Example, PatternReport, PatternToken, TokenRole};
 use crate::error::Error;
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::drag;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Note, RowScroll, Segment, TextField, paint};
@@ -118,14 +118,14 @@ impl PatternState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
     let Some(draft) = document.draft() else {
         let why = tr!("A dataset that was written has no unplaced files. Edit it as a draft to add some.");
         let (title, actions) = (tr!("Patterns are for drafts"), [tr!("Edit as a draft")]);
         let state = EmptyState { icon: icons::MAGIC_WAND, title, why, actions: &actions };
         if widgets::empty_state(ui, &state).is_some() {
-            cx.ask(Ask::Do(Action::EditCopy));
+            cx.request(Request::Do(Action::EditCopy));
         }
         return;
     };
@@ -134,8 +134,8 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let actions = [tr!("Add unplaced files…"), tr!("Add unplaced folder…")];
         let state = EmptyState { icon: icons::TRAY, title: tr!("No unplaced files"), why, actions: &actions };
         match widgets::empty_state(ui, &state) {
-            Some(0) => cx.ask(Ask::Do(Action::AddUnplaced)),
-            Some(_) => cx.ask(Ask::Do(Action::AddUnplacedFolder)),
+            Some(0) => cx.request(Request::Do(Action::AddUnplaced)),
+            Some(_) => cx.request(Request::Do(Action::AddUnplacedFolder)),
             None => {}
         }
         return;
@@ -160,7 +160,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// Asks what the names lead to, as soon as the examples or the draft are others.
-fn ask(cx: &mut Cx<'_>) {
+fn ask(cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.pattern;
     let Some(examples) = state.examples() else {
@@ -175,7 +175,7 @@ fn ask(cx: &mut Cx<'_>) {
     }
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
         ui.set_height(24.0);
@@ -221,7 +221,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
 }
 
-fn examples_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let small = |text: &str| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
     if cx.session.pattern.rows.len() < LEAST {
@@ -271,7 +271,7 @@ fn examples_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     }
 }
 
-fn answer_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(report) = cx.session.pattern.report.clone() else { return };
     if let Some(trouble) = report.trouble.as_ref().filter(|_| report.alternatives.is_empty()) {
         widgets::note_ui(ui, &Note::Warning(trouble.clone()));

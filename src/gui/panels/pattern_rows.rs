@@ -3,14 +3,14 @@
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::pattern::{Listed, name_of};
-use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{VirtualRows, paint};
 use crate::studio::Document;
 
 /// Draws the list.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let state = &cx.session.pattern;
     let Some((_, way)) = state.way() else { return };

@@ -12,10 +12,10 @@ use super::preview_picture::{Answer, Look, Picture};
 use super::preview_side::{self, SideState};
 use super::preview_tools::{self, Compare, Mode};
 use super::{inspector, siblings};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key as DocumentKey, revision};
-use crate::gui::slot::Slot;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::JobId;
 use crate::model::SampleKind;
@@ -53,7 +53,7 @@ pub struct PreviewState {
     /// The pixel under the pointer.
     pub pixel: Option<(usize, usize)>,
     /// Values there.
-    pub probe: Slot<(RasterSource, usize, usize), Probe>,
+    pub probe: AsyncValue<(RasterSource, usize, usize), Probe>,
     /// The strip of small pictures.
     pub siblings: siblings::SiblingsState,
     /// The side's own state.
@@ -62,7 +62,7 @@ pub struct PreviewState {
     pub compare: Compare,
     /// The second picture.
     pub other: Option<Picture>,
-    other_asked: Slot<(DocumentKey, RowRef, BandChoice, bool), Answer>,
+    other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, bool), Answer>,
     /// Siblings under the same view.
     pub linked: LinkedState,
     /// Its chunks, where the dataset is streamable.
@@ -159,7 +159,7 @@ pub fn plain(request: &PreviewRequest) -> PreviewRequest {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return nothing_ui(ui, tr!("No preview"), tr!("Open a dataset, then select a raster."), &[]).map_or((), drop);
     };
@@ -169,7 +169,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         let actions: &[&str] = if first.is_some() { &show } else { &[] };
         let why = tr!("Select a FILE in the hierarchy or the table.");
         if nothing_ui(ui, tr!("A FOLDER has no picture"), why, actions).is_some() {
-            cx.ask(Ask::Select(first));
+            cx.request(Request::Select(first));
         }
         return;
     };
@@ -263,7 +263,7 @@ fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
 }
 
 /// How the pictures shall look now.
-fn look_of(cx: &Cx<'_>, document: &Document) -> Look {
+fn look_of(cx: &PanelContext<'_>, document: &Document) -> Look {
     let state = &cx.session.preview;
     let bands = state.image().map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
     Look {
@@ -273,7 +273,7 @@ fn look_of(cx: &Cx<'_>, document: &Document) -> Look {
     }
 }
 
-fn request_whole(cx: &mut Cx<'_>, by_class: bool) {
+fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     let state = &mut cx.session.preview;
     let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else { return };
     let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
@@ -303,7 +303,7 @@ pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> R
 }
 
 /// Reads the second picture, while there is something to compare with.
-fn request_other(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
+fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
     let state = &mut cx.session.preview;
     state.other_asked.poll();
     let Some(other) = preview_tools::other_of(document, at, &state.compare) else {

@@ -7,8 +7,8 @@ use super::preview_chunks;
 use super::preview_picture::Picture;
 use super::preview_side::number;
 use super::preview_tools::{Mode, sibling};
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
@@ -72,7 +72,7 @@ impl Transform {
 }
 
 /// Draws the canvas into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
     let title = cx.session.selected.and_then(|at| cx.document()?.path(at)).map(|path| path.to_string()).unwrap_or_default();
@@ -115,7 +115,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect) {
 }
 
 /// Asks for the values of the pixel that is pointed at.
-pub fn want_probe(cx: &mut Cx<'_>) {
+pub fn want_probe(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.preview;
     state.probe.poll();
     let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else { return };
@@ -137,7 +137,7 @@ fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
 }
 
 /// The picture, and the second one as the comparison wants it.
-fn pictures_ui(ui: &mut Ui, cx: &mut Cx<'_>, painter: &Painter, t: &Tokens, transform: Transform, rect: Rect) {
+fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &Tokens, transform: Transform, rect: Rect) {
     let mode = cx.session.preview.compare.mode;
     let time = ui.input(|input| input.time);
     let second = mode == Mode::Flip && (time / FLIP_S) as u64 % 2 == 1;
@@ -165,7 +165,7 @@ fn pictures_ui(ui: &mut Ui, cx: &mut Cx<'_>, painter: &Painter, t: &Tokens, tran
 }
 
 /// The second picture at the left of a line that can be dragged.
-fn swipe_ui(ui: &mut Ui, cx: &mut Cx<'_>, t: &Tokens, transform: Transform, rect: Rect) {
+fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Transform, rect: Rect) {
     let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
     let response = ui.interact(grip, ui.scope_id().with("swipe"), Sense::drag());
@@ -219,7 +219,7 @@ fn difference_of(ui: &Ui, state: &mut PreviewState) {
 }
 
 /// Drag, wheel and keys. True when the view changed.
-pub fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
+pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
     let mut changed = false;
     if response.clicked() {
         response.request_focus();
@@ -271,7 +271,7 @@ pub fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &egui::Response, transform: 
             && let (Some(document), Some(at)) = (cx.document(), cx.session.selected)
             && let Some(to) = sibling(document, at, steps.signum())
         {
-            cx.ask(Ask::Select(Some(to)));
+            cx.request(Request::Select(Some(to)));
         }
     }
     if let Some(about) = about.filter(|_| (factor - 1.0).abs() > 1e-6) {
@@ -286,7 +286,7 @@ pub fn navigate(ui: &Ui, cx: &mut Cx<'_>, response: &egui::Response, transform: 
 }
 
 /// Reads the visible part of a raster that is larger than the picture of the whole, once the view rests.
-fn request_closer(ui: &Ui, cx: &mut Cx<'_>, rect: Rect, transform: Transform, info: &RasterInfo) {
+fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Transform, info: &RasterInfo) {
     let state = &mut cx.session.preview;
     // The newest request wins: a closer view of what showed before would end that of the new whole.
     if !state.has_wanted_whole() {
@@ -359,7 +359,7 @@ fn scale_ui(painter: &Painter, t: &Tokens, info: &RasterInfo, scale: f64, rect: 
 }
 
 /// The line below the picture: row, column, coordinates.
-pub fn readout_ui(ui: &mut Ui, cx: &Cx<'_>, rect: Rect) {
+pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg2);

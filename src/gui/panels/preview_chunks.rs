@@ -10,10 +10,10 @@ use egui::{
 use super::preview_canvas::Transform;
 use super::preview_side::number;
 use crate::error::Error;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::Key as DocumentKey;
-use crate::gui::slot::Slot;
 use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
@@ -25,7 +25,7 @@ use crate::studio::{ChunkArray, ChunkPlace, ChunkRequest, Command, Document, Row
 const LISTED: usize = 4096;
 
 /// A chunk as a picture, with its smallest, largest and middle value.
-struct Seen {
+struct NamedNode {
     image: Rgba,
     range: [f64; 3],
 }
@@ -34,7 +34,7 @@ struct Seen {
 #[derive(Default)]
 pub struct ChunksState {
     made_for: Option<(DocumentKey, RowRef)>,
-    list: Slot<(DocumentKey, RowRef), Arc<Vec<ChunkPlace>>>,
+    list: AsyncValue<(DocumentKey, RowRef), Arc<Vec<ChunkPlace>>>,
     chosen: u64,
     /// Draw where they lie.
     grid: bool,
@@ -43,7 +43,7 @@ pub struct ChunksState {
     /// The number of the chunk that was asked for, and what was read.
     asked: u64,
     read: Option<(u64, Arc<ChunkArray>)>,
-    seen: Slot<usize, Arc<Seen>>,
+    seen: AsyncValue<usize, Arc<NamedNode>>,
     texture: Option<(usize, TextureHandle)>,
 }
 
@@ -88,7 +88,7 @@ impl ChunksState {
 }
 
 /// Looks for the chunks of the selected sample.
-pub fn refresh(cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: RowRef) {
+pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
     let Some(open) = document.opened().filter(|open| is_streamable(open.reader.as_ref())) else { return };
     let state = &mut cx.session.preview.chunks;
     if state.made_for != Some((key, at)) {
@@ -136,7 +136,7 @@ pub fn grid_ui(painter: &Painter, t: &Tokens, state: &ChunksState, transform: Tr
 }
 
 /// Draws the section beside the picture; nothing for samples without chunks.
-pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
     let Some(places) = cx.session.preview.chunks.places().cloned() else { return };
     let pinned = cx.session.preview.side.pinned;
@@ -184,7 +184,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
         state.asked = state.chosen;
         let chunk = format!("{}::{}", path.to_archive(), state.chosen);
         let input = open.reader.info().path.clone();
-        cx.ask(Ask::Run(Command::ReadChunk { request: ChunkRequest { input, chunk } }));
+        cx.request(Request::Run(Command::ReadChunk { request: ChunkRequest { input, chunk } }));
     }
 }
 
@@ -218,7 +218,7 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
 }
 
 /// The first band from dark to light, or the first three as colours; black and white are the smallest and largest value.
-fn seen_of(array: &ChunkArray) -> Seen {
+fn seen_of(array: &ChunkArray) -> NamedNode {
     let [bands, rows, columns] = array.shape;
     let shown: Vec<Vec<f64>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
     let range = |values: &[f64]| {
@@ -238,7 +238,7 @@ fn seen_of(array: &ChunkArray) -> Seen {
         let colours = if shown.len() == 3 { [level(0, at), level(1, at), level(2, at)] } else { [level(0, at); 3] };
         data.extend([colours[0], colours[1], colours[2], 255]);
     }
-    Seen { image: Rgba { width: columns, height: rows, data }, range: ranges[0] }
+    NamedNode { image: Rgba { width: columns, height: rows, data }, range: ranges[0] }
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use egui::{Frame, Margin, Rect, RichText, Role, Ui, WidgetInfo, vec2};
 
 use crate::container::read_asset;
 use crate::error::{IoContext, Result};
-use crate::gui::cx::Cx;
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::session::Key as DocumentKey;
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
 use crate::model::AssetPath;
@@ -30,7 +30,7 @@ pub struct FileView {
 /// What the view keeps.
 #[derive(Default)]
 pub struct FileState {
-    view: Slot<(DocumentKey, RowRef), Arc<FileView>>,
+    view: AsyncValue<(DocumentKey, RowRef), Arc<FileView>>,
     scroll: RowScroll,
 }
 
@@ -47,7 +47,7 @@ impl FileState {
 }
 
 /// Draws the contents of a file; `why` says why it has no picture.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, key: DocumentKey, at: RowRef, why: &str) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, why: &str) {
     let t = theme::tokens(ui);
     let Some(document) = cx.document() else { return };
     let place = document.asset_later(at);

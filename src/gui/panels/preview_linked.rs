@@ -9,9 +9,9 @@ use super::preview::{WHOLE, resampling_of, within};
 use super::preview_canvas::{self, Transform};
 use super::preview_picture::{Answer, Look, Picture};
 use super::preview_tools::siblings_of;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::Key as DocumentKey;
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::jobs::Jobs;
@@ -27,7 +27,7 @@ const GAP: f32 = 2.0;
 /// One sibling.
 #[derive(Default)]
 struct One {
-    asked: Slot<(DocumentKey, BandChoice, bool), Answer>,
+    asked: AsyncValue<(DocumentKey, BandChoice, bool), Answer>,
     picture: Option<Picture>,
 }
 
@@ -92,7 +92,7 @@ impl LinkedState {
 }
 
 /// Draws the selected picture and its siblings into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, key: DocumentKey, at: RowRef, look: &Look, rect: Rect) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, look: &Look, rect: Rect) {
     let jobs = cx.jobs;
     let state = &mut cx.session.preview;
     state.linked.follow(document, key, at);
@@ -161,7 +161,7 @@ fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
 }
 
 /// The view of the selected picture in another cell; `None` until the picture is there.
-fn transform_of(cx: &Cx<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
+fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
     let info = cx.session.preview.info()?;
     let size = [info.width.max(1) as f64, info.height.max(1) as f64];
     let fit = preview_canvas::fit_of(cell, size);
@@ -172,7 +172,7 @@ fn transform_of(cx: &Cx<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
 /// One sibling: its picture under the common view. Gives the pixel of the selected picture under the pointer.
 fn cell_ui(
     ui: &mut Ui,
-    cx: &mut Cx<'_>,
+    cx: &mut PanelContext<'_>,
     document: &Document,
     (key, by_class): (DocumentKey, bool),
     row: RowRef,
@@ -192,7 +192,7 @@ fn cell_ui(
         view.moved_s = ui.input(|input| input.time);
     }
     if response.double_clicked() {
-        cx.ask(Ask::Select(Some(row)));
+        cx.request(Request::Select(Some(row)));
     }
     let linked = &cx.session.preview.linked;
     match linked.others.get(&row) {
@@ -224,7 +224,7 @@ fn cell_ui(
 }
 
 /// The name of each picture, and the common place in each.
-fn marks_ui(ui: &Ui, cx: &Cx<'_>, document: &Document, at: RowRef, rows: &[RowRef], cells: &[Rect]) {
+fn marks_ui(ui: &Ui, cx: &PanelContext<'_>, document: &Document, at: RowRef, rows: &[RowRef], cells: &[Rect]) {
     let t = theme::tokens(ui);
     for (&row, &cell) in rows.iter().zip(cells) {
         let painter = ui.painter_at(cell);

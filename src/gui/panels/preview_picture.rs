@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egui::{Context, TextureHandle};
 
-use crate::gui::slot::Slot;
+use crate::gui::async_value::AsyncValue;
 use crate::gui::textures;
 use crate::jobs::Jobs;
 use crate::raster::{Limits, Prepared, PreviewImage, PreviewRequest, RenderOptions, Rgba};
@@ -41,8 +41,8 @@ pub struct Picture {
     pub ctx: Context,
     look: Look,
     whole: bool,
-    prepared: Slot<usize, Arc<Prepared>>,
-    made: Slot<(Look, bool), Arc<Made>>,
+    prepared: AsyncValue<usize, Arc<Prepared>>,
+    made: AsyncValue<(Look, bool), Arc<Made>>,
     taken: Option<Arc<Made>>,
 }
 
@@ -60,8 +60,8 @@ impl Picture {
             ctx: ctx.clone(),
             look,
             whole: true,
-            prepared: Slot::default(),
-            made: Slot::default(),
+            prepared: AsyncValue::default(),
+            made: AsyncValue::default(),
             taken: None,
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, pos2, vec2};
 
-use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::model::Value;
@@ -83,7 +83,7 @@ pub fn numbered(band: BandIndex) -> String {
 }
 
 /// The right part of the panel.
-pub fn side_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
@@ -151,7 +151,7 @@ fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 }
 
 /// The kind of stretch, and its numbers.
-fn stretch_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let kinds = [tr!("Percentile"), tr!("Min to max"), tr!("Standard deviations"), tr!("Fixed limits")];
     let now: Vec<Limits> = cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
     let state = &mut cx.session.preview;
@@ -237,7 +237,7 @@ fn outermost(limits: &[Limits]) -> Option<Limits> {
     Some(Limits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
 }
 
-fn histogram_ui(ui: &mut Ui, cx: &mut Cx<'_>, image: &PreviewImage, limits: &[Option<Limits>], known: &[String]) {
+fn histogram_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, image: &PreviewImage, limits: &[Option<Limits>], known: &[String]) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 84.0), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
@@ -323,7 +323,7 @@ fn histogram_ui(ui: &mut Ui, cx: &mut Cx<'_>, image: &PreviewImage, limits: &[Op
 /// A drag on a limit moves it; the stretch is then a fixed one.
 fn handles_ui(
     ui: &Ui,
-    cx: &mut Cx<'_>,
+    cx: &mut PanelContext<'_>,
     response: &egui::Response,
     inner: Rect,
     [low_x, high_x]: [f32; 2],
@@ -398,7 +398,7 @@ fn scaling_of(document: &Document, at: RowRef, info: &RasterInfo, value: &PixelV
     Some((factor, field("scaling:scale_offset").unwrap_or(0.0)))
 }
 
-fn pixel_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, probe: &Probe, known: &[String]) {
+fn pixel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, probe: &Probe, known: &[String]) {
     let t = theme::tokens(ui);
     let Some(info) = cx.session.preview.info().cloned() else { return };
     ui.spacing_mut().item_spacing.y = 2.0;

@@ -6,9 +6,9 @@ use egui::{Frame, Margin, RichText, TextureHandle, Ui, vec2};
 
 use super::preview_side::{band_name, band_names, classes_of, numbered};
 use crate::error::Result;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, Segment};
 use crate::jobs::{JobContext, Jobs};
@@ -59,7 +59,7 @@ pub struct Compare {
     /// Id of the second one.
     pub other_name: String,
     /// The picture of the difference.
-    pub difference: Slot<(usize, usize), Rgba>,
+    pub difference: AsyncValue<(usize, usize), Rgba>,
     /// It as a texture, and of which pair.
     pub apart: Option<(usize, usize, TextureHandle)>,
     /// Why there is no difference.
@@ -75,7 +75,7 @@ impl Default for Compare {
             swipe: 0.5,
             own_name: String::new(),
             other_name: String::new(),
-            difference: Slot::default(),
+            difference: AsyncValue::default(),
             apart: None,
             failed: None,
             jobs: Jobs::quiet(),
@@ -119,7 +119,7 @@ enum Room {
 }
 
 /// Draws the tools in one row where they fit, in several where they do not. `playback` is false where the strip of siblings has it.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, playback: bool) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
     let t = theme::tokens(ui);
     cx.session.preview.compare.jobs = cx.jobs.clone();
     let bands = Bands::of(cx, document);
@@ -169,7 +169,7 @@ fn is_alone(document: &Document, at: RowRef) -> bool {
 }
 
 /// From one sibling to the next, by hand or by itself.
-pub fn playback_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let playing = cx.session.preview.next_step_s.is_some();
     let (icon, name) = if playing { (icons::PAUSE, tr!("Stop playing")) } else { (icons::PLAY, tr!("Play the siblings")) };
     let alone = is_alone(document, at).then_some(tr!("It has no siblings"));
@@ -181,7 +181,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef
         let to = sibling(document, at, step);
         let blocked = to.is_none().then_some(tr!("There is no other file beside it"));
         if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
-            cx.ask(Ask::Select(to));
+            cx.request(Request::Select(to));
         }
     }
 }
@@ -195,7 +195,7 @@ struct Bands {
 }
 
 impl Bands {
-    fn of(cx: &Cx<'_>, document: &Document) -> Option<Self> {
+    fn of(cx: &PanelContext<'_>, document: &Document) -> Option<Self> {
         let known = band_names(Some(document));
         let image = cx.session.preview.image()?;
         let (info, shown) = (&image.info, image.bands.clone());
@@ -238,7 +238,7 @@ impl Bands {
     }
 }
 
-fn bands_ui(ui: &mut Ui, cx: &mut Cx<'_>, bands: Option<&Bands>) {
+fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&Bands>) {
     let t = theme::tokens(ui);
     let Some(of) = bands else {
         ui.label(RichText::new(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
@@ -304,7 +304,7 @@ fn segments() -> [Segment<'static, Mode>; 5] {
 }
 
 /// The width of the comparison with everything that may come with it, so that nothing jumps when a mode is chosen.
-fn compare_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens, room: Room) -> f32 {
+fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
             let label = ui.painter().layout_no_wrap(tr!("Compare").to_owned(), font::regular(12.0), t.tx).size().x;
@@ -315,7 +315,7 @@ fn compare_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens, room: Room) -> f32 {
     modes + GAP + WITH + if cx.session.preview.compare.failed.is_some() { GAP + ICON } else { 0.0 }
 }
 
-fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, room: Room) {
+fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, room: Room) {
     let t = theme::tokens(ui);
     let compare = &mut cx.session.preview.compare;
     match room {
@@ -349,17 +349,17 @@ fn compare_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, roo
 }
 
 /// The words on the button that leads to the scale of one to one.
-fn zoom_text(cx: &Cx<'_>) -> String {
+fn zoom_text(cx: &PanelContext<'_>) -> String {
     let scale = cx.session.preview.view.scale;
     format!("{:.0} %", if scale > 0.0 { scale } else { 1.0 } * 100.0)
 }
 
-fn zoom_width(ui: &Ui, cx: &Cx<'_>, t: &Tokens) -> f32 {
+fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens) -> f32 {
     let text = ui.painter().layout_no_wrap(zoom_text(cx), font::medium(12.0), t.tx).size().x;
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
 }
 
-fn zoom_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut factor = 1.0;
     if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom out"))).clicked() {
         factor = 1.0 / 1.5;
@@ -387,13 +387,13 @@ fn zoom_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// Goes on to the next sibling when its time has come; past the last one from the first.
-pub fn play(ui: &Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let Some(next) = cx.session.preview.next_step_s else { return };
     let now = ui.input(|input| input.time);
     // A picture that is not there yet is waited for.
     if now >= next && cx.session.preview.whole.is_some() {
         let to = sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
-        cx.ask(Ask::Select(to));
+        cx.request(Request::Select(to));
         cx.session.preview.next_step_s = Some(now + PLAY_S);
     }
     ui.ctx().request_repaint_after(Duration::from_millis(100));

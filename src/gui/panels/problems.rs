@@ -7,9 +7,9 @@ use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
 use crate::draft::{Care, Fix};
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
-use crate::gui::marks::place;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sample_status::finding_sample;
 use crate::gui::session::revision;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Tone, VirtualRows, paint};
@@ -103,7 +103,7 @@ impl ProblemsState {
 }
 
 /// Where a finding leads: a sample is selected, a field of the collection is brought to the front.
-pub fn go_to(cx: &mut Cx<'_>, finding: &Finding) {
+pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
     match &finding.at {
         Location::Collection(field) => {
             cx.session.form.focus(field);
@@ -112,13 +112,13 @@ pub fn go_to(cx: &mut Cx<'_>, finding: &Finding) {
         Location::Level(level) | Location::Column { level, .. } => cx.session.level = *level,
         _ => {}
     }
-    if let Some(at) = place(finding) {
-        cx.ask(Ask::Select(Some(at)));
+    if let Some(at) = finding_sample(finding) {
+        cx.request(Request::Select(Some(at)));
     }
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let report = cx.studio.report().clone();
     if report.findings.is_empty() {
         let (title, why) = match (cx.document().is_some(), cx.session.marks.checked()) {
@@ -280,7 +280,7 @@ fn severity_look(t: &Tokens, severity: Severity) -> (&'static str, egui::Color32
 }
 
 /// The number on the tab.
-pub fn count(cx: &Cx<'_>) -> Option<(u64, Tone)> {
+pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
     let marks = &cx.session.marks;
     match (marks.errors, marks.warnings) {
         (0, 0) => None,
@@ -290,14 +290,14 @@ pub fn count(cx: &Cx<'_>) -> Option<(u64, Tone)> {
 }
 
 /// The right end of the tab bar.
-pub fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);
     ui.add_space(8.0);
     if cx.document().is_some()
         && ui.add(Button::ghost(tr!("Check")).icon(icons::CHECK_CIRCLE).tooltip(tr!("Check every rule (F7)"))).clicked()
     {
-        cx.ask(Ask::Do(crate::gui::action::Action::Validate));
+        cx.request(Request::Do(crate::gui::action::Action::Validate));
     }
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
     if fixable && cx.studio.report().findings.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder)) {

@@ -9,9 +9,9 @@ use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Stroke, Ui, vec2}
 use super::query_editor::{self, EditorState, Word};
 use super::query_rows::{self, COPIED_MOST, Copied, RowsState};
 use crate::error::Error;
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::filters;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::Key;
 use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
@@ -122,7 +122,7 @@ impl QueryState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let why = tr!("Open a dataset first.");
         let state = EmptyState { icon: icons::DATABASE, title: tr!("Nothing to query"), why, actions: &[] };
@@ -158,7 +158,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     result_ui(ui, cx, document);
 }
 
-fn start(cx: &mut Cx<'_>, sql: String) {
+fn start(cx: &mut PanelContext<'_>, sql: String) {
     let filters = cx.studio.filters().to_vec();
     let state = &mut cx.session.query;
     state.waiting = Some(Instant::now());
@@ -168,7 +168,7 @@ fn start(cx: &mut Cx<'_>, sql: String) {
     if cx.remembered.queries.history.first() != Some(&sql) {
         let mut book = cx.remembered.queries.clone();
         book.ran(&sql);
-        cx.ask(Ask::Queries(book));
+        cx.request(Request::Queries(book));
     }
     cx.run(Command::Select { query: query_of(filters, sql, limit), path: None });
 }
@@ -182,7 +182,7 @@ fn rule(ui: &Ui) {
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
 }
 
-fn refresh_words(cx: &mut Cx<'_>, document: &Document) {
+fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
     let state = &mut cx.session.query;
     if state.words.0 == Some(key) {
@@ -211,7 +211,7 @@ fn refresh_words(cx: &mut Cx<'_>, document: &Document) {
 }
 
 /// The tool bar. True when the query shall run.
-fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
+fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let mut run = false;
     Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
         ui.set_height(24.0);
@@ -240,12 +240,12 @@ fn tools_ui(ui: &mut Ui, cx: &mut Cx<'_>) -> bool {
                     let text = cx.session.query.editor.sql.clone();
                     let export = Button::secondary(tr!("Export subset…" in "tool bar, as short as can be")).icon(icons::EXPORT);
                     if ui.add(export.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked() {
-                        cx.ask(Ask::ExportSubset(Some(text.clone())));
+                        cx.request(Request::ExportSubset(Some(text.clone())));
                     }
                     let python = Button::secondary(tr!("Copy Python")).icon(icons::CODE);
                     if ui.add(python.tooltip(tr!("Copy this query as a script for tacoreader"))).clicked() {
                         let script = python_of(cx, &text);
-                        cx.ask(Ask::Copy(script));
+                        cx.request(Request::Copy(script));
                     }
                 }
                 let names = LIMITS.map(|(name, _)| crate::text::of(name));
@@ -267,7 +267,7 @@ fn one_line(sql: &str) -> String {
     if flat.chars().count() > 90 { flat.chars().take(89).chain(['…']).collect() } else { flat }
 }
 
-fn history_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let none = cx.remembered.queries.history.is_empty().then_some(tr!("No query has run yet"));
     let button = ui.add(Button::ghost(tr!("History")).icon(icons::CLOCK_COUNTER_CLOCKWISE).blocked(none));
     Popup::menu(&button).show(|ui| {
@@ -284,7 +284,7 @@ fn history_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
 }
 
-fn saved_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let button = ui.add(Button::ghost(tr!("Saved" in "queries")).icon(icons::FLOPPY_DISK).name(tr!("Saved queries")));
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
         ui.set_min_width(360.0);
@@ -318,13 +318,13 @@ fn saved_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             }
         });
         if let Some(book) = changed {
-            cx.ask(Ask::Queries(book));
+            cx.request(Request::Queries(book));
         }
     });
 }
 
 /// The chips, and the way to write them into the statement.
-fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     if cx.studio.filters().is_empty() {
         return;
     }
@@ -346,7 +346,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 }
 
 /// Writes the filters that the statement can say into it, and takes them off.
-fn add_to_sql(cx: &mut Cx<'_>, document: &Document) {
+fn add_to_sql(cx: &mut PanelContext<'_>, document: &Document) {
     let mut left = Vec::new();
     for filter in cx.studio.filters().to_vec() {
         // The statement reads level 0; a filter below it stays a chip.
@@ -362,7 +362,7 @@ fn add_to_sql(cx: &mut Cx<'_>, document: &Document) {
     cx.run(Command::Filter { filters: left });
 }
 
-fn result_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let state = &cx.session.query;
     if let Some((why, hints, place)) = &state.failed {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
@@ -387,7 +387,7 @@ fn result_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     query_rows::ui(ui, cx, level);
 }
 
-fn state_sql<'a>(cx: &'a Cx<'_>) -> &'a str {
+fn state_sql<'a>(cx: &'a PanelContext<'_>) -> &'a str {
     cx.session.query.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
 }
 
@@ -400,7 +400,7 @@ fn level_of(text: &str, levels: usize) -> usize {
     number.filter(|&level| level < levels).unwrap_or(0)
 }
 
-fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
+fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
         ui.horizontal(|ui| {
@@ -431,7 +431,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
     rule(ui);
 }
 
-fn rows_menu_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
+fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let many = (result.row_count > COPIED_MOST)
         .then(|| tr!("More than {most} rows: save them", most = paint::grouped(COPIED_MOST as u64)));
     let copy = ui.add(Button::ghost(tr!("Copy")).icon(icons::COPY).name(tr!("Copy rows")).blocked(many));
@@ -450,12 +450,12 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
     if ui.add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet"))).clicked()
         && let Some((sql, filters)) = cx.session.query.ran.clone()
     {
-        cx.ask(Ask::SaveRows(query_of(filters, sql, None)));
+        cx.request(Request::SaveRows(query_of(filters, sql, None)));
     }
 }
 
 /// The query as a script for the official reader.
-fn python_of(cx: &Cx<'_>, text: &str) -> String {
+fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", quoted(&path.unwrap_or_default()));

@@ -10,9 +10,9 @@ use arrow::compute::{SortOptions, sort_to_indices};
 use egui::{Painter, Pos2, Rect, Ui, pos2};
 
 use crate::error::{Error, Result};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, paint};
 use crate::jobs::JobContext;
@@ -49,13 +49,13 @@ pub struct RowsState {
     table: TableState,
     selected: Option<u64>,
     sort: Option<(usize, bool)>,
-    order: Slot<(u64, usize, bool), Vec<u32>>,
-    summaries: BTreeMap<usize, Slot<(u64, usize), ColumnSummary>>,
+    order: AsyncValue<(u64, usize, bool), Vec<u32>>,
+    summaries: BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     seen: RefCell<BTreeSet<usize>>,
-    copied: Slot<(u64, u64), String>,
+    copied: AsyncValue<(u64, u64), String>,
     copies: u64,
     copying: bool,
-    found: Slot<(u64, u64), Option<RowRef>>,
+    found: AsyncValue<(u64, u64), Option<RowRef>>,
     finding: bool,
 }
 
@@ -96,7 +96,7 @@ impl RowsState {
 
     /// True while something is computed over the rows.
     pub fn is_busy(&self) -> bool {
-        self.order.is_busy() || self.copied.is_busy() || self.found.is_busy() || self.summaries.values().any(Slot::is_busy)
+        self.order.is_busy() || self.copied.is_busy() || self.found.is_busy() || self.summaries.values().any(AsyncValue::is_busy)
     }
 
     /// The selected row's number, from 0.
@@ -131,7 +131,7 @@ fn copied_text(result: &QueryResult, how: Copied) -> String {
 }
 
 /// Draws the rows. Does nothing without a result.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let state = &mut cx.session.query.rows;
     let Some(result) = state.result.clone() else { return };
     poll(cx, level);
@@ -151,13 +151,13 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
         seen: &state.seen,
     };
     let mut table = std::mem::take(&mut state.table);
-    let mut asks = Vec::new();
+    let mut requests = Vec::new();
     let shown = Table::new(tr!("Query rows"), &source).sticky(1).selected(state.selected).sorted(state.sort);
     let out = shown.show(ui, &mut table, |ui, row| {
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
             let row = source.row(row);
             let line: Vec<String> = (0..source.columns.len()).map(|column| result.table.text(row, column)).collect();
-            asks.push(Ask::Copy(line.join("\t")));
+            requests.push(Request::Copy(line.join("\t")));
             ui.close();
         }
     });
@@ -175,13 +175,13 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, level: usize) {
         state.selected = Some(row);
         find_sample(cx, &result, place, level);
     }
-    cx.asks.extend(asks);
+    cx.requests.extend(requests);
     want_summaries(cx, &result);
 }
 
 /// The sample of a row: by its path where the query gave that, else by its id, which below level 0 many roots have. Thousands of
 /// rows may have to be passed.
-fn find_sample(cx: &mut Cx<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
+fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
     let Some(document) = cx.document() else { return };
     let Some(column) = result.table.column_index("id") else { return };
     let id = result.table.text(row, column);
@@ -210,14 +210,14 @@ fn find_sample(cx: &mut Cx<'_>, result: &Arc<QueryResult>, row: usize, level: us
     poll(cx, level);
 }
 
-fn poll(cx: &mut Cx<'_>, _level: usize) {
+fn poll(cx: &mut PanelContext<'_>, _level: usize) {
     let state = &mut cx.session.query.rows;
     state.found.poll();
     if state.finding && !state.found.is_busy() {
         state.finding = false;
         if let Some(Some(at)) = state.found.last() {
             let at = *at;
-            cx.ask(Ask::Select(Some(at)));
+            cx.request(Request::Select(Some(at)));
         }
     }
     let state = &mut cx.session.query.rows;
@@ -225,7 +225,7 @@ fn poll(cx: &mut Cx<'_>, _level: usize) {
     if state.copying && !state.copied.is_busy() {
         state.copying = false;
         if let Some(text) = state.copied.last().cloned() {
-            cx.ask(Ask::Copy(text));
+            cx.request(Request::Copy(text));
         }
     }
     let state = &mut cx.session.query.rows;
@@ -234,7 +234,7 @@ fn poll(cx: &mut Cx<'_>, _level: usize) {
     }
 }
 
-fn want_summaries(cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
+fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let state = &mut cx.session.query.rows;
     let seen = std::mem::take(&mut *state.seen.borrow_mut());
     let serial = state.serial;
@@ -244,7 +244,7 @@ fn want_summaries(cx: &mut Cx<'_>, result: &Arc<QueryResult>) {
     let missing: Vec<usize> = seen.into_iter().filter(|column| !state.summaries.contains_key(column)).collect();
     for column in missing.into_iter().take(AT_ONCE.saturating_sub(busy)) {
         let result = result.clone();
-        let mut slot = Slot::default();
+        let mut slot = AsyncValue::default();
         slot.want(cx.jobs, (serial, column), tr!("Summary"), move |ctx| {
             let name = result.table.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
             summary_of(&name, &result.table.column(column)?, ctx)
@@ -277,7 +277,7 @@ struct Rows<'a> {
     columns: &'a [Column],
     words: &'a [bool],
     order: Option<&'a Vec<u32>>,
-    summaries: &'a BTreeMap<usize, Slot<(u64, usize), ColumnSummary>>,
+    summaries: &'a BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     seen: &'a RefCell<BTreeSet<usize>>,
 }
 
@@ -310,7 +310,7 @@ impl TableSource for Rows<'_> {
 
     fn head_extra_ui(&self, painter: &Painter, t: &Tokens, rect: Rect, column: usize) {
         self.seen.borrow_mut().insert(column);
-        match self.summaries.get(&column).and_then(Slot::last) {
+        match self.summaries.get(&column).and_then(AsyncValue::last) {
             Some(summary) => summary_ui(painter, t, rect, summary),
             None => drop(paint::text_left(painter, rect, "…", font::mono(10.5), t.tx3)),
         }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::preview_tools::{self, siblings_of};
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::textures;
 use crate::gui::theme::{self, font};
@@ -69,7 +69,7 @@ impl SiblingsState {
 }
 
 /// Draws the strip into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: Rect) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, rect: Rect) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg1);
@@ -101,7 +101,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
         ui.spacing_mut().item_spacing.x = 2.0;
         preview_tools::playback_ui(ui, cx, document, at);
     });
-    let mut asks = Vec::new();
+    let mut requests = Vec::new();
     for (index, &sibling) in shown.iter().enumerate() {
         let left = rect.left() + 8.0 + index as f32 * (WIDTH + GAP);
         let frame = Rect::from_min_size(pos2(left, rect.top() + 28.0), vec2(WIDTH, 52.0));
@@ -125,14 +125,14 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, at: RowRef, rect: R
             painter.rect_stroke(frame, 4, Stroke::new(width, color), StrokeKind::Inside);
             paint::focus_ring(ui, &response, 4);
             if response.clicked() {
-                asks.push(Ask::Select(Some(sibling)));
+                requests.push(Request::Select(Some(sibling)));
             }
         });
         let label = Rect::from_min_size(pos2(left, frame.bottom() + 3.0), vec2(WIDTH, 16.0));
         let color = if sibling == at { t.acc } else { t.tx2 };
         paint::text_center(ui.painter(), label, id, font::mono(11.0), color);
     }
-    cx.asks.extend(asks);
+    cx.requests.extend(requests);
 }
 
 /// Fills the frame with the middle of the picture.

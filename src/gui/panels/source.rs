@@ -3,9 +3,9 @@
 
 use egui::{Frame, Label, Margin, RichText, Ui};
 
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
     self, Button, Cell, Column, EmptyState, Mark, Segment, Table, TableSource, TableState, paint, segmented,
@@ -45,7 +45,7 @@ impl SourceState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let traffic = cx.studio.traffic();
     if !cx.session.source.asked {
         cx.session.source.asked = true;
@@ -61,7 +61,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             actions: &[tr!("Open path or address…")],
         };
         if widgets::empty_state(ui, &state).is_some() {
-            cx.ask(Ask::Do(crate::gui::action::Action::OpenPath));
+            cx.request(Request::Do(crate::gui::action::Action::OpenPath));
         }
         return;
     }
@@ -71,7 +71,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// What is open, and from where.
-fn place_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(open) = cx.document().and_then(|document| document.opened()) else { return };
     let info = open.reader.info();
@@ -80,10 +80,10 @@ fn place_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         ui.horizontal(|ui| {
             let icon = if remote { icons::CLOUD } else { icons::HARD_DRIVES };
             ui.label(RichText::new(icon).font(font::icon(16.0)).color(t.tx2));
-            let path = intake::shown(&info.path);
+            let path = dropped_paths::display_path(&info.path);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.add(Button::icon_only(icons::COPY, tr!("Copy address"))).clicked() {
-                    cx.ask(Ask::Copy(info.path.display().to_string()));
+                    cx.request(Request::Copy(info.path.display().to_string()));
                 }
                 if let Some(size) = info.size_bytes {
                     ui.label(RichText::new(paint::bytes(size)).font(font::mono(12.0)).color(t.tx2));
@@ -99,7 +99,7 @@ fn place_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// The servers that the files of a project lie on. Nobody typed their addresses, so they get no token.
-fn servers_ui(ui: &mut Ui, cx: &Cx<'_>) {
+fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(Document::Draft(draft)) = cx.document() else { return };
     if draft.servers().is_empty() {
@@ -150,7 +150,7 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
     rule(ui);
 }
 
-fn cache_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(cache) = cx.session.source.cache.clone() else { return };
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
@@ -181,7 +181,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     rule(ui);
 }
 
-fn lists_ui(ui: &mut Ui, cx: &mut Cx<'_>, traffic: &Traffic) {
+fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
     let state = &mut cx.session.source;
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         let choices = [

@@ -7,11 +7,11 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 use super::leaks::{self, LeaksState};
 use super::preview_side::{band_names, classes_of, number};
 use crate::extensions::pooled::{Moments, Pooled, PooledReport};
-use crate::gui::cx::Cx;
+use crate::gui::async_value::AsyncValue;
 use crate::gui::filters;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::studio::{ColumnSummary, Document, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
@@ -23,8 +23,8 @@ pub struct StatisticsState {
     level: Option<usize>,
     /// Read the pixels: asked for with a button, as it takes its time.
     exact: bool,
-    pooled: Slot<(Key, StatsRequest, usize), Arc<PooledReport>>,
-    splits: Slot<(Key, usize), Option<ColumnSummary>>,
+    pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,
+    splits: AsyncValue<(Key, usize), Option<ColumnSummary>>,
     /// What leaks between the splits.
     pub leaks: LeaksState,
 }
@@ -44,7 +44,7 @@ impl StatisticsState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let nothing = |ui: &mut Ui, title: &str, why: &str| {
         let _ = widgets::empty_state(ui, &EmptyState { icon: icons::CHART_BAR, title, why, actions: &[] });
     };
@@ -108,7 +108,7 @@ fn note(ui: &mut Ui, text: &str) {
     Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
 }
 
-fn splits(cx: &mut Cx<'_>, document: &Document, key: Key) {
+fn splits(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
     let column = document.fields(0).into_iter().map(|field| field.name).find(|name| name == "split" || name.ends_with(":split"));
     let Some((column, open)) = column.zip(document.opened()) else { return };
     let kept = cx.studio.kept().cloned();
@@ -122,7 +122,7 @@ fn splits(cx: &mut Cx<'_>, document: &Document, key: Key) {
     });
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, level: usize, levels: usize) {
+fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level: usize, levels: usize) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
         ui.horizontal(|ui| {

@@ -9,12 +9,12 @@ use super::structure_fix::FixState;
 use super::{structure_matrix, structure_strip};
 use crate::draft::{self, Counts, Overview, PatternChoice, PatternNode, Plan, PositionState, Structure};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::dock::Pane;
 use crate::gui::icons;
 use crate::gui::outline::{Gap, ancestors};
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme;
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, paint};
 use crate::model::{Dataset, NodePath};
@@ -45,7 +45,7 @@ pub struct StructureState {
     pub(super) reveal_column: bool,
     /// The selected cell: root and position of the pattern.
     pub cell: Option<(u32, u32)>,
-    safe: Slot<(Key, PatternChoice), Option<Arc<Plan>>>,
+    safe: AsyncValue<(Key, PatternChoice), Option<Arc<Plan>>>,
     pub(super) fix: FixState,
 }
 
@@ -231,7 +231,7 @@ pub fn gaps(document: &Document, lens: &Lens, at: RowRef) -> Vec<Gap> {
 }
 
 /// Brings what is drawn up to the draft. Called by every panel that shows marks of the structure.
-pub fn refresh(cx: &mut Cx<'_>) {
+pub fn refresh(cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some(structure) = cx.document().and_then(Document::structure) else { return };
     let state = &mut cx.session.structure;
@@ -249,7 +249,7 @@ pub fn refresh(cx: &mut Cx<'_>) {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
     if document.draft().is_none() {
         let state = EmptyState {
@@ -261,7 +261,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             actions: &[tr!("Edit as a draft")],
         };
         if widgets::empty_state(ui, &state).is_some() {
-            cx.ask(Ask::Do(Action::EditCopy));
+            cx.request(Request::Do(Action::EditCopy));
         }
         return;
     }
@@ -277,7 +277,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             _ => (tr!("No positions"), tr!("The roots that give the pattern are FILEs: nothing stands below them."), &[]),
         };
         if widgets::empty_state(ui, &EmptyState { icon: icons::TREE_STRUCTURE, title, why, actions }).is_some() {
-            cx.ask(Ask::Do(Action::AddFolder));
+            cx.request(Request::Do(Action::AddFolder));
         }
         return;
     }
@@ -293,7 +293,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// Asks for the fix of everything, in the background.
-pub fn want_plans(cx: &mut Cx<'_>, document: &Document) {
+pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some((draft, choice)) = document.draft().zip(document.structure().map(|structure| structure.choice().clone())) else {
         return;
@@ -312,7 +312,7 @@ pub fn want_plans(cx: &mut Cx<'_>, document: &Document) {
     });
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
     let t = theme::tokens(ui);
     let key = (cx.session.serial, revision(cx.studio));
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
@@ -368,7 +368,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
 }
 
 /// The fix of everything that is safe, and what it would do.
-fn safe_ui(ui: &mut Ui, cx: &mut Cx<'_>, key: Key, choice: &PatternChoice, text: &str) {
+fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: Key, choice: &PatternChoice, text: &str) {
     let plan = cx.session.structure.safe_plan(key, choice).cloned();
     let blocked = cx.session.structure.safe_blocked(key, choice);
     let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
@@ -382,11 +382,11 @@ fn safe_ui(ui: &mut Ui, cx: &mut Cx<'_>, key: Key, choice: &PatternChoice, text:
     if ui.add(button).clicked()
         && let Some(plan) = plan
     {
-        cx.ask(Ask::Plan(plan));
+        cx.request(Request::Plan(plan));
     }
 }
 
-fn pattern_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, choice: &PatternChoice) {
+fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choice: &PatternChoice) {
     let common = tr!("Most common shape");
     let chosen = match choice {
         PatternChoice::MostCommon => common.to_owned(),
@@ -407,7 +407,7 @@ fn pattern_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, choice: &Patter
 }
 
 /// Selects a cell: the sample that stands there, or the root where there is none.
-pub fn select(cx: &mut Cx<'_>, document: &Document, root: u32, position: Option<u32>) {
+pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, position: Option<u32>) {
     let sample = position.and_then(|position| {
         let structure = document.structure()?;
         let (places, _) = draft::places(document.draft()?.dataset(), &structure, root as usize);
@@ -417,12 +417,12 @@ pub fn select(cx: &mut Cx<'_>, document: &Document, root: u32, position: Option<
     });
     cx.session.structure.cell = position.map(|position| (root, position));
     // What is wrong there, and the ways out, are told in the sample's panel.
-    cx.ask(Ask::Show(Pane::Sample));
-    cx.ask(Ask::Select(Some(sample.unwrap_or(RowRef { level: 0, row: root }))));
+    cx.request(Request::Show(Pane::Sample));
+    cx.request(Request::Select(Some(sample.unwrap_or(RowRef { level: 0, row: root }))));
 }
 
 /// Goes to the next (or previous) root that is off the pattern, and to its first cell that is.
-pub fn step(cx: &mut Cx<'_>, document: &Document, from: Option<u32>) -> bool {
+pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -> bool {
     let Some(structure) = document.structure() else { return false };
     let next = structure.next_fault(from.map(|root| root as usize)).or_else(|| structure.next_fault(None));
     let Some(root) = next else { return false };

@@ -8,11 +8,11 @@ use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, W
 use super::structure::{self, Lens, root_of, structure_of};
 use super::structure_matrix::state_word;
 use crate::draft::{self, Care, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
-use crate::gui::marks::place as place_of;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sample_status::finding_sample;
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::{Finding, SampleKind};
@@ -27,7 +27,7 @@ pub struct FixState {
     of: Option<(Key, usize, u32, Option<u32>)>,
     fault: Option<Fault>,
     chosen: usize,
-    plan: Slot<Wanted, Option<Arc<Plan>>>,
+    plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
     /// The plan to show as soon as it is there.
     asked: Option<Wanted>,
 }
@@ -62,7 +62,7 @@ struct Fault {
 }
 
 /// Looks for the fault that is selected; what was found stays until the draft or the selection changes.
-fn refresh(cx: &mut Cx<'_>, document: &Document) {
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     structure::refresh(cx);
     let key = (cx.session.serial, revision(cx.studio));
     let Some(at) = cx.session.selected else {
@@ -80,7 +80,7 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     }
     let lens = cx.session.structure.lens.clone();
     let fault = cell_fault(cx, document, &lens, root, position, at.level == 0).or_else(|| {
-        let finding = report.findings.iter().find(|finding| place_of(finding) == Some(at))?;
+        let finding = report.findings.iter().find(|finding| finding_sample(finding) == Some(at))?;
         finding_fault(cx, document, finding, root)
     });
     let state = &mut cx.session.structure.fix;
@@ -92,7 +92,14 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     *state = next;
 }
 
-fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position: Option<u32>, whole: bool) -> Option<Fault> {
+fn cell_fault(
+    cx: &PanelContext<'_>,
+    document: &Document,
+    lens: &Lens,
+    root: u32,
+    position: Option<u32>,
+    whole: bool,
+) -> Option<Fault> {
     let draft = document.draft()?;
     let structure = document.structure()?;
     if !structure.worst(root as usize).is_fault() {
@@ -184,10 +191,10 @@ fn cell_fault(cx: &Cx<'_>, document: &Document, lens: &Lens, root: u32, position
     })
 }
 
-fn finding_fault(cx: &Cx<'_>, document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
+fn finding_fault(cx: &PanelContext<'_>, document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
     document.draft()?;
     let fixes = cx.studio.fixes(finding);
-    let mut path: Vec<String> = place_of(finding)
+    let mut path: Vec<String> = finding_sample(finding)
         .and_then(|at| document.path(at))
         .map(|path| path.0.iter().map(|id| id.to_string()).collect())
         .unwrap_or_default();
@@ -208,7 +215,7 @@ fn finding_fault(cx: &Cx<'_>, document: &Document, finding: &Finding, root: u32)
 }
 
 /// Draws the selected fault, if there is one.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     if document.draft().is_none() {
         return;
     }
@@ -272,7 +279,7 @@ fn chips_ui<'a>(
     });
 }
 
-fn fixes_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, fault: &Fault) {
+fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: &Fault) {
     let t = theme::tokens(ui);
     if fault.fixes.is_empty() {
         ui.label(
@@ -404,7 +411,7 @@ fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
 }
 
 /// Starts to look what the same fix does in all roots alike.
-fn ask_plan(cx: &mut Cx<'_>, document: &Document, root: u32, fix: &Fix) {
+fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix) {
     let Some(draft) = document.draft() else { return };
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
@@ -421,7 +428,7 @@ fn ask_plan(cx: &mut Cx<'_>, document: &Document, root: u32, fix: &Fix) {
     });
 }
 
-fn show_plan(cx: &mut Cx<'_>) {
+fn show_plan(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.structure.fix;
     state.plan.poll();
     let Some(wanted) = &state.asked else { return };
@@ -429,7 +436,7 @@ fn show_plan(cx: &mut Cx<'_>) {
     let plan = made.as_ref().ok().and_then(|plan| plan.clone());
     state.asked = None;
     if let Some(plan) = plan {
-        cx.ask(Ask::Plan(plan));
+        cx.request(Request::Plan(plan));
     }
 }
 

@@ -9,9 +9,9 @@ use super::structure::{Lens, cell_rect, root_of, select, step};
 use super::structure_columns::{BESIDE, Columns, LETTER};
 use super::structure_foot;
 use crate::draft::{self, Place, PositionState};
-use crate::gui::cx::Cx;
 use crate::gui::drag::{self, Dragged, Target};
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, VirtualRows, paint};
 use crate::model::{Dataset, SampleKind};
@@ -24,7 +24,7 @@ pub(super) const FOOT: f32 = 28.0;
 const LEGEND: f32 = 28.0;
 
 /// Draws the matrix.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let columns = Columns::new(lens);
@@ -41,7 +41,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
     sideways_bar(ui, cx, Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max), &columns);
 }
 
-fn scroll_sideways(ui: &Ui, cx: &mut Cx<'_>, area: Rect, columns: &Columns) {
+fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &Columns) {
     let state = &mut cx.session.structure;
     let most = (columns.width + 16.0 - (area.width() - IDS)).max(0.0);
     if most > 0.0 && ui.rect_contains_pointer(area) {
@@ -58,7 +58,7 @@ fn scroll_sideways(ui: &Ui, cx: &mut Cx<'_>, area: Rect, columns: &Columns) {
     state.x = state.x.clamp(0.0, most).round();
 }
 
-fn sideways_bar(ui: &Ui, cx: &mut Cx<'_>, track: Rect, columns: &Columns) {
+fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Columns) {
     let content = columns.width + 16.0;
     let most = content - track.width();
     if most <= 0.0 {
@@ -81,7 +81,7 @@ fn sideways_bar(ui: &Ui, cx: &mut Cx<'_>, track: Rect, columns: &Columns) {
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
 fn head_ui(
     ui: &mut Ui,
-    cx: &mut Cx<'_>,
+    cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &Lens,
     columns: &Columns,
@@ -182,7 +182,7 @@ fn head_ui(
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
 fn node_ui(
     ui: &mut Ui,
-    cx: &mut Cx<'_>,
+    cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &Lens,
     columns: &Columns,
@@ -273,7 +273,16 @@ fn card_ui(painter: &Painter, t: &Tokens, rect: Rect, card: Card<'_>) {
 }
 
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
-fn rows_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens, columns: &Columns, body: Rect, shift: f32, clip: Rect) {
+fn rows_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &Lens,
+    columns: &Columns,
+    body: Rect,
+    shift: f32,
+    clip: Rect,
+) {
     let rows = cx.session.structure.shown.as_ref().map_or(lens.total(), |shown| shown.len() as u64);
     if rows == 0 {
         ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
@@ -453,7 +462,7 @@ impl MatrixRow<'_> {
             if let Some(what) = drag::released(response) {
                 return Some(Touched::Dropped(what, target));
             }
-            drag::hover_ui(ui, self.document, carried, &target);
+            drag::drop_overlay_ui(ui, self.document, carried, &target);
         }
         None
     }

@@ -5,8 +5,8 @@ use egui::{Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, T
 
 use super::structure::Lens;
 use crate::draft::{Overview, PositionState, overview};
-use crate::gui::cx::Cx;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::session::revision;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
@@ -20,7 +20,7 @@ const COUNT: f32 = 18.0;
 const BETWEEN: f32 = 5.0;
 
 /// Draws the strip.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let painter = ui.painter_at(area);
@@ -75,7 +75,7 @@ fn worst_of(document: &Document, row: usize, rows: usize) -> Option<u32> {
     Some(worst as u32)
 }
 
-fn refresh(ui: &Ui, cx: &mut Cx<'_>, document: &Document, lens: &Lens, t: &Tokens) {
+fn refresh(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens, t: &Tokens) {
     let Some(structure) = document.structure() else { return };
     let key = (cx.session.serial, revision(cx.studio));
     let theme = t.dark;
@@ -116,7 +116,7 @@ fn image(view: &Overview, lens: &Lens, t: &Tokens) -> ColorImage {
 }
 
 /// The frame around the rows that the matrix shows.
-fn window_ui(ui: &Ui, cx: &Cx<'_>, picture: Rect, lens: &Lens) {
+fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &Lens) {
     let t = theme::tokens(ui);
     let state = &cx.session.structure;
     let (first, last) = (state.root_of(state.scroll.first()), state.root_of(state.scroll.first() + state.rows_seen.max(1) - 1));

@@ -9,12 +9,12 @@ use super::structure::Lens;
 use super::tree_drop;
 use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::drag;
 use crate::gui::filters;
 use crate::gui::icons;
-use crate::gui::marks::Marks;
 use crate::gui::outline::{Node, ancestors};
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sample_status::SampleStatus;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
@@ -79,7 +79,7 @@ impl TablePanelState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let (title, why) = (tr!("No table"), tr!("A table shows one level of an open dataset."));
         let state = EmptyState { icon: icons::TABLE, title, why, actions: &[] };
@@ -113,17 +113,17 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let state = &mut cx.session.table;
     let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
     let name = tr!("Level {level}", level);
-    let mut asks = Vec::new();
+    let mut requests = Vec::new();
     let out = Table::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
         let at = source.at(row);
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
             && let Some(path) = document.path(at)
         {
-            asks.push(Ask::Copy(path.to_archive()));
+            requests.push(Request::Copy(path.to_archive()));
             ui.close();
         }
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
-            asks.push(Ask::Copy(source.line(row)));
+            requests.push(Request::Copy(source.line(row)));
             ui.close();
         }
     });
@@ -134,26 +134,26 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         tree_drop::row_ui(ui, document, node, response.rect, &response, Some(&what))
     });
     cx.session.table.table = table;
-    cx.asks.extend(asks);
+    cx.requests.extend(requests);
     if picked.is_some() {
-        cx.ask(Ask::Select(picked));
+        cx.request(Request::Select(picked));
     }
     // In a draft the head of a field leads to what can be done with it.
     if let Some(Kind::Field(name, _)) = out.header_clicked.and_then(|index| cx.session.table.kinds.get(index))
         && document.draft().is_some()
         && let Some(field) = document.fields(level).into_iter().find(|field| field.name == *name)
     {
-        cx.ask(Ask::Column(level, Some(field)));
+        cx.request(Request::Column(level, Some(field)));
     }
     if let Some((what, target)) = dropped {
         drag::let_go(cx, document, &what, &target);
     }
     if out.activated.is_some() {
-        cx.ask(Ask::Do(Action::ShowPreview));
+        cx.request(Request::Do(Action::ShowPreview));
     }
 }
 
-fn empty_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn empty_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let draft = document.draft().is_some();
     let why = match draft {
         true => tr!("Drop files or folders: folders become tortillas, files become samples."),
@@ -163,8 +163,8 @@ fn empty_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let actions: &[&str] = if draft { &both } else { &[] };
     let title = tr!("No samples yet");
     match widgets::empty_state(ui, &EmptyState { icon: icons::TRAY_ARROW_DOWN, title, why, actions }) {
-        Some(0) => cx.ask(Ask::Do(Action::AddFolder)),
-        Some(_) => cx.ask(Ask::Do(Action::AddFiles)),
+        Some(0) => cx.request(Request::Do(Action::AddFolder)),
+        Some(_) => cx.request(Request::Do(Action::AddFiles)),
         None => {}
     }
 }
@@ -192,7 +192,7 @@ fn row_at_level(document: &Document, at: RowRef, level: usize) -> Option<u32> {
     ancestors(document.tree(), at).into_iter().find(|above| above.level == level).map(|above| above.row)
 }
 
-fn refresh(cx: &mut Cx<'_>, document: &Document) {
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let level = cx.session.level;
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.table;
@@ -271,7 +271,7 @@ fn column(name: &str, type_name: &str, width: f32, right: bool) -> Column {
     Column { name: name.to_owned(), type_name: type_name.to_owned(), width, right }
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let bar = Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6));
     bar.show(ui, |ui| {
@@ -288,7 +288,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             columns_ui(ui, cx);
             let add = Button::ghost(tr!("Add column")).icon(icons::PLUS);
             if document.draft().is_some() && ui.add(add.tooltip(tr!("Add a field to every sample of this level"))).clicked() {
-                cx.ask(Ask::Column(cx.session.level, None));
+                cx.request(Request::Column(cx.session.level, None));
             }
             go_to_ui(ui, cx, document);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -317,7 +317,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
 }
 
-fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.table;
     let label = tr!("Columns {shown}/{all}", shown = state.columns.len(), all = state.all.len());
     let button = Button::ghost(label).icon(icons::COLUMNS).name(tr!("Columns"));
@@ -339,7 +339,7 @@ fn columns_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
 }
 
-fn go_to_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn go_to_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let level = cx.session.level;
     let state = &mut cx.session.table;
     if !state.going {
@@ -360,7 +360,7 @@ fn go_to_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         if let Some(place) = place_typed(&state.go_to, rows).filter(|_| entered) {
             state.table.scroll.go_to(place);
             let row = shown.map_or(place as u32, |shown| shown[place as usize]);
-            cx.ask(Ask::Select(Some(RowRef { level, row })));
+            cx.request(Request::Select(Some(RowRef { level, row })));
         }
     } else if !response.has_focus() {
         response.request_focus();
@@ -372,7 +372,7 @@ struct Level<'a> {
     level: usize,
     kinds: &'a [Kind],
     columns: &'a [Column],
-    marks: &'a Marks,
+    marks: &'a SampleStatus,
     /// The rows that the filter leaves.
     shown: Option<&'a [u32]>,
     lens: &'a Lens,

@@ -11,14 +11,14 @@ use egui::{
 
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
-use crate::gui::commands::blocked;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::action_enabled::blocked;
+use crate::gui::async_value::AsyncValue;
 use crate::gui::dock::Pane;
 use crate::gui::drag::{self, Dragged};
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
 use crate::gui::outline::matches;
-use crate::gui::slot::Slot;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, RowScroll, TextField, Tone, VirtualRows, paint};
 use crate::studio::{Command, Document};
@@ -44,7 +44,7 @@ pub struct TrayState {
     anchor: Option<u64>,
     /// The list had the keyboard in the last frame.
     pub focused: bool,
-    shown: Slot<(usize, String), Arc<Vec<u32>>>,
+    shown: AsyncValue<(usize, String), Arc<Vec<u32>>>,
 }
 
 impl TrayState {
@@ -120,7 +120,7 @@ impl TrayState {
 }
 
 /// How high the panel wants to be, below a tree of a draft.
-pub fn height(cx: &mut Cx<'_>, document: &Document, room: f32) -> f32 {
+pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 {
     let Some(draft) = document.draft() else { return 0.0 };
     cx.session.tray.follow(draft.tray());
     let files = draft.tray().len();
@@ -130,7 +130,7 @@ pub fn height(cx: &mut Cx<'_>, document: &Document, room: f32) -> f32 {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let Some(draft) = document.draft() else { return };
     let t = theme::tokens(ui);
     let area = ui.max_rect();
@@ -160,12 +160,12 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 }
 
 /// The watched folders: an eye that is open while there are some.
-fn watch_ui(ui: &mut Ui, cx: &mut Cx<'_>, t: &theme::Tokens) {
+fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::Tokens) {
     let folders: Vec<PathBuf> = cx.studio.watched().map(Path::to_path_buf).collect();
     let count = folders.len() as u64;
     let tooltip = match folders.as_slice() {
         [] => Action::Watch.info().tooltip.to_owned(),
-        [one] => tr!("New files of {folder} come into the tray", folder = intake::shown(one)),
+        [one] => tr!("New files of {folder} come into the tray", folder = dropped_paths::display_path(one)),
         _ => tr_n!(count, "New files of {n} folder come into the tray", "New files of {n} folders come into the tray", n = count),
     };
     let mut button = Button::icon_only(icons::EYE, tr!("Watched folders")).tooltip(tooltip).selected(!folders.is_empty());
@@ -175,13 +175,13 @@ fn watch_ui(ui: &mut Ui, cx: &mut Cx<'_>, t: &theme::Tokens) {
     let eye = ui.add(button);
     if folders.is_empty() {
         if eye.clicked() {
-            cx.ask(Ask::Do(Action::Watch));
+            cx.request(Request::Do(Action::Watch));
         }
         return;
     }
     Popup::menu(&eye).show(|ui| {
         for folder in folders {
-            let text = tr!("Stop watching {folder}", folder = intake::shown(&folder));
+            let text = tr!("Stop watching {folder}", folder = dropped_paths::display_path(&folder));
             if widgets::menu_entry(ui, icons::X, &text, "", None).clicked() {
                 cx.run(Command::Unwatch { folder });
                 ui.close();
@@ -189,13 +189,13 @@ fn watch_ui(ui: &mut Ui, cx: &mut Cx<'_>, t: &theme::Tokens) {
         }
         let info = Action::Watch.info();
         if widgets::menu_entry(ui, info.icon, info.text, "", None).clicked() {
-            cx.ask(Ask::Do(Action::Watch));
+            cx.request(Request::Do(Action::Watch));
             ui.close();
         }
     });
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
+fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
     let t = theme::tokens(ui);
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
@@ -212,7 +212,7 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
             ui.spacing_mut().item_spacing.x = 2.0;
             let add = Button::icon_only(icons::PLUS, tr!("Add unplaced files")).tooltip(Action::AddUnplaced.info().tooltip);
             if ui.add(add).clicked() {
-                cx.ask(Ask::Do(Action::AddUnplaced));
+                cx.request(Request::Do(Action::AddUnplaced));
             }
             watch_ui(ui, cx, t);
             let reason = blocked(Action::MatchPattern, cx);
@@ -224,13 +224,13 @@ fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, files: usize) {
             };
             let button = button.blocked(reason);
             if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {
-                cx.ask(Ask::Do(Action::MatchPattern));
+                cx.request(Request::Do(Action::MatchPattern));
             }
         });
     });
 }
 
-fn filter(cx: &mut Cx<'_>) {
+fn filter(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.tray;
     state.shown.poll();
     let wanted = state.filter.trim().to_owned();
@@ -253,7 +253,7 @@ fn filter(cx: &mut Cx<'_>) {
     });
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let state = &cx.session.tray;
     let rows = state.rows();
@@ -266,7 +266,7 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let mut scroll = state.scroll;
     let carried = drag::carried(ui.ctx());
     let going = |file: &Unplaced| matches!(carried.as_deref(), Some(Dragged::Files(files)) if files.contains(file));
-    let (mut begun, mut asks) = (None, Vec::new());
+    let (mut begun, mut requests) = (None, Vec::new());
     let list = VirtualRows::new(tr!("Unplaced files"), rows).cursor(state.cursor).sense(Sense::CLICK | Sense::DRAG);
     let list = list.role(Role::List);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
@@ -276,7 +276,7 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         if response.drag_started() {
             begun = Some((row, chosen));
         }
-        response.context_menu(|ui| menu_ui(ui, &mut asks, row));
+        response.context_menu(|ui| menu_ui(ui, &mut requests, row));
     });
     let (several, range) = ui.input(|input| (input.modifiers.command, input.modifiers.shift));
     let focused = out.response.has_focus();
@@ -298,25 +298,25 @@ fn list_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
         state.chosen = (0..rows).filter_map(|row| state.place(row)).collect();
     }
     if out.entered || out.double_clicked.is_some() {
-        cx.ask(Ask::Do(Action::Place));
+        cx.request(Request::Do(Action::Place));
     }
-    for (row, entry) in asks {
+    for (row, entry) in requests {
         if !cx.session.tray.place(row).is_some_and(|place| cx.session.tray.chosen.contains(&place)) {
             cx.session.tray.select(row, false, false);
         }
         match entry {
-            Entry::Do(action) => cx.ask(Ask::Do(action)),
+            Entry::Do(action) => cx.request(Request::Do(action)),
             Entry::Copy => {
                 let paths: Vec<String> = cx.session.tray.chosen().iter().map(|file| file.path.display().to_string()).collect();
-                cx.ask(Ask::Copy(paths.join("\n")));
+                cx.request(Request::Copy(paths.join("\n")));
             }
             Entry::Example => {
                 for file in cx.session.tray.chosen().into_iter().take(2) {
                     cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() });
                 }
-                cx.ask(Ask::Show(Pane::Pattern));
+                cx.request(Request::Show(Pane::Pattern));
             }
-            Entry::Remove => cx.asks.extend(cx.session.tray.removal().map(Ask::Run)),
+            Entry::Remove => cx.requests.extend(cx.session.tray.removal().map(Request::Run)),
         }
     }
 }
@@ -329,7 +329,7 @@ enum Entry {
     Remove,
 }
 
-fn menu_ui(ui: &mut Ui, asks: &mut Vec<(u64, Entry)>, row: u64) {
+fn menu_ui(ui: &mut Ui, requests: &mut Vec<(u64, Entry)>, row: u64) {
     let place = Action::Place.info();
     let keys = Action::Place.keys_text();
     for (icon, text, keys, entry) in [
@@ -339,7 +339,7 @@ fn menu_ui(ui: &mut Ui, asks: &mut Vec<(u64, Entry)>, row: u64) {
         (icons::TRASH, tr!("Take out of the tray"), "Del", Entry::Remove),
     ] {
         if widgets::menu_entry(ui, icon, text, keys, None).clicked() {
-            asks.push((row, entry));
+            requests.push((row, entry));
             ui.close();
         }
     }

@@ -8,13 +8,13 @@ use egui::{Frame, Margin, RichText, Ui, vec2};
 use super::structure::Lens;
 use super::{structure, tray, tree_drop};
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::drag;
+use crate::gui::dropped_paths;
 use crate::gui::icons;
-use crate::gui::intake;
 use crate::gui::outline::{self, Gap, Outline, ancestors};
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, EmptyState, Mark, RowScroll, Segment, TextField, Tone, TreeRow, paint};
 use crate::model::{SampleKind, is_padding};
@@ -54,7 +54,7 @@ pub struct TreePanelState {
     outline: Arc<Outline>,
     made_for: Option<(Key, u64, usize)>,
     changes: u64,
-    filtered: Slot<Wanted, Arc<Outline>>,
+    filtered: AsyncValue<Wanted, Arc<Outline>>,
     reveal: Option<RowRef>,
 }
 
@@ -72,7 +72,7 @@ impl Default for TreePanelState {
             outline: Arc::default(),
             made_for: None,
             changes: 0,
-            filtered: Slot::default(),
+            filtered: AsyncValue::default(),
             reveal: None,
         }
     }
@@ -122,7 +122,7 @@ impl TreePanelState {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let state = EmptyState {
             icon: icons::TREE_STRUCTURE,
@@ -131,7 +131,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
             actions: &[tr!("Open file…")],
         };
         if widgets::empty_state(ui, &state).is_some() {
-            cx.ask(Ask::Do(Action::OpenFile));
+            cx.request(Request::Do(Action::OpenFile));
         }
         return;
     };
@@ -148,7 +148,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     });
 }
 
-fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     ui.spacing_mut().item_spacing.y = 6.0;
     let id = egui::Id::unique("hierarchy-filter");
@@ -176,7 +176,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
 }
 
 /// Makes the outline again when the document, the folding or the filter changed.
-fn refresh(cx: &mut Cx<'_>, document: &Document) {
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let marks = cx.session.marks.clone();
     let kept = cx.studio.kept().cloned();
@@ -232,7 +232,7 @@ fn refresh(cx: &mut Cx<'_>, document: &Document) {
     }
 }
 
-fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let tree = document.tree();
     let outline = cx.session.tree.outline.clone();
     if let Some(at) = cx.session.tree.reveal.take()
@@ -253,7 +253,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let (open, root_open) = (&cx.session.tree.open, cx.session.tree.root_open);
     let filtered = !cx.session.tree.filter.trim().is_empty() || cx.session.tree.show != Show::All;
     let mut scroll = cx.session.tree.scroll;
-    let mut asks = Vec::new();
+    let mut requests = Vec::new();
     let draft = document.draft().is_some();
     let lens = cx.session.structure.lens.clone();
     let marked = &cx.session.tree.marked;
@@ -278,7 +278,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
             return;
         }
         if node.gap.is_none() {
-            response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut asks));
+            response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut requests));
         }
         if !draft {
             return;
@@ -294,7 +294,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
     let out = widgets::tree(ui, tr!("Samples"), &mut scroll, outline.rows(), cursor, row_of, touch);
     cx.session.tree.scroll = scroll;
-    cx.asks.extend(asks);
+    cx.requests.extend(requests);
     if let Some(at) = begun {
         tree_drop::begin(ui.ctx(), cx, document, at);
     }
@@ -313,13 +313,13 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
     if out.to_parent
         && let Some(at) = selected
     {
-        cx.ask(Ask::Select(ancestors(tree, at).pop()));
+        cx.request(Request::Select(ancestors(tree, at).pop()));
     }
     if let Some(row) = out.activated {
         let node = outline.node(tree, row);
         match node.at.and_then(|at| document.kind(at)) {
-            _ if node.gap.is_some() => cx.ask(Ask::Do(Action::Place)),
-            Some(SampleKind::File) => cx.ask(Ask::Do(Action::ShowPreview)),
+            _ if node.gap.is_some() => cx.request(Request::Do(Action::Place)),
+            Some(SampleKind::File) => cx.request(Request::Do(Action::ShowPreview)),
             _ if !filtered => cx.session.tree.toggle(node.at),
             _ => {}
         }
@@ -327,7 +327,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
 }
 
 /// Selects a row; with Ctrl or Shift held it is added to what is selected.
-fn select(ui: &Ui, cx: &mut Cx<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
+fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
     let tree = document.tree();
     let node = outline.node(tree, row);
     if node.at.is_some_and(|at| document.id(at).is_none()) {
@@ -358,7 +358,7 @@ fn select(ui: &Ui, cx: &mut Cx<'_>, document: &Document, outline: &Outline, curs
             if !state.marked.insert(at) && state.marked.len() > 1 {
                 state.marked.remove(&at);
                 let next = state.marked.iter().next_back().copied();
-                return cx.ask(Ask::Select(next));
+                return cx.request(Request::Select(next));
             }
             state.anchor = Some(row);
         }
@@ -367,7 +367,7 @@ fn select(ui: &Ui, cx: &mut Cx<'_>, document: &Document, outline: &Outline, curs
             state.anchor = Some(row);
         }
     }
-    cx.ask(Ask::Select(node.at));
+    cx.request(Request::Select(node.at));
 }
 
 /// A place where a sample is missing.
@@ -379,7 +379,7 @@ fn gap_row(lens: &Lens, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
     TreeRow { depth, icon: icons::FILE, text, slot: Some(filling), wanted, ..TreeRow::default() }
 }
 
-fn root_row(document: &Document, marks: &crate::gui::marks::Marks, open: bool) -> TreeRow {
+fn root_row(document: &Document, marks: &crate::gui::sample_status::SampleStatus, open: bool) -> TreeRow {
     TreeRow {
         open: (document.rows(0) > 0).then_some(open),
         icon: icons::TREE_STRUCTURE,
@@ -437,55 +437,55 @@ pub fn file_icon(id: &str) -> &'static str {
     }
 }
 
-fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, asks: &mut Vec<Ask>) {
-    let mut entry = |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Ask>)| {
+fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, requests: &mut Vec<Request>) {
+    let mut entry = |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Request>)| {
         if widgets::menu_entry(ui, icon, text, "", None).clicked() {
-            make(asks);
+            make(requests);
             ui.close();
         }
     };
     if let Some(at) = at {
-        entry(ui, icons::COPY, tr!("Copy id path"), &mut |asks| {
+        entry(ui, icons::COPY, tr!("Copy id path"), &mut |requests| {
             if let Some(path) = document.path(at) {
-                asks.push(Ask::Copy(path.to_archive()));
+                requests.push(Request::Copy(path.to_archive()));
             }
         });
         if document.kind(at) == Some(SampleKind::File) {
-            entry(ui, icons::IMAGE, tr!("Show preview"), &mut |asks| {
-                asks.push(Ask::Select(Some(at)));
-                asks.push(Ask::Do(Action::ShowPreview));
+            entry(ui, icons::IMAGE, tr!("Show preview"), &mut |requests| {
+                requests.push(Request::Select(Some(at)));
+                requests.push(Request::Do(Action::ShowPreview));
             });
         }
     }
     if !draft {
         return;
     }
-    entry(ui, icons::FILE, tr!("Add files here…"), &mut |asks| {
-        asks.push(Ask::Select(at));
-        asks.push(Ask::Do(Action::AddFiles));
+    entry(ui, icons::FILE, tr!("Add files here…"), &mut |requests| {
+        requests.push(Request::Select(at));
+        requests.push(Request::Do(Action::AddFiles));
     });
-    entry(ui, icons::FOLDER_SIMPLE_PLUS, tr!("Add folder here…"), &mut |asks| {
-        asks.push(Ask::Select(at));
-        asks.push(Ask::Do(Action::AddFolder));
+    entry(ui, icons::FOLDER_SIMPLE_PLUS, tr!("Add folder here…"), &mut |requests| {
+        requests.push(Request::Select(at));
+        requests.push(Request::Do(Action::AddFolder));
     });
     if at.is_some() {
         for action in
             [Action::Rename, Action::MoveUp, Action::MoveDown, Action::Nest, Action::Unnest, Action::Group, Action::Dissolve]
         {
-            entry(ui, action.info().icon, action.info().text, &mut |asks| {
-                asks.push(Ask::Select(at));
-                asks.push(Ask::Do(action));
+            entry(ui, action.info().icon, action.info().text, &mut |requests| {
+                requests.push(Request::Select(at));
+                requests.push(Request::Do(action));
             });
         }
-        entry(ui, Action::Remove.info().icon, Action::Remove.info().text, &mut |asks| {
-            asks.push(Ask::Select(at));
-            asks.push(Ask::Do(Action::Remove));
+        entry(ui, Action::Remove.info().icon, Action::Remove.info().text, &mut |requests| {
+            requests.push(Request::Select(at));
+            requests.push(Request::Do(Action::Remove));
         });
     }
 }
 
 /// Where an opened dataset lies.
-fn source_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
+fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let Some(open) = document.opened() else { return };
     let info = open.reader.info();
@@ -495,14 +495,14 @@ fn source_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document) {
         widgets::badge(ui, Tone::Info, None, info.format.badge());
     });
     Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
-        let path = RichText::new(intake::shown(&info.path)).font(font::mono(11.0)).color(t.tx2);
+        let path = RichText::new(dropped_paths::display_path(&info.path)).font(font::mono(11.0)).color(t.tx2);
         ui.add(egui::Label::new(path).truncate()).on_hover_text(info.path.display().to_string());
         let size = info.size_bytes.map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
         let samples = document.tree().total() as u64;
         let text = tr_n!(samples, "{n} sample, {size}", "{n} samples, {size}", n = paint::grouped(samples), size);
         ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
         if widgets::link(ui, tr!("Copy path")).clicked() {
-            cx.ask(Ask::Copy(info.path.display().to_string()));
+            cx.request(Request::Copy(info.path.display().to_string()));
         }
     });
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use egui::{Context, Rect, Response, Stroke, StrokeKind, Ui, pos2};
 
-use crate::gui::cx::Cx;
 use crate::gui::drag::{self, Dragged, Target, Zone};
 use crate::gui::outline::Node;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme;
 use crate::model::{NodePath, SampleKind};
 use crate::studio::{Document, RowRef};
 
 /// Begins to drag a row: all selected samples when it is one of them.
-pub fn begin(ctx: &Context, cx: &mut Cx<'_>, document: &Document, at: RowRef) {
+pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let chosen = cx.session.tree.chosen(cx.session.selected);
     let rows = if chosen.contains(&at) { chosen.into_iter().collect() } else { vec![at] };
     let nodes = rows.into_iter().filter_map(|at| document.node(at)).collect();
@@ -55,7 +55,7 @@ pub fn row_ui(
         (None, Zone::Behind) => line(rect.bottom() - 1.0),
         (None, Zone::Into) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
     }
-    drag::hover_ui(ui, document, carried, &target);
+    drag::drop_overlay_ui(ui, document, carried, &target);
     None
 }
 

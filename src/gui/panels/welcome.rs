@@ -9,10 +9,10 @@ use egui::{
 
 use crate::container::aside_of;
 use crate::gui::action::Action;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::dropped_paths;
+use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
-use crate::gui::intake;
-use crate::gui::picker::Wish;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::view_state::{Recent, now_s};
 use crate::gui::widgets::{self, Tone, paint};
@@ -21,7 +21,7 @@ use crate::model::is_remote;
 const WIDEST: f32 = 1140.0;
 
 /// Draws the screen.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     ui.painter().rect_filled(ui.max_rect(), 0, t.bg1);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
@@ -82,7 +82,7 @@ pub(super) fn heading(ui: &mut Ui, text: &str) {
     paint::text_left(ui.painter(), rect.shrink2(vec2(12.0, 0.0)), text, font::semibold(12.0), t.tx2);
 }
 
-fn start_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn start_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.spacing_mut().item_spacing.y = 2.0;
     heading(ui, tr!("Start"));
     let entries = [
@@ -93,17 +93,17 @@ fn start_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ];
     for (action, title, what, strong) in entries {
         if entry_ui(ui, action.info().icon, title, what, &action.keys_text(), strong).clicked() {
-            cx.ask(Ask::Do(action));
+            cx.request(Request::Do(action));
         }
     }
     ui.add_space(12.0);
     heading(ui, tr!("Learn"));
     let (title, what) = (tr!("Open the sample dataset"), tr!("Small scenes with labels, made on this machine"));
     if entry_ui(ui, icons::FLASK, title, what, "", false).clicked() {
-        cx.ask(Ask::SampleDataset);
+        cx.request(Request::SampleDataset);
     }
     if entry_ui(ui, icons::PATH, tr!("Take the tour"), tr!("Eight steps, each done for real"), "", false).clicked() {
-        cx.ask(Ask::Do(Action::Tour));
+        cx.request(Request::Do(Action::Tour));
     }
     if entry_ui(
         ui,
@@ -115,7 +115,7 @@ fn start_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     )
     .clicked()
     {
-        cx.ask(Ask::Do(Action::Shortcuts));
+        cx.request(Request::Do(Action::Shortcuts));
     }
 }
 
@@ -146,9 +146,9 @@ fn entry_ui(ui: &mut Ui, icon: &str, title: &str, what: &str, keys: &str, strong
     response.on_hover_cursor(egui::CursorIcon::PointingHand)
 }
 
-fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    super::unsaved::ui(ui, cx);
+    super::recoverable_drafts::ui(ui, cx);
     heading(ui, tr!("Recent"));
     let recent = &cx.remembered.recent;
     if recent.is_empty() {
@@ -173,16 +173,16 @@ fn recent_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let height = 53.0 * shown as f32;
     let (card, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     ui.painter().rect_stroke(card, 6, Stroke::new(1.0, t.line2), StrokeKind::Inside);
-    let mut asks = Vec::new();
+    let mut requests = Vec::new();
     for (index, recent) in recent.iter().take(shown).enumerate() {
         let rect = Rect::from_min_size(card.min + vec2(1.0, 53.0 * index as f32), vec2(card.width() - 2.0, 53.0));
         let gone = there.and_then(|there| there.get(index)).is_some_and(|there| !there);
-        recent_row(ui, rect, recent, gone, index + 1 < shown, &mut asks);
+        recent_row(ui, rect, recent, gone, index + 1 < shown, &mut requests);
     }
-    cx.asks.extend(asks);
+    cx.requests.extend(requests);
 }
 
-fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, asks: &mut Vec<Ask>) {
+fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, requests: &mut Vec<Request>) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with(("recent", &recent.path)), Sense::click());
     response.widget_info(|| {
@@ -227,23 +227,23 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, 
     let place = Rect::from_min_size(pos2(end + 8.0, text.center().y - 9.0), vec2(badge, 18.0));
     let tone = if recent.badge == "Draft" { Tone::Accent } else { Tone::Neutral };
     ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::badge(ui, tone, None, kind));
-    let path = intake::shown(&recent.path);
+    let path = dropped_paths::display_path(&recent.path);
     paint::text_left(ui.painter(), lower.with_max_x(numbers.left() - 8.0), &path, font::mono(11.0), t.tx2);
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
-        asks.push(match gone {
-            true if recent.badge == "FOLDER" => Ask::Pick(Wish::OpenFolder),
-            true => Ask::Pick(Wish::Open),
-            false => Ask::Take(vec![recent.path.clone()]),
+        requests.push(match gone {
+            true if recent.badge == "FOLDER" => Request::ChooseFiles(FileRequest::OpenFolder),
+            true => Request::ChooseFiles(FileRequest::Open),
+            false => Request::Take(vec![recent.path.clone()]),
         });
     }
     response.context_menu(|ui| {
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy path"), "", None).clicked() {
-            asks.push(Ask::Copy(recent.path.display().to_string()));
+            requests.push(Request::Copy(recent.path.display().to_string()));
             ui.close();
         }
         if widgets::menu_entry(ui, icons::X, tr!("Remove from the list"), "", None).clicked() {
-            asks.push(Ask::Forget(recent.path.clone()));
+            requests.push(Request::Forget(recent.path.clone()));
             ui.close();
         }
     });
@@ -276,7 +276,7 @@ pub(super) fn day_text(opened_s: u64) -> String {
     }
 }
 
-fn drop_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 190.0), Sense::hover());
     let title = match cx.session.drops_blocked {
@@ -327,13 +327,13 @@ fn kinds_ui(ui: &Ui, t: &Tokens, rect: Rect) {
     }
 }
 
-fn foot_ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let small = |text: String| RichText::new(text).text_style(text_style("small12")).color(t.tx3);
     ui.horizontal(|ui| {
         ui.label(small(format!("TACO 2.0.0   Taco Studio {}", env!("CARGO_PKG_VERSION"))));
         if widgets::link(ui, tr!("About and licences")).clicked() {
-            cx.ask(Ask::Do(Action::About));
+            cx.request(Request::Do(Action::About));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.label(small(tr!("No telemetry. Nothing is read that you do not open.").into()));

@@ -22,7 +22,7 @@ mod tree;
 mod virtual_rows;
 
 #[cfg(test)]
-mod sheet;
+mod style_guide;
 
 pub use badge::{Tone, badge, badge_width, chip_closable, count, key_cap, key_cap_width};
 pub use button::{Button, link, take_first};

@@ -9,7 +9,7 @@ use crate::studio::RowRef;
 
 /// Marks by sample.
 #[derive(Clone, Debug, Default)]
-pub struct Marks {
+pub struct SampleStatus {
     own: HashMap<RowRef, Mark>,
     /// The worst at and below a sample.
     below: HashMap<RowRef, Mark>,
@@ -21,7 +21,7 @@ pub struct Marks {
     checked: bool,
 }
 
-impl Marks {
+impl SampleStatus {
     /// The marks of `report` on `tree`.
     pub fn new(report: &Report, tree: &Skeleton, checked: bool) -> Self {
         let mut marks = Self { checked, errors: report.errors() as u64, warnings: report.warnings() as u64, ..Self::default() };
@@ -30,7 +30,7 @@ impl Marks {
                 Severity::Error => Mark::Error,
                 Severity::Warning => Mark::Warning,
             };
-            let Some(at) = place(finding) else { continue };
+            let Some(at) = finding_sample(finding) else { continue };
             marks.root = marks.root.max(mark);
             raise(&mut marks.own, at, mark);
             raise(&mut marks.below, at, mark);
@@ -77,7 +77,7 @@ fn raise(marks: &mut HashMap<RowRef, Mark>, at: RowRef, mark: Mark) {
 }
 
 /// The sample that a finding is about, if it is about one.
-pub fn place(finding: &Finding) -> Option<RowRef> {
+pub fn finding_sample(finding: &Finding) -> Option<RowRef> {
     match finding.at {
         Location::Sample { level, row, .. } => Some(RowRef { level, row }),
         _ => None,
@@ -98,7 +98,7 @@ mod tests {
         let at = |level, row| Location::Sample { level, row, path: SamplePath::default() };
         report.add(Rule::CollectionLicence, at(1, 2), "a warning on a sample");
         report.add(Rule::IdCharacters, at(1, 3), "an error beside it");
-        let marks = Marks::new(&report, &tree, true);
+        let marks = SampleStatus::new(&report, &tree, true);
         assert_eq!(marks.worst(Some(RowRef { level: 0, row: 1 })), Mark::Error);
         assert_eq!(marks.worst(Some(RowRef { level: 1, row: 2 })), Mark::Warning);
         assert_eq!(marks.worst(Some(RowRef { level: 0, row: 0 })), Mark::Ok);

@@ -25,19 +25,19 @@ fn may_wait() -> bool {
 }
 
 /// The value for the newest key. While a new one is made, the old one stays.
-pub struct Slot<K, T> {
+pub struct AsyncValue<K, T> {
     wanted: Option<K>,
     made: Option<(K, Result<T>)>,
     job: Option<Job<(K, Result<T>)>>,
 }
 
-impl<K, T> Default for Slot<K, T> {
+impl<K, T> Default for AsyncValue<K, T> {
     fn default() -> Self {
         Self { wanted: None, made: None, job: None }
     }
 }
 
-impl<K, T> Drop for Slot<K, T> {
+impl<K, T> Drop for AsyncValue<K, T> {
     /// Nobody waits any more: another dataset was opened, or the window is closed.
     fn drop(&mut self) {
         if let Some(job) = &self.job {
@@ -46,7 +46,7 @@ impl<K, T> Drop for Slot<K, T> {
     }
 }
 
-impl<K: PartialEq + Clone + Send + 'static, T: Send + 'static> Slot<K, T> {
+impl<K: PartialEq + Clone + Send + 'static, T: Send + 'static> AsyncValue<K, T> {
     /// Starts `work` when `key` is not the one that was asked for last.
     pub fn want(&mut self, jobs: &Jobs, key: K, label: &str, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) {
         if self.wanted.as_ref() == Some(&key) {
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn work_that_nobody_waits_for_ends() {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let mut slot: Slot<u32, ()> = Slot::default();
+        let mut slot: AsyncValue<u32, ()> = AsyncValue::default();
         slot.want(&Jobs::quiet(), 1, "endless", move |ctx| {
             while !ctx.is_cancelled() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_key_is_worked_on_once_and_the_newest_wins() {
         let jobs = Jobs::quiet();
-        let mut slot: Slot<u32, u32> = Slot::default();
+        let mut slot: AsyncValue<u32, u32> = AsyncValue::default();
         slot.want(&jobs, 1, "slow", |ctx| {
             while !ctx.is_cancelled() {
                 std::thread::sleep(Duration::from_millis(1));

@@ -6,19 +6,19 @@ use crate::model::{Address, is_remote};
 
 /// The paths in pasted or typed text: a `text/uri-list`, or one path a line, or several `file://` addresses. Lines that name nothing on
 /// this machine are left out when `existing` is asked for, so that pasting ordinary text does nothing.
-pub fn paths_of(text: &str, existing: bool) -> Vec<PathBuf> {
+pub fn parse_paths(text: &str, existing: bool) -> Vec<PathBuf> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         // GNOME's file manager puts "copy" or "cut" on the first line.
         .filter(|line| !matches!(*line, "copy" | "cut" | "x-special/nautilus-clipboard"))
-        .map(path_of)
+        .map(parse_path)
         .filter(|path| !existing || is_remote(path) || (path.is_absolute() && path.exists()))
         .collect()
 }
 
 /// One typed path: quotes and `file://` are taken off, `~` is the home folder.
-pub fn path_of(text: &str) -> PathBuf {
+pub fn parse_path(text: &str) -> PathBuf {
     let text = text.trim();
     let text = strip(text, '"').or_else(|| strip(text, '\'')).unwrap_or(text);
     if let Some(address) = Address::parse(text) {
@@ -61,7 +61,7 @@ fn percent_decoded(text: &str) -> String {
 }
 
 /// A path for people: the home folder as `~`.
-pub fn shown(path: &Path) -> String {
+pub fn display_path(path: &Path) -> String {
     if let Some(home) = directories::BaseDirs::new()
         && let Ok(rest) = path.strip_prefix(home.home_dir())
         && rest != Path::new("")
@@ -79,14 +79,14 @@ mod tests {
     fn lists_of_addresses_and_plain_lines_are_paths() {
         let list = "# copied\r\nfile:///data/a%20b.tif\r\nfile://host/data/%C3%B1.tif\r\n\"/x y/z\"\n";
         let paths: Vec<PathBuf> = ["/data/a b.tif", "/data/ñ.tif", "/x y/z"].map(PathBuf::from).into();
-        assert_eq!(paths_of(list, false), paths);
-        assert_eq!(paths_of("copy\nfile:///a%ZZ%", false), [PathBuf::from("/a%ZZ%")]);
+        assert_eq!(parse_paths(list, false), paths);
+        assert_eq!(parse_paths("copy\nfile:///a%ZZ%", false), [PathBuf::from("/a%ZZ%")]);
     }
 
     #[test]
     fn ordinary_text_is_no_path() {
-        assert_eq!(paths_of("/vsis3/b/a.tacozip", true), [PathBuf::from("s3://b/a.tacozip")]);
-        assert!(paths_of("a sentence\nsrc\n/no/such/file", true).is_empty());
-        assert_eq!(paths_of("/\n", true), [PathBuf::from("/")]);
+        assert_eq!(parse_paths("/vsis3/b/a.tacozip", true), [PathBuf::from("s3://b/a.tacozip")]);
+        assert!(parse_paths("a sentence\nsrc\n/no/such/file", true).is_empty());
+        assert_eq!(parse_paths("/\n", true), [PathBuf::from("/")]);
     }
 }

@@ -7,7 +7,7 @@ const KEPT: usize = 1000;
 
 /// One step that took too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slow {
+pub struct SlowStep {
     /// The step: a panel's name, or what was done.
     pub what: String,
     /// How long it took.
@@ -16,12 +16,12 @@ pub struct Slow {
 
 /// The watchdog.
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
+pub struct FrameWatchdog {
     limit: Option<Duration>,
-    slow: Vec<Slow>,
+    slow: Vec<SlowStep>,
 }
 
-impl Watch {
+impl FrameWatchdog {
     /// Watches from now on.
     pub fn start(&mut self, limit: Duration) {
         (self.limit, self.slow) = (Some(limit), Vec::new());
@@ -37,12 +37,12 @@ impl Watch {
         let Some((limit, began)) = self.limit.zip(began) else { return };
         let took = began.elapsed();
         if took > limit && self.slow.len() < KEPT {
-            self.slow.push(Slow { what: what(), took });
+            self.slow.push(SlowStep { what: what(), took });
         }
     }
 
     /// What took too long, in the order in which it happened.
-    pub fn slow(&self) -> &[Slow] {
+    pub fn slow(&self) -> &[SlowStep] {
         &self.slow
     }
 }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn only_slow_steps_are_kept_and_only_when_it_watches() {
-        let mut watch = Watch::default();
+        let mut watch = FrameWatchdog::default();
         watch.end(watch.begin(), || "off".into());
         assert!(watch.slow().is_empty());
         watch.start(Duration::from_millis(5));

@@ -8,13 +8,13 @@ use egui::{Context, Id};
 
 use super::App;
 use super::action::Action;
-use super::commands::blocked;
-use super::cx::Ask;
+use super::action_enabled::blocked;
 use super::dialogs::{Dialog, Dialogs};
 use super::dock::{Dock, Pane, Side};
-use super::intake;
+use super::dropped_paths;
+use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
+use super::panel_context::Request;
 use super::panels::End;
-use super::picker::{Picked, Picker, Wish};
 use super::session::Session;
 use super::theme::{self, Theme};
 use super::tour::Tour;
@@ -28,62 +28,62 @@ use crate::model::{Profile, portable_name};
 use crate::studio::{Command, Document, Event, Outcome, RowRef, make_sample_dataset, places_of};
 
 impl App {
-    /// Fulfils every wish; a wish may lead to others.
-    pub(super) fn fulfil(&mut self, ctx: &Context) {
-        while !self.asks.is_empty() {
-            for ask in std::mem::take(&mut self.asks) {
-                self.fulfil_one(ctx, ask);
+    /// Handles every request; a request may lead to others.
+    pub(super) fn handle_requests(&mut self, ctx: &Context) {
+        while !self.requests.is_empty() {
+            for request in std::mem::take(&mut self.requests) {
+                self.handle_request(ctx, request);
             }
         }
     }
 
-    fn fulfil_one(&mut self, ctx: &Context, ask: Ask) {
+    fn handle_request(&mut self, ctx: &Context, request: Request) {
         let began = self.session.watch.begin();
-        self.grant(ctx, ask);
-        self.session.watch.end(began, || "a wish".to_owned());
+        self.apply_request(ctx, request);
+        self.session.watch.end(began, || "a request".to_owned());
     }
 
-    fn grant(&mut self, ctx: &Context, ask: Ask) {
-        match ask {
-            Ask::Run(command) => self.run_command(command),
-            Ask::Do(action) => self.perform(ctx, action),
-            Ask::Pick(wish) => self.pick(ctx, wish),
-            Ask::Select(at) => self.select_now(at),
-            Ask::SelectNode(node) => {
+    fn apply_request(&mut self, ctx: &Context, request: Request) {
+        match request {
+            Request::Run(command) => self.run_command(command),
+            Request::Do(action) => self.perform(ctx, action),
+            Request::ChooseFiles(request) => self.pick(ctx, request),
+            Request::Select(at) => self.select_now(at),
+            Request::SelectNode(node) => {
                 if let Some(at) = self.studio.document().and_then(|document| document.row_of(&node)) {
                     self.select_now(Some(at));
                 }
             }
-            Ask::Show(pane) => self.show_pane(pane),
-            Ask::Take(paths) => self.take(paths),
-            Ask::Copy(text) => {
+            Request::Show(pane) => self.show_pane(pane),
+            Request::Take(paths) => self.take(paths),
+            Request::Copy(text) => {
                 ctx.copy_text(text);
                 self.toast = Some(Toast::new(true, tr!("Copied")));
             }
-            Ask::ForgetDraft(path) => {
+            Request::ForgetDraft(path) => {
                 self.run_now(Command::Forget { path });
                 self.session.forgotten += 1;
             }
-            Ask::Forget(path) => {
+            Request::Forget(path) => {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
             }
-            Ask::Queries(book) => self.remember_queries(book),
-            Ask::SaveRows(query) => self.save_rows(ctx, query),
-            Ask::ExportSubset(sql) => self.export_subset(sql),
-            Ask::Describe(form) => self.describe(form),
-            Ask::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
-            Ask::Plan(plan) => {
+            Request::Queries(book) => self.remember_queries(book),
+            Request::SaveRows(query) => self.save_rows(ctx, query),
+            Request::ExportSubset(sql) => self.export_subset(sql),
+            Request::Describe(form) => self.describe(form),
+            Request::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
+            Request::Plan(plan) => {
                 if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
                     self.dialogs.open(Dialog::plan(plan, draft.revision()));
                 }
             }
-            Ask::SampleDataset => self.make_sample(),
-            Ask::Agreed(agreement, ask) => self.agreed(agreement, *ask),
-            Ask::Anyway(ask) => self.anyway(ctx, *ask),
-            Ask::SaveFirst(ask) => self.save_first(ctx, *ask),
-            Ask::RestoreAside(path) => self.restore_aside(path),
-            Ask::Replace(path, then) => self.replace_project(path, then.map(|then| *then)),
+            Request::SampleDataset => self.make_sample(),
+            Request::Agreed(agreement, request) => self.agreed(agreement, *request),
+            Request::Anyway(request) => self.anyway(ctx, *request),
+            Request::SaveFirst(request) => self.save_first(ctx, *request),
+            Request::RestoreAside(path) => self.restore_aside(path),
+            Request::Replace(path, then) => self.replace_project(path, then.map(|then| *then)),
         }
     }
 
@@ -92,7 +92,7 @@ impl App {
         use Command::{Close, New, Open, OpenProject, OpenWith, Restore};
         let leaves = matches!(command, New | Open { .. } | OpenWith { .. } | OpenProject { .. } | Restore { .. } | Close);
         if leaves && self.has_changes() {
-            self.ask_to_discard(Ask::Run(command));
+            self.ask_to_discard(Request::Run(command));
             return;
         }
         if !self.asks_for_programs(&command) {
@@ -100,15 +100,15 @@ impl App {
         }
     }
 
-    fn anyway(&mut self, ctx: &Context, ask: Ask) {
-        match ask {
-            Ask::Run(command) if self.asks_for_programs(&command) => {}
-            Ask::Run(command) => self.run_now(command),
-            Ask::Do(Action::Quit) => {
+    fn anyway(&mut self, ctx: &Context, request: Request) {
+        match request {
+            Request::Run(command) if self.asks_for_programs(&command) => {}
+            Request::Run(command) => self.run_now(command),
+            Request::Do(Action::Quit) => {
                 self.quitting = true;
                 ctx.send_viewport_cmd(egui::ViewportCommand::Close);
             }
-            other => self.asks.push(other),
+            other => self.requests.push(other),
         }
     }
 
@@ -252,14 +252,14 @@ impl App {
                 self.view.target = built.path.parent().map(Into::into);
                 let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
                 if let Some(built) = self.dialogs.written(built, drafted) {
-                    self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&built.path))));
+                    self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&built.path))));
                 }
                 self.save();
             }
             Event::Verified(found) => self.dialogs.verified(job, found),
             Event::Repaired(repaired) => {
                 let (mended, left) = (repaired.mended.len(), repaired.left.len());
-                let path = intake::shown(&repaired.built.path);
+                let path = dropped_paths::display_path(&repaired.built.path);
                 let text = tr!("Repaired {mended}, {left} left: {path}", mended, left, path);
                 self.toast = Some(Toast::new(repaired.is_valid(), text));
             }
@@ -270,7 +270,7 @@ impl App {
             Event::TogsChecked(_) => self.session.checked = true,
             Event::Saved(path) => {
                 self.dialogs.saved(&path);
-                self.toast = Some(Toast::new(true, tr!("Saved {path}", path = intake::shown(&path))));
+                self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&path))));
             }
             Event::Failed { job, label, error } => {
                 let asked = self.ask_to_replace(job, &error);
@@ -325,7 +325,7 @@ impl App {
         self.view.remember(recent);
         self.save();
         // Checked at once, so that the first thing seen is whether the dataset is sound.
-        self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools }));
+        self.requests.push(Request::Run(Command::Validate { deep: false, profile: Profile::Tools }));
     }
 
     fn make_sample(&mut self) {
@@ -342,59 +342,61 @@ impl App {
         if let Some(outcome) = self.making_sample.as_mut().and_then(|job| job.try_take()) {
             self.making_sample = None;
             match outcome {
-                Ok(path) => self.asks.push(Ask::Run(Command::Open { path })),
+                Ok(path) => self.requests.push(Request::Run(Command::Open { path })),
                 Err(error) => {
                     self.studio.log(true, error.report());
                     self.tell_error(&error);
                 }
             }
         }
-        let Some(picker) = &self.picker else { return };
-        let wish = picker.wish();
-        match picker.poll() {
-            Picked::Waiting if picker.is_slow() => self.dialogs.slow_picker(wish),
-            Picked::Waiting => {}
-            Picked::Nothing => {
-                self.after_save = self.after_save.take().filter(|_| picker.was_instant());
-                let instant = picker.was_instant();
-                self.picker = None;
+        let Some(dialog) = &self.file_dialog else { return };
+        let request = dialog.request();
+        match dialog.poll() {
+            FileDialogAnswer::Waiting if dialog.is_slow() => self.dialogs.slow_file_dialog(request),
+            FileDialogAnswer::Waiting => {}
+            FileDialogAnswer::Nothing => {
+                self.after_save = self.after_save.take().filter(|_| dialog.was_instant());
+                let instant = dialog.was_instant();
+                self.file_dialog = None;
                 self.dialogs.picker_closed();
                 if instant && !self.dialogs.is_open() {
-                    self.dialogs.open(Dialog::path(wish));
+                    self.dialogs.open(Dialog::path(request));
                 }
             }
-            Picked::Paths(paths) => {
-                self.picker = None;
+            FileDialogAnswer::Paths(paths) => {
+                self.file_dialog = None;
                 self.dialogs.picker_closed();
-                self.picked(wish, paths, false);
+                self.picked(request, paths, false);
             }
         }
     }
 
     /// A file dialog's answer, or typed paths in its place.
-    pub(super) fn picked(&mut self, wish: Wish, paths: Vec<PathBuf>, typed: bool) {
-        match wish {
-            Wish::Open | Wish::OpenFolder => self.asks.push(Ask::Take(paths)),
-            Wish::AddFiles | Wish::AddFolder => {
+    pub(super) fn picked(&mut self, request: FileRequest, paths: Vec<PathBuf>, typed: bool) {
+        match request {
+            FileRequest::Open | FileRequest::OpenFolder => self.requests.push(Request::Take(paths)),
+            FileRequest::AddFiles | FileRequest::AddFolder => {
                 let into = self.folder_of(self.picked_sample());
-                self.asks.push(Ask::Run(Command::Import { paths, into, metadata: None }));
+                self.requests.push(Request::Run(Command::Import { paths, into, metadata: None }));
             }
-            Wish::AddUnplaced | Wish::AddUnplacedFolder => self.asks.push(Ask::Run(Command::AddToTray { paths })),
-            Wish::Watch => self.watch_chosen(paths),
-            Wish::JoinTable => {
+            FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => {
+                self.requests.push(Request::Run(Command::AddToTray { paths }))
+            }
+            FileRequest::Watch => self.watch_chosen(paths),
+            FileRequest::JoinTable => {
                 if let Some(table) = paths.into_iter().next() {
                     self.dialogs.open(Dialog::join(table, None));
                 }
             }
             // What is chosen in the desktop's dialog was asked about there.
-            Wish::SaveProject => self.save_to(paths.into_iter().next(), Some(!typed)),
-            Wish::SaveSample => {
+            FileRequest::SaveProject => self.save_to(paths.into_iter().next(), Some(!typed)),
+            FileRequest::SaveSample => {
                 if let (Some(at), Some(target)) = (self.picked_sample(), paths.into_iter().next()) {
-                    self.asks.push(Ask::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
+                    self.requests.push(Request::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
                 }
             }
-            Wish::SaveRows => self.rows_target(paths.into_iter().next()),
-            Wish::Target => {
+            FileRequest::SaveRows => self.rows_target(paths.into_iter().next()),
+            FileRequest::Target => {
                 if let Some(folder) = paths.into_iter().next() {
                     self.dialogs.target_picked(folder);
                 }
@@ -402,11 +404,11 @@ impl App {
         }
     }
 
-    pub(super) fn pick(&mut self, ctx: &Context, wish: Wish) {
-        let name = match (wish, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
-            (Wish::SaveSample, Some(id)) => portable_name(id),
-            (Wish::SaveRows, _) => "rows.csv".to_owned(),
-            (Wish::SaveProject, _) => {
+    pub(super) fn pick(&mut self, ctx: &Context, request: FileRequest) {
+        let name = match (request, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
+            (FileRequest::SaveSample, Some(id)) => portable_name(id),
+            (FileRequest::SaveRows, _) => "rows.csv".to_owned(),
+            (FileRequest::SaveProject, _) => {
                 let id = self.studio.document().map(|document| document.collection().id()).filter(|id| !id.is_empty());
                 format!("{}.{}", id.map_or_else(|| "draft".into(), portable_name), super::saving::ENDING)
             }
@@ -414,7 +416,7 @@ impl App {
         };
         let (waker, document) = (ctx.clone(), self.studio.document());
         self.session.picked_for = document.zip(self.session.selected).and_then(|(document, at)| document.path(at));
-        self.picker = Some(Picker::open(wish, &name, move || waker.request_repaint()));
+        self.file_dialog = Some(FileDialog::open(request, &name, move || waker.request_repaint()));
     }
 
     /// Selects a sample in every panel.
@@ -434,10 +436,10 @@ impl App {
             return;
         }
         match action {
-            Action::New => self.asks.push(Ask::Run(Command::New)),
-            Action::OpenFile => self.pick(ctx, Wish::Open),
-            Action::OpenFolder => self.pick(ctx, Wish::OpenFolder),
-            Action::OpenPath => self.dialogs.open(Dialog::path(Wish::Open)),
+            Action::New => self.requests.push(Request::Run(Command::New)),
+            Action::OpenFile => self.pick(ctx, FileRequest::Open),
+            Action::OpenFolder => self.pick(ctx, FileRequest::OpenFolder),
+            Action::OpenPath => self.dialogs.open(Dialog::path(FileRequest::Open)),
             Action::OpenRecent => self.dialogs.open(Dialog::Recent),
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
@@ -445,16 +447,16 @@ impl App {
             Action::Describe => self.describe(Catalogue::Html),
             Action::ExportSubset => self.export_subset(None),
             Action::Migrate => self.migrate(),
-            Action::Close => self.asks.push(Ask::Run(Command::Close)),
+            Action::Close => self.requests.push(Request::Run(Command::Close)),
             Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
-            Action::Undo => self.asks.push(Ask::Run(Command::Undo)),
-            Action::Redo => self.asks.push(Ask::Run(Command::Redo)),
-            Action::AddFiles => self.pick(ctx, Wish::AddFiles),
-            Action::AddFolder => self.pick(ctx, Wish::AddFolder),
-            Action::AddUnplaced => self.pick(ctx, Wish::AddUnplaced),
-            Action::AddUnplacedFolder => self.pick(ctx, Wish::AddUnplacedFolder),
-            Action::Watch => self.pick(ctx, Wish::Watch),
-            Action::JoinTable => self.pick(ctx, Wish::JoinTable),
+            Action::Undo => self.requests.push(Request::Run(Command::Undo)),
+            Action::Redo => self.requests.push(Request::Run(Command::Redo)),
+            Action::AddFiles => self.pick(ctx, FileRequest::AddFiles),
+            Action::AddFolder => self.pick(ctx, FileRequest::AddFolder),
+            Action::AddUnplaced => self.pick(ctx, FileRequest::AddUnplaced),
+            Action::AddUnplacedFolder => self.pick(ctx, FileRequest::AddUnplacedFolder),
+            Action::Watch => self.pick(ctx, FileRequest::Watch),
+            Action::JoinTable => self.pick(ctx, FileRequest::JoinTable),
             Action::Place => self.place(),
             Action::Nest => self.nest(),
             Action::Unnest => self.unnest(),
@@ -472,13 +474,13 @@ impl App {
                     self.dialogs.open(Dialog::relocate(draft));
                 }
             }
-            Action::EditCopy => self.asks.push(Ask::Run(Command::Fork)),
-            Action::SaveSample => self.pick(ctx, Wish::SaveSample),
-            Action::Validate => self.asks.push(Ask::Run(Command::Validate { deep: false, profile: Profile::Tools })),
-            Action::ValidateDeep => self.asks.push(Ask::Run(Command::Validate { deep: true, profile: Profile::Tools })),
+            Action::EditCopy => self.requests.push(Request::Run(Command::Fork)),
+            Action::SaveSample => self.pick(ctx, FileRequest::SaveSample),
+            Action::Validate => self.requests.push(Request::Run(Command::Validate { deep: false, profile: Profile::Tools })),
+            Action::ValidateDeep => self.requests.push(Request::Run(Command::Validate { deep: true, profile: Profile::Tools })),
             Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
             Action::FixProblem => self.fix_problem(),
-            Action::FixSafe => self.asks.push(Ask::Run(Command::FixSafe)),
+            Action::FixSafe => self.requests.push(Request::Run(Command::FixSafe)),
             Action::Palette => self.palette.open(),
             Action::GoToRow => {
                 self.view.dock.show(Pane::Table);
@@ -491,10 +493,10 @@ impl App {
             Action::ToggleLeft => self.view.dock.toggle(Side::Left),
             Action::ToggleRight => self.view.dock.toggle(Side::Right),
             Action::ToggleBottom => self.view.dock.toggle(Side::Bottom),
-            Action::ClearFilter => self.asks.push(Ask::Run(Command::Filter { filters: Vec::new() })),
+            Action::ClearFilter => self.requests.push(Request::Run(Command::Filter { filters: Vec::new() })),
             Action::CancelJobs => {
                 let running = self.studio.jobs();
-                self.asks.extend(running.into_iter().map(|job| Ask::Run(Command::Cancel { job: job.id })));
+                self.requests.extend(running.into_iter().map(|job| Request::Run(Command::Cancel { job: job.id })));
             }
             Action::ToggleTheme => {
                 let dark = ctx.global_style().visuals.dark_mode;

@@ -2,10 +2,10 @@
 
 use super::App;
 use super::action::Action;
-use super::cx::Ask;
 use super::dialogs::Dialog;
 use super::drag::{self, Dragged, Target};
-use super::picker::Wish;
+use super::file_dialog::FileRequest;
+use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::draft::{Edit, PositionState};
 use crate::model::{NodePath, SampleKind};
@@ -31,13 +31,13 @@ impl App {
     /// Runs an edit and selects what stands at `then` afterwards.
     fn edit_and_select(&mut self, edit: Edit, then: Option<NodePath>) {
         self.session.tree.clear_marks();
-        self.asks.push(Ask::Run(Command::Edit { edit }));
-        self.asks.extend(then.map(Ask::SelectNode));
+        self.requests.push(Request::Run(Command::Edit { edit }));
+        self.requests.extend(then.map(Request::SelectNode));
     }
 
     pub(super) fn remove(&mut self) {
         if self.session.tray.focused {
-            self.asks.extend(self.session.tray.removal().map(Ask::Run));
+            self.requests.extend(self.session.tray.removal().map(Request::Run));
             return;
         }
         let chosen = self.chosen();
@@ -45,20 +45,20 @@ impl App {
         let [node] = chosen.as_slice() else {
             if !chosen.is_empty() {
                 let count = chosen.len() as u64;
-                let remove = Ask::Run(Command::Edit { edit: Edit::RemoveMany { samples: chosen } });
+                let remove = Request::Run(Command::Edit { edit: Edit::RemoveMany { samples: chosen } });
                 self.dialogs.open(Dialog::remove_many(count, remove));
             }
             return;
         };
         let (Some((parent, position)), Some(at)) = (node.parent(), document.row_of(node)) else { return };
         let children = document.tree().levels[at.level].children(at.row).len();
-        let remove = Ask::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
+        let remove = Request::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
         // A file goes at once and undo brings it back; a folder with contents asks.
         if children > 0 {
             let path = document.path(at).map(|path| path.to_string()).unwrap_or_default();
             self.dialogs.open(Dialog::remove(&path, children as u64, remove));
         } else {
-            self.asks.push(remove);
+            self.requests.push(remove);
         }
     }
 
@@ -118,7 +118,7 @@ impl App {
         }
         let stands = parent.child(first);
         self.edit_and_select(Edit::Group { parent, positions, id: id.into() }, Some(stands));
-        self.asks.push(Ask::Do(Action::Rename));
+        self.requests.push(Request::Do(Action::Rename));
     }
 
     /// What the selected FOLDER holds takes its place.
@@ -153,7 +153,10 @@ impl App {
     pub(super) fn forget_questions(&mut self) {
         self.dialogs.forget_document();
         self.after_save = None;
-        self.picker = self.picker.take().filter(|picker| matches!(picker.wish(), Wish::Open | Wish::OpenFolder | Wish::Target));
+        self.file_dialog = self
+            .file_dialog
+            .take()
+            .filter(|dialog| matches!(dialog.request(), FileRequest::Open | FileRequest::OpenFolder | FileRequest::Target));
     }
 
     /// The best way out of the selected problem.

@@ -13,7 +13,7 @@ const INSTANT: Duration = Duration::from_millis(400);
 
 /// What to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum FileRequest {
     /// Datasets or rasters to open.
     Open,
     /// A folder to open or build from.
@@ -41,14 +41,14 @@ pub enum Wish {
 }
 
 /// A dialog that is open.
-pub struct Picker {
-    wish: Wish,
+pub struct FileDialog {
+    request: FileRequest,
     answer: Receiver<Option<Vec<PathBuf>>>,
     since: Instant,
 }
 
 /// What became of the dialog.
-pub enum Picked {
+pub enum FileDialogAnswer {
     /// Still open.
     Waiting,
     /// Closed without a choice, or there is no dialog on this desktop.
@@ -57,25 +57,25 @@ pub enum Picked {
     Paths(Vec<PathBuf>),
 }
 
-impl Picker {
+impl FileDialog {
     /// Opens the dialog; `wake` is called when it closes.
-    pub fn open(wish: Wish, name: &str, wake: impl Fn() + Send + 'static) -> Self {
+    pub fn open(request: FileRequest, name: &str, wake: impl Fn() + Send + 'static) -> Self {
         let (sender, answer) = channel();
         let name = name.to_owned();
         // The language is known on the window's thread only.
-        let title = title(wish);
-        let kinds: Vec<_> = kinds(wish).iter().map(|&(kind, endings)| (crate::text::of(kind), endings)).collect();
+        let title = title(request);
+        let kinds: Vec<_> = kinds(request).iter().map(|&(kind, endings)| (crate::text::of(kind), endings)).collect();
         // Without a thread the sender is dropped, which reads as "no dialog here".
         let _ = std::thread::Builder::new().name("file-dialog".into()).spawn(move || {
-            let _ = sender.send(ask(wish, title, &kinds, &name));
+            let _ = sender.send(show(request, title, &kinds, &name));
             wake();
         });
-        Self { wish, answer, since: Instant::now() }
+        Self { request, answer, since: Instant::now() }
     }
 
     /// What was asked for.
-    pub fn wish(&self) -> Wish {
-        self.wish
+    pub fn request(&self) -> FileRequest {
+        self.request
     }
 
     /// True when the desktop is slow to answer: the window then offers to type the path.
@@ -89,11 +89,11 @@ impl Picker {
     }
 
     /// The answer, if there is one.
-    pub fn poll(&self) -> Picked {
+    pub fn poll(&self) -> FileDialogAnswer {
         match self.answer.try_recv() {
-            Ok(Some(paths)) if !paths.is_empty() => Picked::Paths(paths),
-            Ok(_) | Err(TryRecvError::Disconnected) => Picked::Nothing,
-            Err(TryRecvError::Empty) => Picked::Waiting,
+            Ok(Some(paths)) if !paths.is_empty() => FileDialogAnswer::Paths(paths),
+            Ok(_) | Err(TryRecvError::Disconnected) => FileDialogAnswer::Nothing,
+            Err(TryRecvError::Empty) => FileDialogAnswer::Waiting,
         }
     }
 }
@@ -110,43 +110,45 @@ const TABLES: [Kind; 1] = [(mark!("Tables"), &["csv", "tsv", "json", "jsonl", "p
 const DRAFTS: [Kind; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
 const ROWS: [Kind; 3] = [("CSV", &["csv"]), (mark!("JSON lines"), &["json"]), ("Parquet", &["parquet"])];
 
-fn kinds(wish: Wish) -> &'static [Kind] {
-    match wish {
-        Wish::Open => &OPENED,
-        Wish::SaveProject => &DRAFTS,
-        Wish::JoinTable => &TABLES,
-        Wish::SaveRows => &ROWS,
+fn kinds(request: FileRequest) -> &'static [Kind] {
+    match request {
+        FileRequest::Open => &OPENED,
+        FileRequest::SaveProject => &DRAFTS,
+        FileRequest::JoinTable => &TABLES,
+        FileRequest::SaveRows => &ROWS,
         _ => &[],
     }
 }
 
-fn title(wish: Wish) -> &'static str {
-    match wish {
-        Wish::Open => tr!("Open a dataset or rasters"),
-        Wish::OpenFolder => tr!("Open a folder"),
-        Wish::AddFiles => tr!("Add files"),
-        Wish::AddFolder => tr!("Add a folder"),
-        Wish::AddUnplaced => tr!("Add unplaced files"),
-        Wish::AddUnplacedFolder => tr!("Add the files of a folder, unplaced"),
-        Wish::Watch => tr!("Watch a folder"),
-        Wish::JoinTable => tr!("Join a table"),
-        Wish::SaveSample => tr!("Save sample"),
-        Wish::SaveProject => tr!("Save the draft"),
-        Wish::SaveRows => tr!("Save rows"),
-        Wish::Target => tr!("Write the dataset into"),
+fn title(request: FileRequest) -> &'static str {
+    match request {
+        FileRequest::Open => tr!("Open a dataset or rasters"),
+        FileRequest::OpenFolder => tr!("Open a folder"),
+        FileRequest::AddFiles => tr!("Add files"),
+        FileRequest::AddFolder => tr!("Add a folder"),
+        FileRequest::AddUnplaced => tr!("Add unplaced files"),
+        FileRequest::AddUnplacedFolder => tr!("Add the files of a folder, unplaced"),
+        FileRequest::Watch => tr!("Watch a folder"),
+        FileRequest::JoinTable => tr!("Join a table"),
+        FileRequest::SaveSample => tr!("Save sample"),
+        FileRequest::SaveProject => tr!("Save the draft"),
+        FileRequest::SaveRows => tr!("Save rows"),
+        FileRequest::Target => tr!("Write the dataset into"),
     }
 }
 
-fn ask(wish: Wish, title: &str, kinds: &[Kind], name: &str) -> Option<Vec<PathBuf>> {
+fn show(request: FileRequest, title: &str, kinds: &[Kind], name: &str) -> Option<Vec<PathBuf>> {
     let mut dialog = rfd::FileDialog::new().set_title(title);
     for &(kind, endings) in kinds {
         dialog = dialog.add_filter(kind, endings);
     }
-    match wish {
-        Wish::Open | Wish::AddFiles | Wish::AddUnplaced => dialog.pick_files(),
-        Wish::AddFolder | Wish::AddUnplacedFolder => dialog.pick_folders(),
-        Wish::JoinTable => dialog.pick_file().map(|path| vec![path]),
-        Wish::OpenFolder | Wish::Watch | Wish::Target => dialog.pick_folder().map(|path| vec![path]),
-        Wish::SaveSample | Wish::SaveProject | Wish::SaveRows => dialog.set_file_name(name).save_file().map(|path| vec![path]),
+    match request {
+        FileRequest::Open | FileRequest::AddFiles | FileRequest::AddUnplaced => dialog.pick_files(),
+        FileRequest::AddFolder | FileRequest::AddUnplacedFolder => dialog.pick_folders(),
+        FileRequest::JoinTable => dialog.pick_file().map(|path| vec![path]),
+        FileRequest::OpenFolder | FileRequest::Watch | FileRequest::Target => dialog.pick_folder().map(|path| vec![path]),
+        FileRequest::SaveSample | FileRequest::SaveProject | FileRequest::SaveRows => {
+            dialog.set_file_name(name).save_file().map(|path| vec![path])
+        }
     }
 }

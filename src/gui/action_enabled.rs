@@ -1,7 +1,7 @@
 //! When an action can't be done, and why.
 
 use super::action::Action;
-use super::cx::Cx;
+use super::panel_context::PanelContext;
 use super::session::revision;
 use crate::model::SampleKind;
 use crate::studio::is_other_generation;
@@ -12,7 +12,7 @@ const NOT_WRITTEN: &str = mark!("A draft has to be written first; then open what
 const NO_SAMPLE: &str = mark!("No sample is selected");
 
 /// Why `action` can't be done now; `None` when it can.
-pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
+pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
     let document = cx.document();
     let draft = document.and_then(|document| document.draft());
     let open = || if document.is_none() { Some(NOTHING_OPEN) } else { None };
@@ -93,7 +93,7 @@ pub fn blocked(action: Action, cx: &Cx<'_>) -> Option<String> {
     reason.map(|reason| crate::text::of(reason).to_owned())
 }
 
-fn no_folder_above(cx: &Cx<'_>) -> Option<&'static str> {
+fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
     let Some(above) = position.checked_sub(1) else { return Some(mark!("No folder stands above it")) };
@@ -101,7 +101,7 @@ fn no_folder_above(cx: &Cx<'_>) -> Option<&'static str> {
     above.children().is_none().then_some(mark!("What stands above it is a FILE"))
 }
 
-fn edge(action: Action, cx: &Cx<'_>) -> Option<&'static str> {
+fn edge(action: Action, cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
     let last = document.draft()?.dataset().tortilla(&parent)?.samples.len().checked_sub(1)? as u32;

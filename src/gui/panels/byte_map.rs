@@ -7,10 +7,10 @@ use egui::{
 };
 
 use crate::container::Physical;
-use crate::gui::cx::{Ask, Cx};
+use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
-use crate::gui::slot::Slot;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, EmptyState, paint};
 use crate::model::SamplePath;
@@ -21,16 +21,16 @@ const GAP: f32 = 1.0;
 
 /// What the panel keeps.
 #[derive(Default)]
-pub struct BytesState {
+pub struct ByteMapState {
     made_for: Option<Key>,
-    layout: Slot<(Key, Option<String>), Arc<ByteLayout>>,
-    parts: Slot<Key, Vec<String>>,
+    layout: AsyncValue<(Key, Option<String>), Arc<ByteLayout>>,
+    parts: AsyncValue<Key, Vec<String>>,
     part: Option<String>,
     cells: Option<(usize, usize, usize, Arc<Vec<BytePart>>)>,
-    marked: Slot<(usize, RowRef), Option<(u64, u64)>>,
+    marked: AsyncValue<(usize, RowRef), Option<(u64, u64)>>,
 }
 
-impl BytesState {
+impl ByteMapState {
     /// Takes what is finished, also while the panel does not show.
     pub fn poll(&mut self) {
         self.layout.poll();
@@ -58,7 +58,7 @@ fn colour(part: BytePart, t: &Tokens) -> Color32 {
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let nothing = |ui: &mut Ui, title: &str, why: &str| {
         let _ = widgets::empty_state(ui, &EmptyState { icon: icons::MEMORY, title, why, actions: &[] });
     };
@@ -69,7 +69,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.bytes;
     if state.made_for != Some(key) {
-        *state = BytesState { made_for: Some(key), ..BytesState::default() };
+        *state = ByteMapState { made_for: Some(key), ..ByteMapState::default() };
     }
     state.parts.poll();
     state.layout.poll();
@@ -105,7 +105,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     }
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut Cx<'_>, layout: &ByteLayout) {
+fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
         ui.horizontal(|ui| {
@@ -161,7 +161,7 @@ fn cells_of(layout: &ByteLayout, count: usize) -> Vec<BytePart> {
     cells
 }
 
-fn map_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, layout: &Arc<ByteLayout>, rect: Rect) {
+fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &Arc<ByteLayout>, rect: Rect) {
     let t = theme::tokens(ui);
     let step = CELL + GAP;
     let (columns, rows) = ((rect.width() / step).floor() as usize, (rect.height() / step).floor() as usize);
@@ -230,7 +230,7 @@ fn map_ui(ui: &mut Ui, cx: &mut Cx<'_>, document: &Document, layout: &Arc<ByteLa
     let range = tr!("bytes {first} to {last}, {size}", first, last, size = paint::bytes(stretch.to - stretch.from));
     let sample = sample_of(document, &stretch.name);
     if response.clicked() && sample.is_some() {
-        cx.ask(Ask::Select(sample));
+        cx.request(Request::Select(sample));
     }
     response.on_hover_text_at_pointer(format!("{what}\n{range}"));
 }

@@ -3,8 +3,8 @@
 use egui::{Align, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
 
 use super::welcome::{day_text, heading};
-use crate::gui::cx::{Ask, Cx};
 use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, Recoverable, recoverable};
@@ -14,7 +14,7 @@ const ROW: f32 = 53.0;
 const SHOWN: usize = 4;
 
 /// Draws them, where there are any.
-pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(folder) = cx.session.autosave.clone() else { return };
     cx.session
         .recoverable
@@ -32,7 +32,7 @@ pub fn ui(ui: &mut Ui, cx: &mut Cx<'_>) {
     ui.add_space(16.0);
 }
 
-fn row_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect, draft: &Recoverable, index: usize) {
+fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverable, index: usize) {
     let t = theme::tokens(ui);
     let name = match &draft.project {
         Some(project) => project.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -58,7 +58,7 @@ fn row_ui(ui: &mut Ui, cx: &mut Cx<'_>, rect: Rect, draft: &Recoverable, index: 
         };
         let forget = Button::danger_ghost(tr!("Forget")).name(name);
         if ui.add(forget.tooltip(tr!("Throw away what was kept of this draft"))).clicked() {
-            cx.ask(Ask::ForgetDraft(draft.journal.clone()));
+            cx.request(Request::ForgetDraft(draft.journal.clone()));
         }
         let name = match index {
             0 => tr!("Restore unsaved draft").to_owned(),

@@ -20,7 +20,7 @@ const TAKEN: &str = "taken";
 
 /// Where a window listens.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Door {
+struct Endpoint {
     port: u16,
     password: String,
     /// A window on another desktop is no use here.
@@ -29,13 +29,13 @@ struct Door {
 
 /// What a later start hands over.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Parcel {
+struct Handover {
     password: String,
     paths: Vec<PathBuf>,
 }
 
 /// The first window's side.
-pub struct Instance {
+pub struct SingleInstance {
     file: PathBuf,
     password: String,
     inbox: Receiver<Vec<PathBuf>>,
@@ -47,7 +47,7 @@ pub fn hand_over(folder: &Path, paths: &[PathBuf]) -> bool {
 }
 
 fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Result<bool> {
-    let door: Door = serde_json::from_slice(&std::fs::read(folder.join(FILE))?)?;
+    let door: Endpoint = serde_json::from_slice(&std::fs::read(folder.join(FILE))?)?;
     if door.desktop != desktop {
         return Ok(false);
     }
@@ -56,7 +56,7 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Re
     stream.set_write_timeout(Some(ANSWER))?;
     // The window has another working folder; addresses stay as they are.
     let here = |path: &PathBuf| if crate::model::is_remote(path) { Ok(path.clone()) } else { std::path::absolute(path) };
-    let parcel = Parcel { password: door.password, paths: paths.iter().map(here).collect::<std::io::Result<_>>()? };
+    let parcel = Handover { password: door.password, paths: paths.iter().map(here).collect::<std::io::Result<_>>()? };
     let mut line = serde_json::to_string(&parcel)?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;
@@ -65,7 +65,7 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Re
     Ok(answer.trim_end() == TAKEN)
 }
 
-impl Instance {
+impl SingleInstance {
     /// Listens for later starts and names the door in `folder`; `wake` is called when something came.
     pub fn listen(folder: &Path, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         Self::listen_as(folder, desktop(), wake)
@@ -86,7 +86,7 @@ impl Instance {
                 }
             }
         })?;
-        let door = Door { port, password: password.clone(), desktop };
+        let door = Endpoint { port, password: password.clone(), desktop };
         let file = folder.join(FILE);
         crate::folders::make_private(folder)?;
         // Temporary files are for their owner alone.
@@ -102,9 +102,9 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
+impl Drop for SingleInstance {
     fn drop(&mut self) {
-        let ours = |bytes: Vec<u8>| serde_json::from_slice::<Door>(&bytes).is_ok_and(|door| door.password == self.password);
+        let ours = |bytes: Vec<u8>| serde_json::from_slice::<Endpoint>(&bytes).is_ok_and(|door| door.password == self.password);
         if std::fs::read(&self.file).is_ok_and(ours) {
             let _ = std::fs::remove_file(&self.file);
         }
@@ -116,7 +116,7 @@ fn take_in(mut stream: TcpStream, password: &str, sender: &Sender<Vec<PathBuf>>)
     stream.set_write_timeout(Some(ANSWER))?;
     let mut line = String::new();
     BufReader::new(Read::by_ref(&mut stream).take(LONGEST)).read_line(&mut line)?;
-    let parcel: Parcel = serde_json::from_str(&line)?;
+    let parcel: Handover = serde_json::from_str(&line)?;
     if parcel.password != password || sender.send(parcel.paths).is_err() {
         return Ok(false);
     }
@@ -149,7 +149,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert!(!try_hand_over(folder.path(), "a", &[]).unwrap_or(false), "nobody is there");
         let (woken, wakes) = channel();
-        let first = Instance::listen_as(folder.path(), "a".into(), move || {
+        let first = SingleInstance::listen_as(folder.path(), "a".into(), move || {
             let _ = woken.send(());
         })
         .expect("it listens");
@@ -165,9 +165,9 @@ mod tests {
     #[test]
     fn without_the_password_nothing_comes_in() {
         let folder = tempfile::tempdir().expect("a folder");
-        let first = Instance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
         let file = folder.path().join(FILE);
-        let mut door: Door = serde_json::from_slice(&std::fs::read(&file).expect("the door")).expect("JSON");
+        let mut door: Endpoint = serde_json::from_slice(&std::fs::read(&file).expect("the door")).expect("JSON");
         door.password = "guess".into();
         std::fs::write(&file, serde_json::to_vec(&door).expect("JSON")).expect("written");
         assert!(!try_hand_over(folder.path(), "a", &paths(&["/x"])).unwrap_or(false));
@@ -181,7 +181,7 @@ mod tests {
     fn only_its_owner_can_read_the_door() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
-        let _first = Instance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let _first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
         let mode = std::fs::metadata(folder.path().join(FILE)).expect("the door").permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }

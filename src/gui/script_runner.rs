@@ -10,10 +10,10 @@ use egui::accesskit::Role;
 use egui::{ColorImage, Context, Event, Key, Modifiers, PointerButton, Pos2, Rect, ViewportCommand, pos2, vec2};
 
 use super::App;
-use super::cx::Ask;
+use super::accessibility_snapshot::{AccessibilitySnapshot, NamedNode};
 use super::dock::Pane;
-use super::drive_nodes::{Eyes, Seen};
 use super::outline::matches;
+use super::panel_context::Request;
 use super::session::Session;
 use super::theme::{self, Theme};
 use crate::error::{Error, IoContext, Result};
@@ -32,9 +32,9 @@ const SETTLE: u32 = 3;
 const PICTURE: Duration = Duration::from_secs(20);
 
 /// A script on its way.
-pub struct Driver {
+pub struct ScriptRunner {
     lines: VecDeque<(usize, ScriptLine)>,
-    eyes: Arc<Mutex<Eyes>>,
+    eyes: Arc<Mutex<AccessibilitySnapshot>>,
     pictures: Option<PathBuf>,
     verdict: Verdict,
     done: usize,
@@ -67,10 +67,10 @@ enum Phase {
     Picture,
 }
 
-impl Driver {
+impl ScriptRunner {
     /// Runs these lines; pictures go into the folder, without one they are left out. `name` is for messages.
     pub fn new(ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> Self {
-        let eyes = Eyes::open(ctx);
+        let eyes = AccessibilitySnapshot::open(ctx);
         let lines = lines.into_iter().enumerate().collect();
         Self {
             lines,
@@ -114,7 +114,7 @@ impl Driver {
         self.verdict.clone()
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    fn seen(&self) -> Vec<NamedNode> {
         self.eyes.lock().unwrap_or_else(PoisonError::into_inner).seen.clone()
     }
 
@@ -122,17 +122,17 @@ impl Driver {
         self.eyes.lock().unwrap_or_else(PoisonError::into_inner).events.extend(events);
     }
 
-    fn find(&self, label: &str, nth: usize) -> Option<Seen> {
+    fn find(&self, label: &str, nth: usize) -> Option<NamedNode> {
         let seen = self.seen();
         // With `*` a part of the name is enough.
-        let named = |seen: &&Seen| seen.label == label || (label.contains('*') && matches(label, &seen.label));
+        let named = |seen: &&NamedNode| seen.label == label || (label.contains('*') && matches(label, &seen.label));
         let controls = seen.iter().filter(named).filter(|seen| seen.acts);
         let texts = seen.iter().filter(named).filter(|seen| !seen.acts);
         controls.chain(texts).nth(nth).cloned()
     }
 
-    fn field(&self, label: &str, nth: usize) -> Option<Seen> {
-        let text = |seen: &&Seen| matches!(seen.role, Role::TextInput | Role::MultilineTextInput | Role::SearchInput);
+    fn field(&self, label: &str, nth: usize) -> Option<NamedNode> {
+        let text = |seen: &&NamedNode| matches!(seen.role, Role::TextInput | Role::MultilineTextInput | Role::SearchInput);
         self.seen().iter().filter(text).filter(|seen| seen.label == label).nth(nth).cloned()
     }
 
@@ -173,7 +173,7 @@ impl Driver {
 impl App {
     /// Runs a script in this window; the verdict stands there when it is over.
     pub fn drive(&mut self, ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> Verdict {
-        let driver = Driver::new(ctx, name, lines, pictures);
+        let driver = ScriptRunner::new(ctx, name, lines, pictures);
         let verdict = driver.verdict();
         self.driver = Some(Box::new(driver));
         // A picture in the middle of a fade shows neither before nor after.
@@ -207,7 +207,7 @@ impl App {
         self.driver = Some(driver);
     }
 
-    fn drive_step(&mut self, ctx: &Context, driver: &mut Driver) -> Result<()> {
+    fn drive_step(&mut self, ctx: &Context, driver: &mut ScriptRunner) -> Result<()> {
         if let Phase::Moves(moves) = &mut driver.phase {
             match moves.pop_front() {
                 Some(events) => driver.inject(events),
@@ -226,7 +226,7 @@ impl App {
         }
     }
 
-    fn drive_command(&mut self, driver: &mut Driver, line: &ReplayLine) -> Result<()> {
+    fn drive_command(&mut self, driver: &mut ScriptRunner, line: &ReplayLine) -> Result<()> {
         let expect = line.expect.clone().unwrap_or_default();
         if driver.phase == Phase::Begin {
             driver.outcome = None;
@@ -256,15 +256,15 @@ impl App {
     }
 
     /// True when nothing has been running for a few frames.
-    fn is_calm(&self, driver: &mut Driver) -> bool {
+    fn is_calm(&self, driver: &mut ScriptRunner) -> bool {
         if self.is_busy() || self.studio.is_checking() {
             driver.frames = 0;
         }
         driver.frames > SETTLE
     }
 
-    fn drive_interface(&mut self, ctx: &Context, driver: &mut Driver, step: Step) -> Result<()> {
-        let late = |driver: &Driver, patience: Duration| driver.since.elapsed() > patience;
+    fn drive_interface(&mut self, ctx: &Context, driver: &mut ScriptRunner, step: Step) -> Result<()> {
+        let late = |driver: &ScriptRunner, patience: Duration| driver.since.elapsed() > patience;
         match step {
             Step::OpenPanel { panel } => {
                 let pane = Pane::ALL.into_iter().find(|pane| pane.title().eq_ignore_ascii_case(&panel));
@@ -276,7 +276,7 @@ impl App {
                 let ids = SamplePath(path.split('/').map(|id| id.trim().into()).collect());
                 let document = self.studio.document().ok_or_else(|| Error::usage("nothing is open"))?;
                 let (level, row) = document.tree().find(&ids).ok_or_else(|| Error::usage(format!("there is no sample {path}")))?;
-                self.asks.push(Ask::Select(Some(RowRef { level, row })));
+                self.requests.push(Request::Select(Some(RowRef { level, row })));
                 driver.next();
             }
             Step::Click { label, nth, secondary, double } => {
@@ -372,7 +372,7 @@ impl App {
     }
 
     /// Brings a control into view; true when it is there.
-    fn reach(&self, driver: &mut Driver, seen: &Seen) -> bool {
+    fn reach(&self, driver: &mut ScriptRunner, seen: &NamedNode) -> bool {
         if driver.phase == Phase::Begin {
             driver.inject(vec![seen.scroll_here()]);
             driver.phase = Phase::Scrolled;
@@ -385,7 +385,7 @@ impl App {
         driver.frames > 2 * SETTLE
     }
 
-    fn drive_picture(&mut self, ctx: &Context, driver: &mut Driver, name: &str) -> Result<()> {
+    fn drive_picture(&mut self, ctx: &Context, driver: &mut ScriptRunner, name: &str) -> Result<()> {
         let Some(folder) = driver.pictures.clone() else {
             driver.next();
             return Ok(());

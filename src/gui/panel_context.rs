@@ -1,4 +1,4 @@
-//! What panels get: the studio to read, the window's own state to change, and a list to put their wishes in. Panels change nothing else.
+//! What panels get: the studio to read, the window's own state to change, and a list to put their requests in. Panels change nothing else.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Color32;
 
 use super::action::Action;
-use super::picker::Wish;
+use super::file_dialog::FileRequest;
 use super::session::Session;
 use super::view_state::{QueryBook, ViewState};
 use crate::draft::Plan;
@@ -16,13 +16,13 @@ use crate::studio::{Command, Document, RowRef, Studio};
 
 /// What a panel wants to happen after the frame is drawn.
 #[derive(Clone)]
-pub enum Ask {
+pub enum Request {
     /// Run a command of the studio.
     Run(Command),
     /// Do what a menu entry does.
     Do(Action),
     /// Open a file dialog.
-    Pick(Wish),
+    ChooseFiles(FileRequest),
     /// Select a sample, or the root, and show it everywhere.
     Select(Option<RowRef>),
     /// Select the sample that stands at this address once everything before is done.
@@ -52,19 +52,19 @@ pub enum Ask {
     /// Make and open the sample dataset.
     SampleDataset,
     /// Do this even though unsaved changes are lost.
-    Anyway(Box<Ask>),
+    Anyway(Box<Request>),
     /// The user agrees to this for the session; then do that.
-    Agreed(super::consent::Agreement, Box<Ask>),
+    Agreed(super::consent::Agreement, Box<Request>),
     /// Save the draft, then do this.
-    SaveFirst(Box<Ask>),
+    SaveFirst(Box<Request>),
     /// Bring back what an interrupted write left aside, and open it.
     RestoreAside(PathBuf),
     /// Replace this project file by the draft, then do this.
-    Replace(PathBuf, Option<Box<Ask>>),
+    Replace(PathBuf, Option<Box<Request>>),
 }
 
 /// The context of a panel.
-pub struct Cx<'a> {
+pub struct PanelContext<'a> {
     /// The studio, to read.
     pub studio: &'a Studio,
     /// The window's own state.
@@ -74,7 +74,7 @@ pub struct Cx<'a> {
     /// For work that changes nothing, off the interface thread.
     pub jobs: &'a Jobs,
     /// What shall happen.
-    pub asks: &'a mut Vec<Ask>,
+    pub requests: &'a mut Vec<Request>,
 }
 
 /// The part of the remembered state that panels read.
@@ -93,15 +93,15 @@ impl Remembered {
     }
 }
 
-impl<'a> Cx<'a> {
+impl<'a> PanelContext<'a> {
     /// What is open.
     pub fn document(&self) -> Option<&'a Document> {
         self.studio.document()
     }
 
-    /// Adds a wish.
-    pub fn ask(&mut self, ask: Ask) {
-        self.asks.push(ask);
+    /// Adds a request.
+    pub fn request(&mut self, request: Request) {
+        self.requests.push(request);
     }
 
     /// Wishes for the table of a level, once.
@@ -114,7 +114,7 @@ impl<'a> Cx<'a> {
 
     /// Wishes for a command.
     pub fn run(&mut self, command: Command) {
-        self.asks.push(Ask::Run(command));
+        self.requests.push(Request::Run(command));
     }
 }
 

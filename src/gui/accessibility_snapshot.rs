@@ -7,7 +7,7 @@ use egui::{Context, Event, FullOutput, Plugin, RawInput, Rect, pos2};
 
 /// A control or a text of the last frame.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct NamedNode {
     /// Its accessible name, or the text that it shows.
     pub label: String,
     /// What it is.
@@ -19,7 +19,7 @@ pub struct Seen {
     node: NodeId,
 }
 
-impl Seen {
+impl NamedNode {
     /// The event that scrolls it into view.
     pub fn scroll_here(&self) -> Event {
         Event::AccessKitActionRequest(ActionRequest {
@@ -33,28 +33,28 @@ impl Seen {
 
 /// The last frame, and the events for the next one.
 #[derive(Default)]
-pub struct Eyes {
+pub struct AccessibilitySnapshot {
     /// Everything with a name, in the order of drawing.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<NamedNode>,
     /// Events that the next frame gets.
     pub events: Vec<Event>,
 }
 
-impl Eyes {
+impl AccessibilitySnapshot {
     /// Begins to look at the window.
     pub fn open(ctx: &Context) -> Arc<Mutex<Self>> {
         let eyes: Arc<Mutex<Self>> = Arc::default();
         ctx.enable_accesskit();
-        ctx.add_plugin(Looking { eyes: eyes.clone() });
+        ctx.add_plugin(SnapshotPlugin { eyes: eyes.clone() });
         eyes
     }
 }
 
-struct Looking {
-    eyes: Arc<Mutex<Eyes>>,
+struct SnapshotPlugin {
+    eyes: Arc<Mutex<AccessibilitySnapshot>>,
 }
 
-impl Plugin for Looking {
+impl Plugin for SnapshotPlugin {
     fn debug_name(&self) -> &'static str {
         "script"
     }
@@ -71,7 +71,7 @@ impl Plugin for Looking {
             let bounds = data.bounds()?;
             let rect = Rect::from_min_max(pos2(bounds.x0 as f32, bounds.y0 as f32), pos2(bounds.x1 as f32, bounds.y1 as f32));
             let acts = !matches!(data.role(), Role::Label | Role::TextRun | Role::Unknown);
-            Some(Seen { label: label.to_owned(), role: data.role(), rect, acts, node: *node })
+            Some(NamedNode { label: label.to_owned(), role: data.role(), rect, acts, node: *node })
         });
         let seen = seen.collect();
         self.eyes.lock().unwrap_or_else(PoisonError::into_inner).seen = seen;

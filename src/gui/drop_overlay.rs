@@ -11,7 +11,7 @@ use super::widgets::paint;
 
 impl App {
     /// What a drop would do, over everything, while files hover.
-    pub(super) fn hover_ui(&mut self, ctx: &Context) {
+    pub(super) fn drop_overlay_ui(&mut self, ctx: &Context) {
         let hovered: Vec<PathBuf> =
             ctx.input(|input| input.raw.hovered_files.iter().filter_map(|file| file.path.clone()).collect());
         if hovered.is_empty() {
