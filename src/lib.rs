@@ -34,9 +34,9 @@
 //! constants beside the list. Options and columns are declared, so the window, the command line and the help know it at once.
 //!
 //! **A rule**: a line in the table of `model/rule.rs`, the check in [`validate`], a broken dataset in `tests/rules` that gives
-//! exactly its code. Then `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes `packaging/RULES.md`, and
-//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish goes into `assets/text/es.po`: a
-//! text without a translation fails the tests.
+//! exactly its code. Then `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes `docs/RULES.md`, and
+//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish goes into `assets/text/es.po`. A
+//! missing translation is listed by the tests, and stops a release.
 //!
 //! **A container**: an implementation of [`container::ContainerReader`] in a folder of `container`, with
 //! - a variant of `Format` in `container/detect.rs`, where the format is told from its first bytes or its folder, and in
@@ -51,14 +51,14 @@
 //! **A command**: a variant of [`studio::Command`] (plain data) with its verb in a file of `studio`, its arm in `studio/mod.rs`,
 //! and its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for both. A verb of
 //! the command line is a variant of [`cli::Verb`] that sends the command, a row in README.md, and a section of
-//! `packaging/COMMANDS.md`, which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
+//! `docs/COMMANDS.md`, which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
 //!
 //! **A text of the window** stands in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
 //! brings template and catalogues up to date. **A language**: a translation of `assets/text/studio.pot` beside it, named in
 //! `text.rs`. Errors, the log and the command line are English.
 //!
 //! **A dependency**: after Cargo.toml and Cargo.lock, `TACO_STUDIO_WRITE_LICENCES=1 ./packaging/test licences` lists its licence
-//! in `packaging/LICENCES.md`; one that the list of allowed licences does not have fails the test.
+//! in `docs/LICENCES.md`; one that the list of allowed licences does not have fails the test.
 
 #[macro_use]
 pub mod text;

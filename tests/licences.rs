@@ -1,5 +1,5 @@
 //! Licences of everything that is compiled into the program: each has to be one of those that are accepted here, and
-//! `packaging/LICENCES.md`, which installers bring along, lists them all. `TACO_STUDIO_WRITE_LICENCES=1` writes that file anew.
+//! `docs/LICENCES.md`, which installers bring along, lists them all. `TACO_STUDIO_WRITE_LICENCES=1` writes that file anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -188,18 +188,18 @@ fn the_list_that_is_installed_is_complete() {
     if host() != "x86_64-unknown-linux-gnu" {
         return;
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/LICENCES.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/LICENCES.md");
     let wanted = list();
     if std::env::var_os("TACO_STUDIO_WRITE_LICENCES").is_some() {
         std::fs::write(&path, &wanted).expect("writes");
     }
-    let found = std::fs::read_to_string(&path).expect("packaging/LICENCES.md");
-    assert!(found == wanted, "packaging/LICENCES.md is stale: run the tests with TACO_STUDIO_WRITE_LICENCES=1");
+    let found = std::fs::read_to_string(&path).expect("docs/LICENCES.md");
+    assert!(found == wanted, "docs/LICENCES.md is stale: run the tests with TACO_STUDIO_WRITE_LICENCES=1");
 }
 
 #[test]
 fn installers_bring_the_list() {
     let read = |name: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("reads");
-    assert_eq!(read("Cargo.toml").matches("\"packaging/LICENCES.md\"").count(), 2, "the assets of deb and rpm");
-    assert!(read("packaging/artefacts").contains("packaging/LICENCES.md"));
+    assert_eq!(read("Cargo.toml").matches("\"docs/LICENCES.md\"").count(), 2, "the assets of deb and rpm");
+    assert!(read("packaging/artefacts").contains("docs/LICENCES.md"));
 }

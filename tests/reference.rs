@@ -21,7 +21,7 @@ fn made(head: &str, arguments: &[&str]) -> String {
 
 #[track_caller]
 fn compare(name: &str, wanted: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
     if std::env::var_os("TACO_STUDIO_WRITE_REFERENCE").is_some() {
         std::fs::write(&path, wanted).expect("writes");
     }
@@ -29,7 +29,7 @@ fn compare(name: &str, wanted: &str) {
     let first = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
     assert!(
         found == wanted,
-        "packaging/{name} is stale: run the tests with TACO_STUDIO_WRITE_REFERENCE=1. The first line that differs: {first:?}"
+        "docs/{name} is stale: run the tests with TACO_STUDIO_WRITE_REFERENCE=1. The first line that differs: {first:?}"
     );
 }
 
@@ -46,7 +46,7 @@ fn the_rule_reference_is_that_of_the_table() {
 #[test]
 fn the_readme_leads_to_them_and_names_every_command() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
-    for name in ["packaging/COMMANDS.md", "packaging/RULES.md", "packaging/FORMATS.md", "packaging/LICENCES.md"] {
+    for name in ["docs/COMMANDS.md", "docs/RULES.md", "docs/FORMATS.md", "docs/LICENCES.md"] {
         assert!(readme.contains(&format!("({name})")), "{name}");
     }
     let commands = made("", &["commands"]);

@@ -1,6 +1,7 @@
-//! The texts of the interface in one place: `assets/text/studio.pot` is what the source says, every catalogue beside it says all of
-//! that and nothing else, with the same places for values. `TACO_STUDIO_WRITE_TEXTS=1` writes the template anew, and the catalogues
-//! in its order with empty translations for what is new.
+//! The texts of the interface in one place: `assets/text/studio.pot` has the texts of the source, the catalogues beside it have their
+//! translations, with the same placeholders for values. `TACO_STUDIO_WRITE_TEXTS=1` writes the template again, and the catalogues in
+//! its order with empty translations for new texts. A missing translation is listed; it fails the test only for a release
+//! (`TACO_STUDIO_RELEASE=1`), so that a change does not need somebody who speaks the language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -151,7 +152,7 @@ fn places(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_text_is_in_the_template_and_in_every_language() {
+fn every_text_is_in_the_template_and_translations_have_its_placeholders() {
     let texts = of_source();
     assert!(texts.len() > 1000, "only {} texts found", texts.len());
     let writes = std::env::var_os("TACO_STUDIO_WRITE_TEXTS").is_some();
@@ -164,7 +165,7 @@ fn every_text_is_in_the_template_and_in_every_language() {
         std::fs::read_to_string(&path).unwrap_or_default() == template,
         "assets/text/studio.pot is stale: run the tests with TACO_STUDIO_WRITE_TEXTS=1, then translate what is empty"
     );
-    let mut faults = Vec::new();
+    let (mut faults, mut missing) = (Vec::new(), Vec::new());
     for language in Language::ALL.into_iter().filter(|language| language.catalogue().is_some()) {
         let path = folder().join(format!("{}.po", language.tag()));
         let text = std::fs::read_to_string(&path).expect("the catalogue");
@@ -176,7 +177,7 @@ fn every_text_is_in_the_template_and_in_every_language() {
         }
         for (known, _) in &texts {
             let Some(forms) = found.get(known).filter(|forms| !forms.is_empty()) else {
-                faults.push(format!("{}: nothing for {:?}", language.tag(), known.1));
+                missing.push(format!("{}: no translation of {:?}", language.tag(), known.1));
                 continue;
             };
             let wanted = known.2.as_ref().unwrap_or(&known.1);
@@ -185,15 +186,20 @@ fn every_text_is_in_the_template_and_in_every_language() {
             }
             let last = forms.last().map(String::as_str).unwrap_or_default();
             if places(last) != places(wanted) {
-                faults.push(format!("{}: other places in {last:?} than in {wanted:?}", language.tag()));
+                faults.push(format!("{}: other placeholders in {last:?} than in {wanted:?}", language.tag()));
             }
         }
         if !writes {
             let known: BTreeSet<&Key> = texts.iter().map(|(key, _)| key).collect();
-            faults.extend(
-                found.keys().filter(|key| !known.contains(key)).map(|key| format!("{}: nobody says {:?}", language.tag(), key.1)),
-            );
+            let unused = found.keys().filter(|key| !known.contains(key));
+            missing.extend(unused.map(|key| format!("{}: no text of the source is {:?}", language.tag(), key.1)));
         }
+    }
+    if std::env::var_os("TACO_STUDIO_RELEASE").is_some() {
+        faults.append(&mut missing);
+    }
+    if !missing.is_empty() {
+        eprintln!("{} translations to bring up to date before a release:\n{}", missing.len(), missing.join("\n"));
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }

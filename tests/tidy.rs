@@ -272,9 +272,18 @@ fn begins_in(line: &str, folder: &str) -> bool {
 }
 
 fn text_files() -> Vec<String> {
-    let mut names: Vec<String> =
-        ["README.md", "Cargo.toml", ".cargo/config.toml", ".ci/run", ".gitignore"].map(str::to_owned).to_vec();
-    for folder in ["src", "tests", "packaging"] {
+    let top = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "Cargo.toml",
+        ".cargo/config.toml",
+        ".ci/run",
+        ".gitignore",
+    ];
+    let mut names: Vec<String> = top.map(str::to_owned).to_vec();
+    for folder in ["src", "tests", "packaging", "docs", ".github"] {
         let below = files_below(&root().join(folder)).into_iter().map(|name| format!("{folder}/{name}"));
         names.extend(below.filter(|name| !Path::new(name).starts_with("tests/fixtures")));
     }
