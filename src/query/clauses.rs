@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::spelling::{Kind, Rewritten, Token, tokens};
+use super::sql_dialect::{Kind, Rewritten, Token, tokens};
 
 /// Words that end what stands in FROM.
 const AFTER_FROM: [&str; 14] = [

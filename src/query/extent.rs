@@ -1,7 +1,7 @@
 //! How large a statement may be: it is parsed, planned and run by functions that call themselves for each bracket, each operator of a
 //! chain and each SELECT below another. Pure text.
 
-use super::spelling::{Kind, tokens};
+use super::sql_dialect::{Kind, tokens};
 use crate::error::{Error, Result};
 
 /// Brackets within brackets.

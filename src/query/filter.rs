@@ -122,7 +122,7 @@ impl Filter {
         };
         // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
         // whatever its zone, so that days are ranges of numbers.
-        let empty = super::arrays::series(&field.name, &field.dtype, Vec::new())
+        let empty = super::arrow_convert::series(&field.name, &field.dtype, Vec::new())
             .map_err(|error| Error::unsupported(format!("column {} can't be filtered", field.name)).because(error.to_string()))?;
         let bound = |day: i32| match per_day {
             1 => lit(day).cast(empty.dtype().clone()),

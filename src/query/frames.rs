@@ -7,7 +7,7 @@ use polars::prelude::*;
 use polars::sql::SQLContext;
 
 use super::filter::Filter;
-use super::functions;
+use super::spatial_functions;
 use super::scan::{LevelScan, Rows};
 use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
@@ -118,7 +118,7 @@ impl<'a> Views<'a> {
 
 /// Rows of `frame` that meet a condition in SQL.
 fn with_condition(frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
-    let mut context = SQLContext::new().with_function_registry(functions::registry());
+    let mut context = SQLContext::new().with_function_registry(spatial_functions::registry());
     context.register("data", frame);
     // The line break ends a comment that the condition may end with.
     context.execute(&format!("SELECT * FROM data WHERE ({condition}\n)")).map_err(|error| {

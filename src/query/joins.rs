@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::clauses::{Clauses, Edits, NO_NAMES};
-use super::spelling::Kind;
+use super::sql_dialect::Kind;
 
 /// Words that stand before JOIN.
 const KINDS: [&str; 10] = ["natural", "inner", "cross", "left", "right", "full", "outer", "semi", "anti", "asof"];

@@ -6,33 +6,33 @@
 //! the usual `ST_` functions read WKB geometries. Filters ([`Filter`]: box, time, condition, each at a level) come before the
 //! statement and compose lazily; all tables then show what they left.
 
-mod arrays;
+mod arrow_convert;
 mod bounds;
 mod clauses;
-mod exact;
+mod duckdb_arithmetic;
 mod extent;
 mod filter;
 mod frames;
-mod functions;
+mod spatial_functions;
 mod geometry;
-mod grouping;
+mod partial_aggregation;
 mod joins;
-mod lifting;
-mod meaning;
+mod subquery_rewrite;
+mod duckdb_semantics;
 mod naming;
 mod outline;
 mod output;
-mod place;
+mod source_span;
 mod run;
-mod scalars;
+mod duckdb_functions;
 mod scan;
-mod spelling;
+mod sql_dialect;
 mod summary;
 mod tables;
-mod tally;
+mod hash_aggregate;
 #[cfg(test)]
 mod tests;
-mod top;
+mod top_k;
 
 pub use filter::{Filter, parse_time};
 pub use geometry::write as write_wkb;

@@ -1,7 +1,7 @@
 //! Names for what a SELECT computes without naming it: the text that was typed, as DuckDB has it. The engine calls such a column
 //! after the column that it is made from, so that two of them clash.
 
-use super::spelling::{Kind, Token, tokens};
+use super::sql_dialect::{Kind, Token, tokens};
 
 /// Words that end a list of columns.
 const ENDS: [&str; 12] =

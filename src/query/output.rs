@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
-use super::arrays;
+use super::arrow_convert;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};
@@ -170,7 +170,7 @@ pub(super) fn to_table(frame: &DataFrame) -> Result<LevelTable> {
         return Ok(LevelTable::new(Arc::new(Schema::empty()), Vec::new()));
     }
     check_texts(frame)?;
-    let (schema, batches) = arrays::batches(frame)
+    let (schema, batches) = arrow_convert::batches(frame)
         .map_err(|error| Error::unsupported("the result has a type that tables lack").because(error.to_string()))?;
     Ok(LevelTable::new(schema, batches))
 }

@@ -10,11 +10,12 @@ use polars::prelude::{DataFrame, DataType, IdxSize, IntoLazy, LazyFrame, PolarsE
 use polars::sql::{SQLContext, extract_table_identifiers};
 
 use super::filter::Filter;
-use super::place::Place;
-use super::spelling::Sampling;
+use super::source_span::Place;
+use super::sql_dialect::Sampling;
 use super::tables::{TableName, Tables};
 use super::{
-    QueryResult, bounds, exact, extent, frames, functions, grouping, lifting, meaning, naming, output, spelling, summary, top,
+    QueryResult, bounds, duckdb_arithmetic, duckdb_semantics, extent, frames, naming, output, partial_aggregation, spatial_functions,
+    sql_dialect, subquery_rewrite, summary, top_k,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
@@ -86,7 +87,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     if query.steps.len() > STEPS_MAX {
         return Err(Error::too_large(format!("the query has {} steps; {STEPS_MAX} is the most", query.steps.len())));
     }
-    if let Some(name) = spelling::described_table(sql) {
+    if let Some(name) = sql_dialect::described_table(sql) {
         return match name.as_str() {
             "data" if !query.steps.is_empty() => {
                 let statement = Some("SELECT * FROM data".to_owned());
@@ -97,24 +98,24 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
             _ => describe(tables, &name),
         };
     }
-    if spelling::shows_tables(sql) {
+    if sql_dialect::shows_tables(sql) {
         return listed([("name", tables.names())]);
     }
-    if let Some(statement) = spelling::summarized(sql) {
+    if let Some(statement) = sql_dialect::summarized(sql) {
         return summary::summarize(tables, &Query { sql: Some(statement), limit: None, ..query.clone() }, ctx);
     }
     let mut statements = query.steps.clone();
     statements.push(sql.to_owned());
     for (step, statement) in statements.iter().enumerate() {
         let listing =
-            step + 1 < statements.len() && (spelling::shows_tables(statement) || spelling::described_table(statement).is_some());
-        if let Some((summary, hint)) = spelling::refused(statement).filter(|_| !listing) {
+            step + 1 < statements.len() && (sql_dialect::shows_tables(statement) || sql_dialect::described_table(statement).is_some());
+        if let Some((summary, hint)) = sql_dialect::refused(statement).filter(|_| !listing) {
             return Err(Error::usage(summary).hint(hint).at(Place::start(step, statements.len())));
         }
-        if let Some((summary, hint)) = meaning::refused(statement).filter(|_| !listing) {
+        if let Some((summary, hint)) = duckdb_semantics::refused(statement).filter(|_| !listing) {
             return Err(Error::usage(summary).hint(hint).at(Place::start(step, statements.len())));
         }
-        if listing || (step + 1 < statements.len() && spelling::summarized(statement).is_some()) {
+        if listing || (step + 1 < statements.len() && sql_dialect::summarized(statement).is_some()) {
             let error = Error::usage("SHOW, DESCRIBE and SUMMARIZE stand in the last statement only");
             return Err(error.at(Place::start(step, statements.len())));
         }
@@ -130,7 +131,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         let clash = |error: &PolarsError| error.to_string().contains("duplicate output name");
         if let Err(Fault::Polars(error)) = &rows {
             let plain = if clash(error) { asked.iter().map(|sql| naming::named(sql)).collect() } else { asked.clone() };
-            let lift = |sql: &String| lifting::lifted(sql).unwrap_or_else(|| sql.clone());
+            let lift = |sql: &String| subquery_rewrite::lifted(sql).unwrap_or_else(|| sql.clone());
             let lifted: Vec<String> = plain.iter().map(lift).collect();
             for other in [plain, lifted] {
                 if rows.is_err() && other != asked {
@@ -208,14 +209,14 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
 fn respelled(tables: &Tables, filters: &[Filter]) -> Result<Vec<Filter>> {
     for condition in filters.iter().filter_map(|filter| filter.condition.as_ref()) {
         extent::check(condition)?;
-        if let Some((summary, hint)) = meaning::refused(condition) {
+        if let Some((summary, hint)) = duckdb_semantics::refused(condition) {
             return Err(Error::usage(summary).hint(hint));
         }
     }
     let columns: Vec<String> = tables.names().iter().flat_map(|name| column_names(tables, name)).collect();
     let is_column = |name: &str| columns.iter().any(|column| column == name);
     let one = |filter: &Filter| {
-        let condition = filter.condition.as_ref().map(|condition| spelling::rewrite(condition, &is_column));
+        let condition = filter.condition.as_ref().map(|condition| sql_dialect::rewrite(condition, &is_column));
         Filter { condition, ..filter.clone() }
     };
     Ok(filters.iter().map(one).collect())
@@ -291,8 +292,8 @@ fn plan_and_collect(
             columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name))
                 || given.is_some_and(|columns| columns.iter().any(|column| column == name))
         };
-        let sql = spelling::rewrite(statement, &is_column);
-        let mut context = SQLContext::new().with_function_registry(functions::registry());
+        let sql = sql_dialect::rewrite(statement, &is_column);
+        let mut context = SQLContext::new().with_function_registry(spatial_functions::registry());
         for name in extract_table_identifiers(&sql, false, true).map_err(Fault::Polars)? {
             match (&before, TableName::parse(&name, tables.levels.len())) {
                 (Some(before), _) if name == "data" => context.register(&name, before.clone()),
@@ -301,14 +302,14 @@ fn plan_and_collect(
             }
         }
         let mut frame = context.execute(&sql).map_err(Fault::Polars)?;
-        let sampling = spelling::sampling(statement);
+        let sampling = sql_dialect::sampling(statement);
         if let Some(limit) = limit.filter(|_| last && sampling.is_none()) {
             // One more tells that there are more.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
         if let Some(sampling) = sampling {
             frame = sampled(
-                exact::meant(frame)
+                duckdb_arithmetic::meant(frame)
                     .and_then(|frame| bounds::guarded(frame, ctx))
                     .and_then(LazyFrame::collect)
                     .map_err(Fault::Polars)?,
@@ -318,9 +319,9 @@ fn plan_and_collect(
             .lazy();
         }
         if last {
-            let rows = exact::meant(frame)
-                .and_then(top::bounded)
-                .and_then(grouping::grouped)
+            let rows = duckdb_arithmetic::meant(frame)
+                .and_then(top_k::bounded)
+                .and_then(partial_aggregation::grouped)
                 .and_then(|frame| bounds::guarded(frame, ctx))
                 .and_then(LazyFrame::collect)
                 .map_err(Fault::Polars)?;
@@ -367,7 +368,7 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
     let table_names = || columns.iter().map(|(name, _)| name.as_str());
     let tables_hint = format!("tables: {}", table_names().collect::<Vec<_>>().join(", "));
     if let Some(name) = unknown_table(&text) {
-        let near = spelling::near(&name, table_names());
+        let near = sql_dialect::near(&name, table_names());
         let mut found = located(Error::usage(format!("there is no table {name}")), place(&name));
         if !near.is_empty() {
             found = found.hint(format!("did you mean {}?", near.join(" or ")));
@@ -377,7 +378,7 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
     if let Some(name) = unknown_column(error, &text) {
         let all = || columns.iter().flat_map(|(_, columns)| columns.iter().map(String::as_str));
         let bare = name.rsplit('.').next().unwrap_or(&name);
-        let near = spelling::near(bare, all());
+        let near = sql_dialect::near(bare, all());
         let mut found = located(Error::usage(format!("there is no column {name}")), place(bare));
         if !near.is_empty() {
             let quoted: Vec<String> = near.iter().map(|name| format!("\"{name}\"")).collect();
@@ -389,7 +390,7 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
             found = found.hint(format!("the column is in {}", holders.join(", ")));
             found = found.hint("QUALIFY, ORDER BY and OVER see only columns that SELECT names: name it there as well");
         }
-        return spelling::advice(sql, &is_column).into_iter().fold(found, Error::hint).hint("DESCRIBE data lists the columns");
+        return sql_dialect::advice(sql, &is_column).into_iter().fold(found, Error::hint).hint("DESCRIBE data lists the columns");
     }
     let kind = match error {
         PolarsError::SQLInterface(_) | PolarsError::SQLSyntax(_) => Error::usage("the query could not be understood"),
@@ -397,20 +398,20 @@ fn explained(error: &PolarsError, statements: &[String], step: usize, columns: &
     };
     // The parser counts in the respelled statement.
     if let Some(name) = unsupported_function(&text) {
-        let near = spelling::near(&name, functions::names());
+        let near = sql_dialect::near(&name, spatial_functions::names());
         let mut found = located(Error::usage(format!("there is no function {name}()")), place(&name));
-        let advice = spelling::advice(sql, &is_column);
+        let advice = sql_dialect::advice(sql, &is_column);
         if advice.is_empty() && !near.is_empty() {
             found = found.hint(format!("did you mean {}?", near.join(" or ")));
         }
         return advice.into_iter().fold(found, Error::hint);
     }
     let place = Place::reported(&text)
-        .and_then(|place| place.before_respelling(sql, &spelling::rewritten(sql, &is_column)))
+        .and_then(|place| place.before_respelling(sql, &sql_dialect::rewritten(sql, &is_column)))
         .or_else(|| Place::named(sql, &text));
     let text = Place::cut_from(&text);
     let found = located(kind.because(text), place.map(|place| place.in_step(step, statements.len())));
-    spelling::advice(sql, &is_column).into_iter().fold(found, Error::hint)
+    sql_dialect::advice(sql, &is_column).into_iter().fold(found, Error::hint)
 }
 
 fn unsupported_function(text: &str) -> Option<String> {

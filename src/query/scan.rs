@@ -11,9 +11,9 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::arrays;
+use super::arrow_convert;
 use super::tables::{RowPositions, TruePositions};
-use super::tally::Numbered;
+use super::hash_aggregate::Numbered;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
@@ -119,7 +119,7 @@ impl LevelScan {
         // The counter comes first: what asks for rows only asks for the first column, and this one costs nothing.
         schema.insert(counter.into(), IDX_DTYPE);
         for field in rows.fields() {
-            let dtype = arrays::series(field.name(), field.data_type(), Vec::new())?.dtype().clone();
+            let dtype = arrow_convert::series(field.name(), field.data_type(), Vec::new())?.dtype().clone();
             if schema.insert(field.name().as_str().into(), dtype).is_some() {
                 polars_bail!(Duplicate: "two columns are called {}", field.name());
             }
@@ -257,7 +257,7 @@ impl LevelScan {
         let (first, count) = self.only.map_or((0, possible.len()), |only| (only, 1));
         let (mins, maxes) = (mins.slice(first, count), maxes.slice(first, count));
         let side = |bounds: &ArrayRef, op: Operator| -> Option<Vec<bool>> {
-            let bounds = arrays::series(name, bounds.data_type(), vec![bounds.clone()]).ok()?;
+            let bounds = arrow_convert::series(name, bounds.data_type(), vec![bounds.clone()]).ok()?;
             let frame = DataFrame::new(bounds.len(), vec![bounds.into_column()]).ok()?;
             let test = Expr::BinaryExpr { left: Arc::new(col(name.clone())), op, right: Arc::new(value.clone()) };
             let mask = holds(&frame, &test).ok()?;
@@ -302,10 +302,10 @@ impl LevelScan {
                 None => Ok(here),
             });
             let here = here.map_err(|error| polars_err!(ComputeError: "positions don't fit their column: {error}"))?;
-            return arrays::series(name, field.data_type(), vec![here]).map(|series| series.into_column());
+            return arrow_convert::series(name, field.data_type(), vec![here]).map(|series| series.into_column());
         }
         let arrays = self.rows.column(group, index, keep).map_err(|error| fault(&error))?;
-        arrays::series(name, field.data_type(), arrays).map(|series| series.into_column())
+        arrow_convert::series(name, field.data_type(), arrays).map(|series| series.into_column())
     }
 
     /// Columns of one group, side by side.

@@ -1,7 +1,7 @@
 //! Spellings: what people write for other engines becomes what polars understands, and what it can't do gets an answer with
 //! the spelling that works. Pure text.
 
-use super::meaning;
+use super::duckdb_semantics;
 
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Rewritten {
 
 /// [`rewrite`] with the places.
 pub(super) fn rewritten(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Rewritten {
-    let meant = meaning::respelled(sql);
+    let meant = duckdb_semantics::respelled(sql);
     let spelled = spelled(&meant.text, is_column);
     let pieces = spelled.pieces.iter().map(|(out, byte)| (*out, meant.origin(*byte))).collect();
     Rewritten { text: spelled.text, pieces }
@@ -494,7 +494,7 @@ pub(super) fn advice(sql: &str, is_column: &dyn Fn(&str) -> bool) -> Vec<String>
     say(marks.iter().any(|(_, text)| *text == "{"), "a struct is not written out: name its fields as columns of their own");
     say(calls("unnest") || calls("flatten"), "UNNEST stands in FROM: SELECT * FROM data CROSS JOIN UNNEST(column) AS t(value)");
     let is_spatial = |name: &str| name.len() > 3 && name.is_char_boundary(3) && name[..3].eq_ignore_ascii_case("st_");
-    let unknown = |name: &str| is_spatial(name) && !super::functions::is_known(&name.to_lowercase());
+    let unknown = |name: &str| is_spatial(name) && !super::spatial_functions::is_known(&name.to_lowercase());
     let spatial = tokens.iter().any(|(kind, text)| *kind == Kind::Word && unknown(text));
     let there_are = r#"of the ST_ functions there are ST_X, ST_Y, ST_XMin, ST_YMin, ST_XMax, ST_YMax, ST_Within, ST_Intersects, ST_Contains, ST_Centroid, ST_Area, ST_AsText, ST_Point, ST_MakeEnvelope, ST_GeomFromText and ST_GeomFromWKB: WHERE ST_X("stac:centroid") BETWEEN -80 AND -70"#;
     say(spatial, there_are);

@@ -3,7 +3,7 @@
 
 use super::clauses::{Clauses, Edits, NO_NAMES};
 use super::joins::{self, Refusal};
-use super::spelling::{Kind, Rewritten};
+use super::sql_dialect::{Kind, Rewritten};
 
 /// Functions of all rows of a group.
 const AGGREGATES: [&str; 48] = [

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::grouping::{is_by_row, over, source};
+use super::partial_aggregation::{is_by_row, over, source};
 use super::scan::LevelScan;
 
 /// Fewer row groups are not worth it.

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::scan::{LevelScan, leaves};
-use super::tally::{MANY, Measure, Tally};
+use super::hash_aggregate::{MANY, Measure, Tally};
 
 /// Fewer row groups are not worth it.
 const LEAST_GROUPS: usize = 4;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::spelling::{self, Rewritten};
+use super::sql_dialect::{self, Rewritten};
 
 /// A place in one of the statements of a query. Written as `line 2, column 5`, with `statement 1: ` before it where there are
 /// several.
@@ -38,7 +38,7 @@ impl Place {
 
     /// Where a name stands.
     pub(super) fn of_word(sql: &str, word: &str) -> Option<Self> {
-        spelling::find_name(sql, word).map(|range| Self::at(sql, range.start))
+        sql_dialect::find_name(sql, word).map(|range| Self::at(sql, range.start))
     }
 
     /// The place that the parser tells at the end of its message.
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_parsers_place_is_one_of_the_typed_statement() {
         let sql = "SELECT year(t) FROM data WHERE WHERE";
-        let rewritten = spelling::rewritten(sql, &|_| false);
+        let rewritten = sql_dialect::rewritten(sql, &|_| false);
         let byte = rewritten.text.rfind("WHERE").expect("is there");
         let reported = Place::reported(&format!("oops at Line: 1, Column: {}", byte + 1)).expect("is a place");
         let place = reported.before_respelling(sql, &rewritten).expect("leads back");

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
 use super::geometry::{from_text, to_text, write};
-use super::scalars;
+use super::duckdb_functions;
 use crate::table::{parse_wkb, wkb_bounds, wkb_point};
 
 /// What a function takes and gives; geometries are WKB.
@@ -70,7 +70,7 @@ impl FunctionRegistry for Functions {
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
         let geometry = FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| function(name, *kind));
-        Ok(geometry.or_else(|| scalars::function(name)))
+        Ok(geometry.or_else(|| duckdb_functions::function(name)))
     }
 
     fn contains(&self, name: &str) -> bool {
@@ -80,7 +80,7 @@ impl FunctionRegistry for Functions {
 
 /// True for the name of a function of this module, in lower case.
 pub(super) fn is_known(name: &str) -> bool {
-    FUNCTIONS.iter().any(|(known, _)| *known == name) || scalars::is_known(name)
+    FUNCTIONS.iter().any(|(known, _)| *known == name) || duckdb_functions::is_known(name)
 }
 
 /// Functions by name, for those who look for one: ours, and the engine's that are asked for most.
@@ -135,7 +135,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
         "sum",
         "upper",
     ];
-    FUNCTIONS.iter().map(|(name, _)| *name).chain(scalars::names()).chain(ENGINE)
+    FUNCTIONS.iter().map(|(name, _)| *name).chain(duckdb_functions::names()).chain(ENGINE)
 }
 
 /// The registry as polars wants it.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::clauses::{Clauses, Edits};
-use super::meaning::is_aggregate;
+use super::duckdb_semantics::is_aggregate;
 
 /// The clauses of one SELECT, from its keyword to the next one's.
 struct Parts {
