@@ -14,9 +14,6 @@ mod plan;
 mod relocate;
 mod settings;
 mod write;
-mod write_checks;
-mod write_options;
-mod write_result;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

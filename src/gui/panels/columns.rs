@@ -2,7 +2,7 @@
 
 use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::query_rows::summary_ui;
+use super::query::rows::summary_ui;
 use crate::gui::action::Action;
 use crate::gui::async_value::AsyncValue;
 use crate::gui::filters::{self, FilterKey};

@@ -94,7 +94,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         match cx.session.selected {
             None => root_ui(ui, cx, document),
             Some(at) => {
-                super::structure_fix::ui(ui, cx, document);
+                super::structure::fix::ui(ui, cx, document);
                 sample_ui(ui, cx, document, at);
             }
         }

@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use egui::{Align, Frame, Layout, Margin, RichText, Ui};
 
 use super::structure::Lens;
-use super::tree_drop;
+use super::tree::drop_target;
 use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
 use crate::gui::drag;
@@ -131,7 +131,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let dropped = out.under.and_then(|(row, response)| {
         let what = drag::carried(ui.ctx()).filter(|_| document.draft().is_some())?;
         let node = Node { depth: 0, at: Some(source.at(row)), gap: None };
-        tree_drop::row_ui(ui, document, node, response.rect, &response, Some(&what))
+        drop_target::row_ui(ui, document, node, response.rect, &response, Some(&what))
     });
     cx.session.table.table = table;
     cx.requests.extend(requests);

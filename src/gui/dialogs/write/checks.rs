@@ -1,0 +1,504 @@
+//! The middle column of the write dialog: how much will be written, and everything that has to hold before. A check that blocks says
+//! why and leads to the place. What takes more than a moment is looked at in jobs.
+
+use std::path::PathBuf;
+
+use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+
+use super::options::heading;
+use super::{Choices, Container};
+use crate::container::{Assembly, BuildOptions, Format, PlannedPart, foreign_in, free_bytes};
+use crate::gui::action::Action;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sample_status::finding_sample;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Tone, paint};
+use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity};
+use crate::studio::Document;
+use crate::validate;
+
+/// What a check says.
+pub struct Line {
+    /// `None` while it is looked at.
+    state: Option<Tone>,
+    title: String,
+    detail: String,
+    /// Writing waits for this.
+    pub blocks: bool,
+    /// Where it leads.
+    jump: Option<Finding>,
+}
+
+impl Line {
+    fn new(state: Tone, title: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { state: Some(state), title: title.into(), detail: detail.into(), blocks: state == Tone::Error, jump: None }
+    }
+
+    fn waiting(title: &str) -> Self {
+        Self { state: None, title: title.into(), detail: String::new(), blocks: true, jump: None }
+    }
+
+    /// The reason in the foot of the dialog.
+    pub fn reason(&self) -> String {
+        match self.state {
+            None => tr!("still looking").into(),
+            Some(_) => self.title.clone(),
+        }
+    }
+}
+
+/// Why nothing can be written at a destination.
+#[derive(Clone, Debug)]
+enum Refused {
+    /// What it would lie in is a file.
+    InFile(PathBuf),
+    /// What it would lie in can't be written to.
+    ReadOnly(PathBuf),
+    /// The path does not say where.
+    Relative,
+    /// A ZIP under the name of a folder.
+    Folder,
+    /// A FOLDER under the name of a file.
+    File,
+    /// A folder that holds this, which is no part of a dataset.
+    Foreign(String),
+}
+
+impl Refused {
+    fn text(&self) -> String {
+        match self {
+            Refused::InFile(path) => tr!("{path} is a file, not a folder.", path = path.display()),
+            Refused::ReadOnly(path) => tr!("{path} can't be written to.", path = path.display()),
+            Refused::Relative => tr!("Give the whole path.").to_owned(),
+            Refused::Folder => tr!("This is a folder; a ZIP needs the name of a file.").to_owned(),
+            Refused::File => tr!("This is a file; a FOLDER needs the name of a folder.").to_owned(),
+            Refused::Foreign(name) => tr!(
+                "The folder holds {name}, which is no part of a dataset. Choose another name, or empty the folder yourself.",
+                name
+            ),
+        }
+    }
+}
+
+/// What the disk says of a destination.
+#[derive(Clone, Debug, Default)]
+struct Disk {
+    there: bool,
+    /// Why nothing can be written there.
+    refused: Option<Refused>,
+    free: Option<u64>,
+}
+
+/// What is looked at for the dialog.
+#[derive(Default)]
+pub struct Checks {
+    sources: AsyncValue<Key, Report>,
+    disk: AsyncValue<(String, Container), Disk>,
+    parts: AsyncValue<(Key, String), Vec<PlannedPart>>,
+    sizes: AsyncValue<Key, Vec<(String, u64)>>,
+    /// The key of the parts that are wanted now.
+    parts_wanted: Option<(Key, String)>,
+    disk_wanted: Option<(String, Container)>,
+    key: Key,
+    /// Wishes that leave the dialog open.
+    pub requests: Vec<Request>,
+    /// A request that closes the dialog.
+    pub leave: Option<Request>,
+}
+
+impl Checks {
+    /// True while something is looked at.
+    pub fn is_busy(&self) -> bool {
+        self.sources.is_busy() || self.disk.is_busy() || self.parts.is_busy() || self.sizes.is_busy()
+    }
+
+    /// Starts what is not known yet.
+    pub fn refresh(&mut self, cx: &PanelContext<'_>, choices: &Choices, options: Option<&BuildOptions>) {
+        self.sources.poll();
+        self.disk.poll();
+        self.parts.poll();
+        self.sizes.poll();
+        let Some(draft) = cx.document().and_then(Document::draft) else { return };
+        self.key = (cx.session.serial, revision(cx.studio));
+        let dataset = draft.dataset().clone();
+        self.sources.want(cx.jobs, self.key, tr!("Look at the sources"), move |ctx| validate::sources(&dataset, ctx));
+        let dataset = draft.dataset().clone();
+        let words = [tr!("padding"), tr!("roots"), tr!("others")];
+        self.sizes.want(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
+        let wanted = (choices.target.trim().to_owned(), choices.container);
+        self.disk_wanted = Some(wanted.clone());
+        let path = crate::gui::dropped_paths::parse_path(&wanted.0);
+        let container = wanted.1;
+        self.disk.want(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path, container)));
+        self.parts_wanted = None;
+        if let Some(options) = options
+            && let Some(parts) = options.parts.clone()
+        {
+            let wanted = (self.key, serde_json::to_string(options).unwrap_or_default());
+            self.parts_wanted = Some(wanted.clone());
+            let (dataset, target, format) = (draft.dataset().clone(), options.target.clone(), options.format);
+            self.parts.want(cx.jobs, wanted, tr!("Plan the parts"), move |ctx| {
+                parts.plan(&Assembly::of_dataset(&dataset, ctx)?, &target, format, ctx)
+            });
+        }
+    }
+
+    fn disk_now(&self) -> Option<&Disk> {
+        self.disk.of(self.disk_wanted.as_ref()?)?.as_ref().ok()
+    }
+
+    /// True when something lies at the destination.
+    pub fn is_there(&self) -> bool {
+        self.disk_now().is_some_and(|disk| disk.there)
+    }
+
+    /// The parts as planned now.
+    pub fn planned(&self) -> Option<&Vec<PlannedPart>> {
+        self.parts.of(self.parts_wanted.as_ref()?)?.as_ref().ok()
+    }
+
+    /// How many parts.
+    pub fn part_count(&self) -> Option<usize> {
+        self.planned().map(Vec::len)
+    }
+
+    /// Every check, in the order of the dialog.
+    pub fn lines(&self, cx: &PanelContext<'_>, choices: &Choices, wrong: Option<&str>) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if let Some(wrong) = wrong {
+            lines.push(Line::new(Tone::Error, wrong, ""));
+        }
+        let Some(document) = cx.document().filter(|document| document.draft().is_some()) else {
+            lines.push(Line::new(Tone::Error, tr!("No draft is open"), ""));
+            return lines;
+        };
+        let report = cx.studio.report().clone();
+        if cx.studio.is_checking() || !cx.session.marks.checked() {
+            lines.push(Line::waiting(tr!("The draft is being checked")));
+        }
+        let roots = document.rows(0);
+        let shape = tr_n!(
+            roots,
+            "PIT-1: {roots} root has one shape",
+            "PIT-1: {roots} roots share one shape",
+            roots = paint::grouped(roots as u64)
+        );
+        let padded = cx.session.totals().padded;
+        let fields: Vec<String> = (0..document.tree().levels.len()).map(|n| format!("L{n} {}", document.fields(n).len())).collect();
+        let groups: [(&str, String, String); 4] = [
+            ("PIT-2", tr!("PIT-2: one schema per level").into(), tr!("{fields} fields", fields = fields.join(", "))),
+            ("PIT", shape, tr_n!(padded, "{n} padded sample", "{n} padded samples", n = paint::grouped(padded))),
+            ("ID", tr!("Ids are valid and unique among siblings").into(), String::new()),
+            ("COL", tr!("COLLECTION: every required field").into(), String::new()),
+        ];
+        let mut rest: Vec<&Finding> = report.findings.iter().filter(|finding| finding.rule != Rule::SourceMissing).collect();
+        for (code, title, detail) in groups {
+            let (own, others): (Vec<&Finding>, Vec<&Finding>) = rest.into_iter().partition(|f| f.rule.code().starts_with(code));
+            rest = others;
+            lines.push(group_line(title, detail, &own));
+        }
+        if !rest.is_empty() {
+            lines.push(group_line(tr!("Every other rule").into(), String::new(), &rest));
+        }
+        lines.push(self.sources_line());
+        lines.extend(self.disk_lines(cx, choices));
+        if let Some(Err(error)) = self.parts_wanted.as_ref().and_then(|wanted| self.parts.of(wanted)) {
+            lines.push(Line::new(Tone::Error, error.to_string(), error.hints().join("; ")));
+        }
+        if padded > 0 {
+            let detail = tr!("Readers hide ids that begin with __TACOPAD__.");
+            let n = paint::grouped(padded);
+            let title = tr_n!(padded, "{n} padded sample holds no pixels", "{n} padded samples hold no pixels", n);
+            lines.push(Line::new(Tone::Warning, title, detail));
+        }
+        if document.collection().get("extent").is_none() {
+            let detail = tr!("From the centroids of the samples, where they have any.");
+            lines.push(Line::new(Tone::Warning, tr!("The extent is computed when it is written"), detail));
+        }
+        lines
+    }
+
+    fn sources_line(&self) -> Line {
+        match self.sources.of(&self.key) {
+            None => Line::waiting(tr!("Source files are being looked at")),
+            Some(Err(error)) => Line::new(Tone::Error, error.to_string(), ""),
+            Some(Ok(report)) if report.findings.is_empty() => Line::new(Tone::Ok, tr!("All source files can be read"), ""),
+            Some(Ok(report)) => {
+                let count = report.findings.len() + report.more.values().sum::<usize>();
+                let n = paint::grouped(count as u64);
+                let title = tr_n!(count, "{n} source file can't be read", "{n} source files can't be read", n);
+                let places: Vec<String> = report.findings.iter().take(3).map(|finding| finding.at.to_string()).collect();
+                let mut line = Line::new(Tone::Error, title, places.join(", "));
+                line.jump = report.findings.first().cloned();
+                line
+            }
+        }
+    }
+
+    fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<Line> {
+        if choices.target.trim().is_empty() {
+            return vec![Line::new(Tone::Error, tr!("Type where to write"), "")];
+        }
+        let Some(disk) = self.disk_now() else { return vec![Line::waiting(tr!("The destination is being looked at"))] };
+        let mut lines = Vec::new();
+        match (&disk.refused, disk.there, choices.replace) {
+            (Some(why), ..) => lines.push(Line::new(Tone::Error, tr!("Nothing can be written at the destination"), why.text())),
+            (None, true, false) => {
+                lines.push(Line::new(
+                    Tone::Error,
+                    tr!("There is something at the destination already"),
+                    tr!("Choose another name, or replace it."),
+                ));
+            }
+            (None, true, true) => lines.push(Line::new(Tone::Warning, tr!("What is at the destination will be replaced"), "")),
+            (None, false, _) => lines.push(Line::new(Tone::Ok, tr!("The destination is writable and empty"), "")),
+        }
+        if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
+            let text = tr!("Free space {free}, needs {needed}", free = paint::bytes(free), needed = paint::bytes(needed));
+            // Tables and archive records come on top.
+            let enough = free > needed + needed / 50;
+            lines.push(Line::new(if enough { Tone::Ok } else { Tone::Error }, text, ""));
+        }
+        lines
+    }
+
+    /// Draws the column.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, lines: &[Line]) {
+        let t = theme::tokens(ui);
+        self.estimate_ui(ui, cx);
+        let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
+        ui.painter().hline(rect.x_range(), rect.center().y, Stroke::new(1.0, t.line2));
+        ui.horizontal(|ui| {
+            heading(ui, tr!("Pre-flight checks"));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.spacing_mut().item_spacing.x = 4.0;
+                let count = |tone: Tone| lines.iter().filter(|line| line.state == Some(tone)).count();
+                let [notes, blocks, passes] = [count(Tone::Warning), count(Tone::Error), count(Tone::Ok)];
+                for (tone, icon, number, text) in [
+                    (Tone::Warning, icons::WARNING, notes, tr_n!(notes, "{n} note", "{n} notes", n = notes)),
+                    (Tone::Error, icons::WARNING_OCTAGON, blocks, tr_n!(blocks, "{n} block", "{n} block", n = blocks)),
+                    (Tone::Ok, icons::CHECK, passes, tr_n!(passes, "{n} pass", "{n} pass", n = passes)),
+                ] {
+                    if number > 0 {
+                        widgets::badge(ui, tone, Some(icon), &text);
+                    }
+                }
+            });
+        });
+        for line in lines {
+            if let Some(finding) = line_ui(ui, line) {
+                match &finding.at {
+                    Location::Collection(field) => {
+                        cx.session.form.focus(field);
+                        cx.session.form.show = true;
+                    }
+                    _ => {
+                        if let Some(at) = finding_sample(finding) {
+                            self.requests.push(Request::Select(Some(at)));
+                        }
+                    }
+                }
+                // The check that the problem list knows looks at the sources as well.
+                self.leave =
+                    Some(Request::Do(if finding.rule == Rule::SourceMissing { Action::Validate } else { Action::ShowProblems }));
+            }
+        }
+    }
+
+    fn estimate_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        ui.horizontal(|ui| {
+            heading(ui, tr!("Estimate"));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new(tr!("before writing")).font(font::regular(11.0)).color(t.tx3));
+            });
+        });
+        ui.horizontal(|ui| {
+            let bytes = cx.session.totals().bytes;
+            ui.label(RichText::new(bytes.map_or("…".to_owned(), paint::bytes)).font(font::semibold(20.0)));
+            let samples = cx.document().map_or(0, |document| document.tree().total() as u64);
+            let n = paint::grouped(samples);
+            let text = match self.disk_now().and_then(|disk| disk.free).map(paint::bytes) {
+                Some(free) => tr_n!(samples, "in {n} sample, {free} free", "in {n} samples, {free} free", n, free),
+                None => tr_n!(samples, "in {n} sample", "in {n} samples", n),
+            };
+            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+        });
+        let Some(Ok(sizes)) = self.sizes.of(&self.key) else { return };
+        let total: u64 = sizes.iter().map(|(_, size)| size).sum();
+        if total == 0 {
+            return;
+        }
+        let colors = [t.tx2, t.tx3, t.ctl, t.line2, t.accfill];
+        let (bar, response) = ui.allocate_exact_size(vec2(ui.available_width(), 10.0), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Shares of the bytes")));
+        let mut left = bar.left();
+        for (index, (_, size)) in sizes.iter().enumerate() {
+            let width = bar.width() * (*size as f64 / total as f64) as f32;
+            let piece = Rect::from_x_y_ranges(left..=(left + width - 1.0).max(left), bar.y_range());
+            ui.painter().rect_filled(piece, 1, colors[index.min(colors.len() - 1)]);
+            left += width;
+        }
+        for (index, (name, size)) in sizes.iter().enumerate() {
+            let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::hover());
+            let square = Rect::from_min_size(row.min + vec2(0.0, 3.0), vec2(8.0, 8.0));
+            ui.painter().rect_filled(square, 1, colors[index.min(colors.len() - 1)]);
+            paint::text_left(ui.painter(), row.with_min_x(row.left() + 14.0), name, font::mono(11.5), t.tx2);
+            paint::text_right(ui.painter(), row, &paint::bytes(*size), font::mono(11.5), t.tx);
+        }
+    }
+}
+
+fn group_line(title: String, detail: String, findings: &[&Finding]) -> Line {
+    let errors: Vec<&&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    let worst = errors.first().map(|finding| **finding).or(findings.first().copied());
+    let Some(worst) = worst else { return Line::new(Tone::Ok, title, detail) };
+    let number = if errors.is_empty() { findings.len() } else { errors.len() };
+    let more = match number {
+        0 | 1 => String::new(),
+        _ => format!(" {}", tr!("(and {n} more)", n = paint::grouped(number as u64 - 1))),
+    };
+    let tone = if errors.is_empty() { Tone::Warning } else { Tone::Error };
+    let mut line = Line::new(tone, format!("{}: {}{more}", worst.rule, worst.message), worst.at.to_string());
+    line.jump = Some(worst.clone());
+    line
+}
+
+/// Draws a check; gives the finding when its link was clicked.
+fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
+    let t = theme::tokens(ui);
+    let (icon, color) = match line.state {
+        Some(Tone::Ok) => (icons::CHECK_CIRCLE, t.ok),
+        Some(Tone::Warning) => (icons::WARNING, t.warn),
+        None => (icons::CLOCK, t.tx3),
+        Some(_) => (icons::WARNING_OCTAGON, t.err),
+    };
+    let bad = line.state == Some(Tone::Error);
+    let (fill, border) = if bad { (t.errbg, t.errline) } else { (Color32::TRANSPARENT, Color32::TRANSPARENT) };
+    let margin = if bad { Margin::symmetric(8, 6) } else { Margin::symmetric(0, 0) };
+    let mut clicked = None;
+    Frame::NONE.fill(fill).stroke(Stroke::new(if bad { 1.0 } else { 0.0 }, border)).corner_radius(4).inner_margin(margin).show(
+        ui,
+        |ui| {
+            ui.set_width(ui.available_width());
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing = vec2(7.0, 3.0);
+                ui.label(RichText::new(icon).font(font::icon(15.0)).color(color));
+                ui.vertical(|ui| {
+                    let title = RichText::new(&line.title).font(font::regular(12.5)).color(if bad { t.err } else { t.tx });
+                    ui.add(egui::Label::new(title).wrap());
+                    if !line.detail.is_empty() {
+                        let detail = RichText::new(&line.detail).font(font::regular(11.5)).color(t.tx2);
+                        ui.add(egui::Label::new(detail).wrap());
+                    }
+                    if let Some(finding) = &line.jump
+                        && bad
+                        && ui.add(Button::secondary(tr!("Show")).name(tr!("Show {place}", place = finding.at))).clicked()
+                    {
+                        clicked = Some(finding);
+                    }
+                });
+            });
+        },
+    );
+    clicked
+}
+
+/// Bytes of data by position of level 1, the largest first, the small ones together; the words are for what is not a position.
+fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(String, u64)> {
+    let mut sizes: std::collections::HashMap<&str, u64> = std::collections::HashMap::new();
+    for root in &dataset.root.samples {
+        match root.children() {
+            Some(children) => {
+                for child in &children.samples {
+                    let name = if child.is_padding() { padding } else { &*child.id };
+                    *sizes.entry(name).or_default() += child.size_bytes();
+                }
+            }
+            None => *sizes.entry(roots).or_default() += Sample::size_bytes(root),
+        }
+    }
+    let mut sizes: Vec<(String, u64)> =
+        sizes.into_iter().filter(|(_, size)| *size > 0).map(|(name, size)| (name.to_owned(), size)).collect();
+    sizes.sort_by_key(|(name, size)| (std::cmp::Reverse(*size), name.clone()));
+    if sizes.len() > 4 {
+        let rest: u64 = sizes.drain(3..).map(|(_, size)| size).sum();
+        sizes.push((others.into(), rest));
+    }
+    sizes
+}
+
+fn disk_of(path: &std::path::Path, container: Container) -> Disk {
+    let there = match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.symlink_metadata().is_ok(),
+    };
+    let refused = match path.ancestors().skip(1).find(|above| above.exists()) {
+        Some(above) if !above.is_dir() => Some(Refused::InFile(above.to_owned())),
+        Some(above) if std::fs::metadata(above).is_ok_and(|meta| meta.permissions().readonly()) => {
+            Some(Refused::ReadOnly(above.to_owned()))
+        }
+        None if path.is_relative() => Some(Refused::Relative),
+        // What the writer refuses, replacing or not.
+        _ => match container {
+            Container::Zip if path.is_dir() => Some(Refused::Folder),
+            Container::Folder if path.is_file() => Some(Refused::File),
+            Container::Folder => foreign_in(path).ok().flatten().map(Refused::Foreign),
+            _ => None,
+        },
+    };
+    Disk { there, refused, free: free_bytes(path) }
+}
+
+/// The names of what will be written beside the parts.
+pub fn index_names(options: &BuildOptions) -> Vec<&'static str> {
+    let formats = options.parts.iter().flat_map(|parts| &parts.consolidate);
+    formats
+        .map(|format| match format {
+            Format::Tacocat => ".tacocat",
+            Format::TacocatFile => "__TACOCAT__",
+            _ => "TACOLLECTION.json",
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tortilla;
+
+    #[test]
+    fn bytes_are_summed_by_position() {
+        let scene = |id: &str| {
+            let parts = [("s2", 700), ("s1", 200), ("dem", 50), ("label", 5), ("mask", 1)];
+            Sample::folder(id, Tortilla::new(parts.map(|(id, size)| Sample::file(id, "/x", size)).to_vec()))
+        };
+        let data = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let sizes = sizes_of(&data, ["padding", "roots", "others"]);
+        assert_eq!(sizes[0], ("s2".into(), 1400));
+        assert_eq!(sizes[3], ("others".into(), 12));
+    }
+
+    #[test]
+    fn a_destination_says_what_is_wrong_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = |path: &std::path::Path| disk_of(path, Container::Folder);
+        assert!(!disk(&folder.path().join("new.tacozip")).there);
+        assert!(!disk(folder.path()).there && disk(folder.path()).refused.is_none(), "an empty folder is no obstacle");
+        assert!(matches!(disk_of(folder.path(), Container::Zip).refused, Some(Refused::Folder)));
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").expect("writes");
+        assert!(disk(&file).there && disk(folder.path()).there);
+        assert!(matches!(disk(&file).refused, Some(Refused::File)));
+        assert!(disk(&file.join("below.tacozip")).refused.is_some());
+        // A folder of somebody's own is not replaced; the check names what is in it.
+        let text = disk(folder.path()).refused.expect("is refused").text();
+        assert!(text.contains("file"), "{text}");
+        assert!(matches!(disk(folder.path()).refused, Some(Refused::Foreign(name)) if name == "file"));
+        std::fs::rename(&file, folder.path().join("COLLECTION.json")).expect("renames");
+        assert!(disk(folder.path()).there && disk(folder.path()).refused.is_none(), "a dataset may make way");
+    }
+}

@@ -1,0 +1,436 @@
+//! Writing the draft: what is chosen, the estimate and the checks that can block it, what will be written; then progress, what was
+//! written, and that it was opened again and compared. The parts of the dialog are in the files beside this one.
+
+mod checks;
+mod options;
+mod result;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
+
+use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
+use crate::error::Error;
+use crate::gui::dialogs::{Next, foot_ui, head_ui};
+use crate::gui::dropped_paths;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{Button, paint};
+use crate::jobs::JobId;
+use crate::studio::{Command, Depth, Verified, written_paths};
+use crate::table::{Compression, ParquetOptions};
+use checks::{Checks, Line};
+
+/// Where the dialog is.
+pub enum Stage {
+    /// Nothing was written yet.
+    Choosing,
+    /// The job that writes.
+    Running(JobId),
+    /// It failed, and why.
+    Failed(String),
+    /// It was stopped.
+    Cancelled,
+    /// Written; being compared, or compared, or not to be compared.
+    Done(Built, Proof),
+}
+
+/// What is known of a written dataset beyond that it was written.
+pub enum Proof {
+    /// Nobody asked.
+    None,
+    /// The job that compares is to be started, or runs.
+    Running(Option<JobId>),
+    /// It could not be compared.
+    Failed(String),
+    /// What the comparison found.
+    Found(Arc<Verified>),
+}
+
+/// The container to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// One ZIP.
+    Zip,
+    /// Several ZIPs and an index.
+    Parts,
+    /// A folder.
+    Folder,
+}
+
+/// How parts are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// By bytes of data.
+    Size,
+    /// By the values of a column of level 0.
+    Column,
+    /// One part.
+    None,
+}
+
+/// What is chosen in the dialog, as typed.
+pub struct Choices {
+    /// The container.
+    pub container: Container,
+    /// Where to.
+    pub target: String,
+    /// How parts are made.
+    pub split: Split,
+    /// Bytes of a part: `4GB`.
+    pub size: String,
+    /// The column to split by.
+    pub column: String,
+    /// What tables are compressed with.
+    pub compression: Compression,
+    /// Its level; empty for the usual one.
+    pub level: String,
+    /// Rows of a row group.
+    pub rows: String,
+    /// Write TACOLLECTION.json as well.
+    pub collection_file: bool,
+    /// Compare afterwards.
+    pub verify: bool,
+    /// How much.
+    pub depth: Depth,
+    /// Replace what is there.
+    pub replace: bool,
+}
+
+impl Choices {
+    /// The command's options, or what is not right yet.
+    pub fn options(&self) -> Result<BuildOptions, String> {
+        let rows = self.rows.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+        let level = self.level.trim();
+        let parquet = ParquetOptions {
+            compression: self.compression,
+            level: match level {
+                "" => None,
+                level => Some(level.parse().map_err(|_| tr!("The compression level has to be a number.").to_owned())?),
+            },
+            row_group_rows: rows.parse().map_err(|_| tr!("The row group has to be a number of rows.").to_owned())?,
+            ..ParquetOptions::default()
+        };
+        parquet.check().map_err(|error| format!("{error}."))?;
+        let parts = match self.container {
+            Container::Parts => {
+                let mut parts = Parts { consolidate: vec![Format::Tacocat], ..Parts::default() };
+                if self.collection_file {
+                    parts.consolidate.push(Format::Tacollection);
+                }
+                match self.split {
+                    Split::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
+                    Split::Column if self.column.is_empty() => return Err(tr!("Choose the column that the parts go by.").into()),
+                    Split::Column => parts.group_by = vec![self.column.clone()],
+                    Split::None => {}
+                }
+                Some(parts)
+            }
+            _ => None,
+        };
+        let format = if self.container == Container::Folder { Format::Folder } else { Format::Zip };
+        let target = dropped_paths::parse_path(&self.target);
+        // Parts are named after a file in the folder that was chosen.
+        let target = match self.container {
+            Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
+            _ => target,
+        };
+        Ok(BuildOptions { target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
+    }
+}
+
+/// The name, with a number behind it where an archive or a folder of that name is one that the draft reads from.
+fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> String {
+    let is_own = |name: &str| own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")));
+    let mut names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
+    names.find(|name| !is_own(name)).unwrap_or_default()
+}
+
+fn name_of(folder: &std::path::Path) -> String {
+    folder.file_name().map_or("dataset".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The dialog.
+pub struct WriteDialog {
+    pub(super) choices: Choices,
+    pub(super) stage: Stage,
+    pub(super) checks: Checks,
+    pub(super) duckdb: bool,
+    /// How long the job took that wrote.
+    pub(super) took: std::time::Duration,
+    /// Places that the draft reads from: none of them is proposed.
+    own: HashSet<PathBuf>,
+}
+
+impl WriteDialog {
+    /// Proposes a file named after the dataset's id, but none of the places that the draft reads from.
+    pub fn new(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
+        let name = free_name(&folder, if id.is_empty() { "dataset" } else { id }, &own);
+        let choices = Choices {
+            container: Container::Zip,
+            target: folder.join(format!("{name}.tacozip")).display().to_string(),
+            split: Split::Size,
+            size: "4GB".into(),
+            column: String::new(),
+            compression: Compression::default(),
+            level: String::new(),
+            rows: ParquetOptions::default().row_group_rows.to_string(),
+            collection_file: true,
+            verify: true,
+            depth: Depth::default(),
+            replace: false,
+        };
+        Self { choices, stage: Stage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default(), own }
+    }
+
+    /// A job of this dialog has begun: the one that writes, or the one that compares.
+    pub fn started(&mut self, job: JobId) {
+        match &mut self.stage {
+            Stage::Done(_, proof) => *proof = Proof::Running(Some(job)),
+            stage => *stage = Stage::Running(job),
+        }
+    }
+
+    /// The dataset is written.
+    pub fn done(&mut self, built: Built) {
+        let proof = if self.choices.verify { Proof::Running(None) } else { Proof::None };
+        self.stage = Stage::Done(built, proof);
+    }
+
+    /// It was compared.
+    pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
+        if let Stage::Done(_, proof) = &mut self.stage
+            && matches!(&*proof, Proof::Running(running) if *running == job)
+        {
+            *proof = Proof::Found(found);
+        }
+    }
+
+    /// True when the failed job is this dialog's.
+    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+        let hints: String = error.hints().iter().map(|hint| format!("\n{hint}")).collect();
+        match &mut self.stage {
+            Stage::Running(running) if *running == job => self.stage = Stage::Failed(format!("{error}{hints}")),
+            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => {
+                *proof = Proof::Failed(format!("{error}{hints}"));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A job was stopped.
+    pub fn cancelled(&mut self, job: JobId) {
+        match &mut self.stage {
+            Stage::Running(running) if *running == job => self.stage = Stage::Cancelled,
+            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => *proof = Proof::None,
+            _ => {}
+        }
+    }
+
+    /// Puts the target into another folder.
+    pub fn set_folder(&mut self, folder: PathBuf) {
+        let path = PathBuf::from(&self.choices.target);
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let (bare, ending) = match name.strip_suffix(".tacozip") {
+            Some(bare) => (bare, ".tacozip"),
+            None => (name.as_str(), ""),
+        };
+        let name = format!("{}{ending}", free_name(&folder, bare, &self.own));
+        self.choices.target = folder.join(name).display().to_string();
+    }
+
+    /// True while bytes are being written.
+    pub fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running(_))
+    }
+
+    /// True while something is computed for the dialog.
+    pub fn is_busy(&self) -> bool {
+        self.checks.is_busy() || matches!(self.stage, Stage::Running(_) | Stage::Done(_, Proof::Running(_)))
+    }
+
+    pub(super) fn set_container(&mut self, container: Container) {
+        let path = PathBuf::from(self.choices.target.trim_end_matches('/'));
+        let bare = if path.extension().is_some_and(|ending| ending == "tacozip") { path.with_extension("") } else { path };
+        self.choices.container = container;
+        self.choices.target = match container {
+            Container::Zip => format!("{}.tacozip", bare.display()),
+            _ => bare.display().to_string(),
+        };
+    }
+
+    /// Draws the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let screen = ui.ctx().content_rect();
+        let size = vec2((screen.width() - 64.0).min(1180.0), (screen.height() - 120.0).min(660.0));
+        ui.set_width(size.x);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
+        if let Stage::Done(built, proof @ Proof::Running(None)) = &mut self.stage {
+            // Started once; the job's number comes back through [`WriteDialog::started`].
+            *proof = Proof::Running(Some(JobId(u64::MAX)));
+            cx.run(Command::Verify { paths: written_paths(built), depth: self.choices.depth });
+        }
+        if let Stage::Running(id) = self.stage
+            && let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == id)
+        {
+            self.took = job.elapsed;
+        }
+        let options = self.choices.options();
+        self.checks.refresh(cx, &self.choices, options.as_ref().ok());
+        let lines = self.checks.lines(cx, &self.choices, options.as_ref().err().map(String::as_str));
+        let body = Rect::from_min_size(ui.cursor().min, vec2(size.x, size.y - 100.0));
+        ui.advance_cursor_after_rect(body);
+        let left = body.left() + (size.x * 0.33).floor();
+        let right = left + (size.x * 0.295).floor();
+        let columns = [(body.left(), left), (left, right), (right, body.right())];
+        ui.painter().rect_filled(Rect::from_x_y_ranges(left..=right, body.y_range()), 0, t.bg2);
+        for (index, (from, to)) in columns.into_iter().enumerate() {
+            let column = Rect::from_x_y_ranges(from..=to, body.y_range());
+            if index > 0 {
+                ui.painter().vline(from, body.y_range(), Stroke::new(1.0, t.line));
+            }
+            ui.scope_builder(UiBuilder::new().max_rect(column).id_salt(("write", index)), |ui| {
+                egui::ScrollArea::vertical().id_salt(("write-scroll", index)).auto_shrink(false).show(ui, |ui| {
+                    Frame::NONE.inner_margin(Margin::same(14)).show(ui, |ui| {
+                        ui.set_width(to - from - 28.0);
+                        ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
+                        match index {
+                            0 => self.choices_ui(ui, cx),
+                            1 => self.checks.ui(ui, cx, &lines),
+                            _ => self.outcome_ui(ui, cx),
+                        }
+                    });
+                });
+            });
+        }
+        ui.painter().hline(body.x_range(), body.bottom() - 0.5, Stroke::new(1.0, t.line));
+        self.take_asks(cx);
+        if let Some(ask) = self.checks.leave.take() {
+            return Next::Do(ask);
+        }
+        self.buttons_ui(ui, cx, close, &lines, options)
+    }
+
+    fn take_asks(&mut self, cx: &mut PanelContext<'_>) {
+        for ask in self.checks.requests.drain(..) {
+            cx.request(ask);
+        }
+    }
+
+    fn buttons_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        close: bool,
+        lines: &[Line],
+        options: Result<BuildOptions, String>,
+    ) -> Next {
+        let t = theme::tokens(ui);
+        if let Stage::Running(job) = self.stage {
+            let cancelling = cx.studio.jobs().iter().any(|running| running.id == job && running.progress.cancelling);
+            let reason = cancelling.then_some(tr!("Stopping at the next safe place"));
+            let cancel = foot_ui(ui, |ui| ui.add(Button::danger(tr!("Cancel writing")).large().blocked(reason)).clicked());
+            return if cancel { Next::Also(Request::Run(Command::Cancel { job })) } else { Next::Stay };
+        }
+        if let Stage::Done(..) = self.stage {
+            let (done, again) = foot_ui(ui, |ui| {
+                let done = ui.add(Button::primary(tr!("Done")).large()).clicked();
+                let again = ui.add(Button::ghost(tr!("Write again…")).large()).clicked();
+                let text = tr!("Further edits leave what was written as it is.");
+                ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+                (done, again)
+            });
+            if again {
+                self.stage = Stage::Choosing;
+            }
+            return if done || close { Next::Close } else { Next::Stay };
+        }
+        let blocking: Vec<&Line> = lines.iter().filter(|line| line.blocks).collect();
+        let blocked = match blocking.as_slice() {
+            [] => None,
+            [one] => Some(tr!("1 check blocks writing: {reason}", reason = one.reason())),
+            [first, ..] => Some(tr!("{n} checks block writing. First: {reason}", n = blocking.len(), reason = first.reason())),
+        };
+        let text = match cx.session.totals().bytes {
+            Some(bytes) => tr!("Write {size}", size = paint::bytes(bytes)),
+            None => tr!("Write").to_owned(),
+        };
+        let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
+        let (write, cancel) = foot_ui(ui, |ui| {
+            let button = Button::primary(text).large().name(tr!("Write now")).blocked(blocked.clone());
+            let write = ui.add(button).clicked() || (keyed && blocked.is_none());
+            let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            if let Some(reason) = &blocked {
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
+                    let text = RichText::new(reason).text_style(text_style("small12")).color(t.err);
+                    ui.add(egui::Label::new(text).truncate());
+                });
+            }
+            (write, cancel)
+        });
+        match (write, cancel || close, options) {
+            (true, _, Ok(options)) => Next::Also(Request::Run(Command::Write { options })),
+            (_, true, _) => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+}
+
+/// A corner, for the files beside this one.
+pub(super) fn at(x: f32, y: f32) -> egui::Pos2 {
+    pos2(x, y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_destination_follows_the_container() {
+        let mut dialog = WriteDialog::new("/data".into(), "peru-s2", HashSet::new());
+        assert_eq!(dialog.choices.target, "/data/peru-s2.tacozip");
+        dialog.set_container(Container::Folder);
+        assert_eq!(dialog.choices.options().expect("is right").target, PathBuf::from("/data/peru-s2"));
+        dialog.set_container(Container::Parts);
+        let options = dialog.choices.options().expect("is right");
+        assert_eq!(options.target, PathBuf::from("/data/peru-s2/peru-s2.tacozip"));
+        let parts = options.parts.expect("has parts");
+        assert_eq!((parts.size_bytes, parts.consolidate), (Some(4 << 30), vec![Format::Tacocat, Format::Tacollection]));
+        dialog.set_container(Container::Zip);
+        dialog.set_folder("/mnt/out".into());
+        let options = dialog.choices.options().expect("is right");
+        assert_eq!((options.target, options.format), (PathBuf::from("/mnt/out/peru-s2.tacozip"), Format::Zip));
+    }
+
+    #[test]
+    fn what_the_draft_reads_is_never_proposed() {
+        let own = ["/data/peru-s2.tacozip", "/data/peru-s2-2", "/mnt/peru-s2-3.tacozip", "/data"].map(PathBuf::from);
+        let mut dialog = WriteDialog::new("/data".into(), "peru-s2", own.into());
+        assert_eq!(dialog.choices.target, "/data/peru-s2-3.tacozip");
+        dialog.set_folder("/mnt".into());
+        assert_eq!(dialog.choices.target, "/mnt/peru-s2-3-2.tacozip");
+    }
+
+    #[test]
+    fn what_is_typed_wrong_is_told() {
+        let mut dialog = WriteDialog::new("/data".into(), "x", HashSet::new());
+        dialog.choices.level = "99".into();
+        assert!(dialog.choices.options().is_err());
+        dialog.choices.level.clear();
+        dialog.choices.rows = "122 880".into();
+        assert_eq!(dialog.choices.options().expect("spaces group digits").parquet.row_group_rows, 122_880);
+        dialog.set_container(Container::Parts);
+        dialog.choices.size = "big".into();
+        assert!(dialog.choices.options().is_err());
+        dialog.choices.split = Split::Column;
+        assert!(dialog.choices.options().expect_err("which column").contains("column"));
+    }
+}

@@ -1,0 +1,196 @@
+//! The left column of the write dialog: container, destination, parts, compression, what else is written.
+
+use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
+
+use super::{Container, Split, Stage, WriteDialog, at};
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Note, TextField, paint};
+use crate::model::FieldSpec;
+use crate::studio::Depth;
+use crate::table::Compression;
+
+const DEPTHS: [(Depth, &str); 3] = [
+    (Depth::Counts, mark!("counts the samples")),
+    (Depth::Random, mark!("and compares 120 of them")),
+    (Depth::All, mark!("and compares all bytes")),
+];
+
+impl WriteDialog {
+    pub(super) fn choices_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let open = !self.is_running() && !matches!(self.stage, Stage::Done(..));
+        ui.add_enabled_ui(open, |ui| {
+            heading(ui, tr!("Container"));
+            let cards = [
+                (Container::Zip, "ZIP", ".tacozip", tr!("One immutable archive, read by byte range."), icons::FILE_ZIP),
+                (
+                    Container::Parts,
+                    tr!("ZIP parts and TACOCAT"),
+                    ".tacocat",
+                    tr!("Several archives and one index. Best for publishing."),
+                    icons::STACK,
+                ),
+                (
+                    Container::Folder,
+                    "FOLDER",
+                    tr!("directory"),
+                    tr!("Plain files, easy to look into. Best while you work."),
+                    icons::FOLDER_SIMPLE,
+                ),
+            ];
+            for (container, name, ending, what, icon) in cards {
+                if card_ui(ui, self.choices.container == container, name, ending, what, icon) {
+                    self.set_container(container);
+                }
+            }
+            self.target_ui(ui, cx);
+            if self.choices.container == Container::Parts {
+                self.parts_ui(ui, cx);
+            }
+            self.parquet_ui(ui);
+            heading(ui, tr!("Also"));
+            if self.choices.container == Container::Parts {
+                widgets::checkbox(ui, &mut self.choices.collection_file, "TACOLLECTION.json");
+            }
+            widgets::checkbox(ui, &mut self.choices.verify, tr!("Open it again and verify"));
+            if self.choices.verify {
+                let words = DEPTHS.map(|(_, word)| crate::text::of(word));
+                let index = DEPTHS.iter().position(|(depth, _)| *depth == self.choices.depth).unwrap_or_default();
+                ui.horizontal(|ui| {
+                    ui.add_space(21.0);
+                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], 210.0, false, &words) {
+                        self.choices.depth = DEPTHS[index].0;
+                    }
+                });
+            }
+        });
+    }
+
+    fn target_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let note = match (self.checks.is_there(), self.choices.replace) {
+            (true, false) => Note::Warning(tr!("There is something at this path already.").into()),
+            (true, true) => Note::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
+            _ => Note::None,
+        };
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let width = ui.available_width() - 84.0;
+            TextField::new(tr!("Destination"), &mut self.choices.target).mono().width(width).note(note).show(ui);
+            ui.vertical(|ui| {
+                ui.add_space(21.0);
+                if ui.add(Button::secondary(tr!("Browse…")).min_width(76.0)).clicked() {
+                    cx.request(Request::ChooseFiles(FileRequest::Target));
+                }
+            });
+        });
+        if self.checks.is_there() {
+            widgets::checkbox(ui, &mut self.choices.replace, tr!("Replace what is there"));
+        }
+    }
+
+    fn parts_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        heading(ui, tr!("Parts"));
+        let count = self.checks.part_count().map(|count| tr_n!(count, "{n} part", "{n} parts", n = count)).unwrap_or_default();
+        let line = |ui: &mut Ui, dialog: &mut Self, split: Split, text: &str, add: &mut dyn FnMut(&mut Ui, &mut Self)| {
+            ui.horizontal(|ui| {
+                ui.set_min_height(26.0);
+                if widgets::radio(ui, dialog.choices.split == split, text).clicked() {
+                    dialog.choices.split = split;
+                }
+                add(ui, dialog);
+                if dialog.choices.split == split {
+                    ui.label(RichText::new(&count).text_style(text_style("small12")).color(t.tx2));
+                }
+            });
+        };
+        line(ui, self, Split::Size, tr!("By size"), &mut |ui, dialog| {
+            let before = dialog.choices.size.clone();
+            TextField::new(tr!("Size of a part"), &mut dialog.choices.size).hide_label().mono().width(90.0).show(ui);
+            if dialog.choices.size != before {
+                dialog.choices.split = Split::Size;
+            }
+        });
+        let columns: Vec<String> = cx
+            .document()
+            .map(|document| document.fields(0))
+            .unwrap_or_default()
+            .iter()
+            .map(|f: &FieldSpec| f.name.clone())
+            .collect();
+        line(ui, self, Split::Column, tr!("By column"), &mut |ui, dialog| {
+            let shown =
+                if dialog.choices.column.is_empty() { tr!("choose a column") } else { dialog.choices.column.as_str() }.to_owned();
+            ui.add_enabled_ui(!columns.is_empty(), |ui| {
+                if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &shown, 170.0, true, &columns) {
+                    dialog.choices.column.clone_from(&columns[index]);
+                    dialog.choices.split = Split::Column;
+                }
+            });
+        });
+        line(ui, self, Split::None, tr!("Do not split"), &mut |_, _| {});
+    }
+
+    fn parquet_ui(&mut self, ui: &mut Ui) {
+        let t = theme::tokens(ui);
+        heading(ui, tr!("Parquet metadata"));
+        let label = |ui: &mut Ui, text: &str| {
+            let (rect, _) = ui.allocate_exact_size(vec2(86.0, 26.0), Sense::hover());
+            paint::text_left(ui.painter(), rect, text, font::regular(12.0), t.tx2);
+        };
+        ui.horizontal(|ui| {
+            label(ui, tr!("Compression"));
+            let names: Vec<&str> = Compression::ALL.iter().map(|codec| codec.name()).collect();
+            if let Some(index) = widgets::combo(ui, tr!("Compression"), self.choices.compression.name(), 120.0, true, &names) {
+                self.choices.compression = Compression::ALL[index];
+                self.choices.level.clear();
+            }
+            if let Some((_, _, usual)) = self.choices.compression.levels() {
+                ui.label(RichText::new(tr!("level")).font(font::regular(12.0)).color(t.tx2));
+                let hint = usual.to_string();
+                let field = TextField::new(tr!("Compression level"), &mut self.choices.level).hide_label().mono().width(46.0);
+                field.hint(&hint).show(ui);
+            }
+        });
+        ui.horizontal(|ui| {
+            label(ui, tr!("Row group"));
+            TextField::new(tr!("Rows of a row group"), &mut self.choices.rows).hide_label().mono().width(90.0).show(ui);
+            ui.label(RichText::new(tr!("rows")).font(font::regular(12.0)).color(t.tx2));
+        });
+    }
+}
+
+/// A title in a column.
+pub(super) fn heading(ui: &mut Ui, text: &str) {
+    Frame::NONE.inner_margin(Margin { top: 4, ..Margin::ZERO }).show(ui, |ui| {
+        ui.label(RichText::new(text).font(font::semibold(12.5)));
+    });
+}
+
+/// One container to choose. True when it was clicked.
+fn card_ui(ui: &mut Ui, chosen: bool, name: &str, ending: &str, what: &str, icon: &str) -> bool {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 48.0), Sense::click());
+    let enabled = ui.is_enabled();
+    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, enabled, chosen, name));
+    let (fill, border) = if chosen { (t.accbg, t.accfill) } else { (t.bg1, t.line2) };
+    let painter = ui.painter();
+    painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
+    let dot = at(rect.left() + 18.0, rect.top() + 17.0);
+    if chosen {
+        painter.circle_filled(dot, 7.0, t.accfill);
+        painter.circle_filled(dot, 3.0, t.onacc);
+    } else {
+        painter.circle(dot, 6.5, t.input, Stroke::new(1.0, t.ctl));
+    }
+    let inner = Rect::from_min_max(at(rect.left() + 34.0, rect.top() + 6.0), at(rect.right() - 12.0, rect.bottom() - 6.0));
+    let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
+    let end = paint::text_left(painter, upper, name, font::medium(13.0), t.tx);
+    paint::text_left(painter, upper.with_min_x(end + 8.0), ending, font::mono(11.0), t.tx2);
+    paint::text_left(painter, lower, what, font::regular(12.0), t.tx2);
+    paint::icon(painter, at(rect.right() - 18.0, rect.top() + 17.0), icon, 17.0, t.tx2);
+    paint::focus_ring(ui, &response, 4);
+    response.clicked()
+}

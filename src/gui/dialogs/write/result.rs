@@ -1,0 +1,295 @@
+//! The right column of the write dialog: the files that will be written; how far writing is; what was written, what comparing it
+//! found, and how to read it from Python.
+
+use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
+
+use super::checks::index_names;
+use super::options::heading;
+use super::{Container, Proof, Stage, WriteDialog, at};
+use crate::container::{Built, Format};
+use crate::gui::dropped_paths;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::jobs::{detail, time_text};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
+use crate::studio::{Command, Verified};
+
+/// Files that are listed.
+const LISTED: usize = 10;
+
+impl WriteDialog {
+    pub(super) fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        match &self.stage {
+            Stage::Running(id) => {
+                heading(ui, tr!("Writing"));
+                let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else { return };
+                ui.label(RichText::new(&job.progress.stage.name).font(font::medium(12.5)));
+                let width = ui.available_width();
+                match job.progress.fraction() {
+                    Some(fraction) => drop(widgets::progress_bar(ui, tr!("Writing"), fraction, width, 8.0)),
+                    None => drop(widgets::spinner(ui, 16.0)),
+                }
+                let text = RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
+                ui.add(egui::Label::new(text).wrap());
+                let text = tr!("You can cancel at any time: partial files go, and what was there before stays.");
+                note_ui(ui, &Note::Info(text.into()));
+            }
+            Stage::Failed(why) => {
+                note_ui(ui, &Note::Error(why.clone()));
+                self.planned_ui(ui, cx);
+            }
+            Stage::Cancelled => {
+                note_ui(ui, &Note::Info(tr!("Cancelled. Nothing was left at the destination.").into()));
+                self.planned_ui(ui, cx);
+            }
+            Stage::Choosing => self.planned_ui(ui, cx),
+            Stage::Done(built, _) => {
+                let built = built.clone();
+                self.written_ui(ui, cx, &built);
+            }
+        }
+    }
+
+    fn planned_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        let mut files: Vec<(&str, String, String)> = Vec::new();
+        let data = cx.session.totals().bytes.unwrap_or(0);
+        let name = dropped_paths::parse_path(&self.choices.target)
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        match self.choices.container {
+            Container::Zip => files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data)))),
+            Container::Folder => {
+                files.push((icons::FOLDER_SIMPLE, format!("{name}/DATA"), format!("~ {}", paint::bytes(data))));
+                files.push((icons::FOLDER_SIMPLE, format!("{name}/METADATA"), String::new()));
+                files.push((icons::BRACKETS_CURLY, format!("{name}/COLLECTION.json"), String::new()));
+            }
+            Container::Parts => {
+                if let Ok(options) = self.choices.options() {
+                    for name in index_names(&options) {
+                        let icon = if name.ends_with(".json") { icons::BRACKETS_CURLY } else { icons::DATABASE };
+                        files.push((icon, name.to_owned(), String::new()));
+                    }
+                }
+                for part in self.checks.planned().into_iter().flatten() {
+                    files.push((icons::FILE_ZIP, part.name.clone(), format!("~ {}", paint::bytes(part.data_bytes))));
+                }
+            }
+        }
+        ui.horizontal(|ui| {
+            heading(ui, tr!("Will be written"));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let count = tr_n!(files.len(), "{n} file", "{n} files", n = files.len());
+                ui.label(RichText::new(count).font(font::regular(11.0)).color(t.tx3));
+            });
+        });
+        files_ui(ui, &files);
+        if self.choices.container != Container::Folder {
+            heading(ui, if self.choices.container == Container::Zip { tr!("Layout") } else { tr!("Layout of one part") });
+            layout_ui(ui);
+            let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        }
+        let text = tr!("Everything gets its name at the end. Cancel removes partial files.");
+        note_ui(ui, &Note::Info(text.into()));
+    }
+
+    fn written_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, built: &Built) {
+        let Stage::Done(_, proof) = &self.stage else { return };
+        let container = match built.parts.len() {
+            0 => built.format.badge().to_owned(),
+            parts => tr_n!(parts, "{n} part", "{n} parts", n = parts),
+        };
+        let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
+        let what = tr!("{container} with {samples}", container, samples);
+        let (size, time) = (paint::bytes(built.bytes), time_text(self.took));
+        let text = if self.took.as_secs_f64() > 0.5 {
+            let rate = paint::bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
+            tr!("{what}. {size} in {time}, {rate}/s.", what, size, time, rate)
+        } else {
+            tr!("{what}. {size} in {time}.", what, size, time)
+        };
+        let (title, sound) = match proof {
+            Proof::Found(found) if found.is_sound() => (tr!("Written and verified"), true),
+            Proof::Found(_) => (tr!("Written, but it differs from the draft"), false),
+            Proof::Failed(_) => (tr!("Written, but it can't be opened"), false),
+            _ => (tr!("Written"), true),
+        };
+        card_ui(ui, title, &text, sound);
+        match proof {
+            Proof::None => {}
+            Proof::Running(_) => {
+                ui.horizontal(|ui| {
+                    widgets::spinner(ui, 14.0);
+                    ui.label(RichText::new(tr!("Opening it again and comparing")).font(font::regular(12.0)));
+                });
+            }
+            Proof::Failed(why) => note_ui(ui, &Note::Error(why.clone())),
+            Proof::Found(found) => found_ui(ui, found),
+        }
+        let mut files: Vec<(&str, String, String)> = Vec::new();
+        let name = |path: &std::path::Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        files.extend(built.indexes.iter().map(|path| (icons::DATABASE, name(path), String::new())));
+        files.extend(built.parts.iter().map(|path| (icons::FILE_ZIP, name(path), String::new())));
+        if files.is_empty() {
+            let icon = if built.format == Format::Folder { icons::FOLDER_SIMPLE } else { icons::FILE_ZIP };
+            files.push((icon, dropped_paths::display_path(&built.path), paint::bytes(built.bytes)));
+        }
+        files_ui(ui, &files);
+        ui.horizontal(|ui| {
+            heading(ui, tr!("Read it"));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
+                    cx.request(Request::Copy(snippet(built, self.duckdb)));
+                }
+                let segments = [Segment::new(false, "Python"), Segment::new(true, "SQL")];
+                widgets::segmented(ui, "snippet", &mut self.duckdb, &segments);
+            });
+        });
+        code_ui(ui, &snippet(built, self.duckdb));
+        ui.horizontal_wrapped(|ui| {
+            let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
+            if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
+                self.checks.leave = Some(Request::Run(Command::Open { path: built.path.clone() }));
+            }
+            if ui.add(Button::ghost(tr!("Copy path")).icon(icons::COPY)).clicked() {
+                cx.request(Request::Copy(built.path.display().to_string()));
+            }
+            if ui.add(Button::ghost(tr!("Copy report")).icon(icons::CLIPBOARD_TEXT)).clicked() {
+                let found = if let Stage::Done(_, Proof::Found(found)) = &self.stage { Some(&**found) } else { None };
+                cx.request(Request::Copy(report_of(built, found)));
+            }
+        });
+    }
+}
+
+fn card_ui(ui: &mut Ui, title: &str, text: &str, sound: bool) {
+    let t = theme::tokens(ui);
+    let (fill, line, color, icon) =
+        if sound { (t.okbg, t.okline, t.ok, icons::CHECK_CIRCLE) } else { (t.errbg, t.errline, t.err, icons::WARNING_OCTAGON) };
+    Frame::NONE.fill(fill).stroke(Stroke::new(1.0, line)).corner_radius(4).inner_margin(Margin::same(12)).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(icon).font(font::icon(18.0)).color(color));
+            ui.label(RichText::new(title).font(font::semibold(15.0)));
+        });
+        ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12"))).wrap());
+    });
+}
+
+fn found_ui(ui: &mut Ui, found: &Verified) {
+    let t = theme::tokens(ui);
+    let opened = match found.parts {
+        1 => tr!("Opened again").to_owned(),
+        parts => tr!("All {n} parts opened again", n = parts),
+    };
+    let roots = tr_n!(found.roots, "{n} root", "{n} roots", n = paint::grouped(found.roots));
+    let samples = tr_n!(found.samples, "{n} sample", "{n} samples", n = paint::grouped(found.samples));
+    let mut lines = vec![tr!("{opened}, {roots} and {samples} counted", opened, roots, samples)];
+    if found.compared > 0 {
+        lines.push(tr_n!(
+            found.compared,
+            "{n} sample compared with its source, {size}",
+            "{n} samples compared with their sources, {size}",
+            n = paint::grouped(found.compared),
+            size = paint::bytes(found.bytes)
+        ));
+        lines.push(tr!("First read: {time} ms", time = format!("{:.0}", found.first_read.as_secs_f64() * 1000.0)));
+    }
+    for line in lines {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(icons::CHECK).font(font::icon(14.0)).color(t.ok));
+            ui.label(RichText::new(line).font(font::regular(12.0)));
+        });
+    }
+    for difference in found.differences.iter().take(4) {
+        note_ui(ui, &Note::Error(difference.clone()));
+    }
+}
+
+fn files_ui(ui: &mut Ui, files: &[(&str, String, String)]) {
+    let t = theme::tokens(ui);
+    let rows = files.len().min(LISTED) + usize::from(files.len() > LISTED);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), rows as f32 * 24.0 + 2.0), Sense::hover());
+    let names: Vec<&str> = files.iter().take(LISTED).map(|(_, name, _)| name.as_str()).collect();
+    response.widget_info(|| WidgetInfo::labeled(Role::List, true, names.join(", ")));
+    let painter = ui.painter();
+    painter.rect(rect, 4, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    for row in 0..rows {
+        let line =
+            Rect::from_min_size(at(rect.left() + 10.0, rect.top() + 1.0 + row as f32 * 24.0), vec2(rect.width() - 20.0, 24.0));
+        if row > 0 {
+            painter.hline(rect.x_range(), line.top(), Stroke::new(1.0, t.line));
+        }
+        match files.get(row).filter(|_| row < LISTED) {
+            Some((icon, name, size)) => {
+                paint::icon(painter, at(line.left() + 6.0, line.center().y), icon, 13.0, t.tx3);
+                let end = paint::text_right(painter, line, size, font::mono(11.0), t.tx2);
+                let room = Rect::from_min_max(at(line.left() + 20.0, line.top()), at(end - 8.0, line.bottom()));
+                paint::text_left(painter, room, name, font::mono(12.0), t.tx);
+            }
+            None => {
+                let more = tr!("{n} more", n = paint::grouped((files.len() - LISTED) as u64));
+                paint::text_left(painter, line.with_min_x(line.left() + 20.0), &more, font::regular(12.0), t.tx2);
+            }
+        }
+    }
+}
+
+fn layout_ui(ui: &mut Ui) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 25.0), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, "TACO_HEADER, DATA, METADATA, COLLECTION"));
+    let parts = [
+        ("TACO_HEADER", 0.25, t.accfill, t.onacc),
+        ("DATA/", 0.37, t.bg4, t.tx),
+        ("METADATA/", 0.2, t.bg3, t.tx),
+        ("COLLECTION", 0.18, t.sel, t.tx),
+    ];
+    let mut left = rect.left();
+    for (word, share, fill, color) in parts {
+        let width = rect.width() * share;
+        let piece = Rect::from_min_size(at(left, rect.top()), vec2(width - 1.0, rect.height()));
+        ui.painter().rect_filled(piece, 2, fill);
+        paint::text_center(ui.painter(), piece, word, font::mono(10.5), color);
+        left += width;
+    }
+}
+
+fn code_ui(ui: &mut Ui, code: &str) {
+    let t = theme::tokens(ui);
+    Frame::NONE.fill(t.bg2).stroke(Stroke::new(1.0, t.line2)).corner_radius(4).inner_margin(Margin::same(10)).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.add(egui::Label::new(RichText::new(code).font(font::mono(11.5))).selectable(true).wrap());
+    });
+}
+
+/// How the official reader opens it.
+fn snippet(built: &Built, sql: bool) -> String {
+    let path = built.path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+    match sql {
+        false => format!("import tacoreader\n\nds = tacoreader.load(\"{path}\")\nprint(ds.data.head())"),
+        true => format!(
+            "import tacoreader\n\nds = tacoreader.load(\"{path}\")\nprint(ds.sql(\"SELECT id, type FROM data LIMIT 5\").data)"
+        ),
+    }
+}
+
+fn report_of(built: &Built, found: Option<&Verified>) -> String {
+    let mut lines = vec![
+        format!("Written: {}", built.path.display()),
+        format!("{} samples, {} files, {} bytes", built.samples, built.files, built.bytes),
+    ];
+    lines.extend(built.parts.iter().map(|part| format!("Part: {}", part.display())));
+    if let Some(found) = found {
+        lines.push(format!(
+            "Verified: {} roots and {} samples counted, {} compared ({} bytes)",
+            found.roots, found.samples, found.compared, found.bytes
+        ));
+        lines.extend(found.differences.iter().map(|difference| format!("Differs: {difference}")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,592 @@
+//! The form for COLLECTION.json: required fields first, what the checks say below each field. Half-typed text is kept here and becomes an
+//! edit a moment after the last key.
+
+mod json_pointer;
+mod tabs;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use egui::{Frame, Id, Margin, RichText, ScrollArea, Ui, vec2};
+use serde_json::{Value as Json, json};
+
+use crate::draft::Edit;
+use crate::gui::action::Action;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
+use crate::model::{Collection, KNOWN_KEYS, Location, Rule, Severity, TASKS};
+use crate::studio::Command;
+use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
+use tabs::{Tab, TabsState};
+
+/// A field that has not taken the focus within these frames is not there.
+const FOCUS_FRAMES: u8 = 20;
+/// Typing becomes an edit after this pause.
+const PAUSE_S: f64 = 0.25;
+const REQUIRED: [&str; 7] = ["id", "dataset_version", "description", "licenses", "providers", "tasks", "taco_version"];
+const TITLE_LENGTH: usize = 250;
+
+#[derive(Default)]
+struct Typed {
+    text: String,
+    since_s: Option<f64>,
+}
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct FormState {
+    typed: HashMap<String, Typed>,
+    focus: Option<String>,
+    /// Frames for which the focus was wanted.
+    waited: u8,
+    /// Set to bring the panel to the front.
+    pub show: bool,
+    /// The field with the keyboard whose text is the document's a moment after it was typed.
+    field: Option<Id>,
+    /// To be done once what was typed is the document's.
+    then: Option<Action>,
+    /// The parts with forms of their own.
+    pub(super) tabs: TabsState,
+}
+
+impl FormState {
+    /// Puts the focus into a field, named as in findings.
+    pub fn focus(&mut self, field: &str) {
+        self.focus = Some(field.to_owned());
+    }
+
+    /// Throws half-typed text away, of fields that begin so.
+    pub(super) fn forget(&mut self, prefix: &str) {
+        self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
+    }
+
+    /// Takes Undo or Redo for a field of the form: its text is the document's, and a history of its own beside that would work
+    /// against it. Gives the action back when nothing has to become an edit before.
+    pub fn take_over(&mut self, action: Action) -> Option<Action> {
+        if !self.is_typing() {
+            return Some(action);
+        }
+        self.then = Some(action);
+        None
+    }
+
+    /// True when this widget is a text field of the form.
+    pub fn is_own(&self, focused: Option<Id>) -> bool {
+        focused.is_some() && self.field == focused
+    }
+
+    /// True while typed text has not become an edit.
+    pub fn is_typing(&self) -> bool {
+        self.typed.values().any(|typed| typed.since_s.is_some())
+    }
+}
+
+/// Everything that fields need: the panel's state apart from the rest of the context, so that both can be borrowed.
+pub(super) struct Form<'a, 'b> {
+    pub(super) cx: &'a mut PanelContext<'b>,
+    pub(super) collection: &'b Collection,
+    pub(super) writable: bool,
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else {
+        let state = EmptyState {
+            icon: icons::BRACKETS_CURLY,
+            title: tr!("No collection"),
+            why: tr!("Start a draft, or open a dataset."),
+            actions: &[tr!("New dataset")],
+        };
+        if widgets::empty_state(ui, &state).is_some() {
+            cx.request(Request::Do(Action::New));
+        }
+        return;
+    };
+    let mut form = Form { writable: document.draft().is_some(), collection: document.collection(), cx };
+    form.header_ui(ui);
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        // What is half-typed in a list belongs to this document.
+        ui.push_id(form.cx.session.serial, |ui| {
+            Frame::NONE.inner_margin(Margin { left: 12, right: 14, top: 10, bottom: 24 }).show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 10.0;
+                if !form.tab_ui(ui) {
+                    form.fields_ui(ui);
+                }
+            });
+        });
+    });
+}
+
+impl Form<'_, '_> {
+    fn header_ui(&mut self, ui: &mut Ui) {
+        let t = theme::tokens(ui);
+        Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let bad = self.fields_with(Severity::Error);
+                let valid = REQUIRED.iter().filter(|key| !bad.contains(**key) && self.is_filled(key)).count();
+                ui.label(RichText::new(tr!("7 required")).font(font::regular(12.0)).color(t.tx2));
+                if valid > 0 {
+                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), &tr_n!(valid, "{n} valid", "{n} valid", n = valid));
+                }
+                if !bad.is_empty() {
+                    let text = tr_n!(bad.len(), "{n} error", "{n} errors", n = bad.len());
+                    widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), &text);
+                }
+            });
+            self.meter_ui(ui);
+            ui.add_space(4.0);
+            let parts = Tab::ALL;
+            let segments: Vec<Segment<'_, Tab>> =
+                parts.into_iter().map(|(tab, word)| Segment::new(tab, crate::text::of(word))).collect();
+            let before = self.cx.session.form.tabs.tab;
+            // All parts are in sight: in two lines or more where one is too short.
+            let mut rest = segments.as_slice();
+            ui.spacing_mut().item_spacing.y = 4.0;
+            while !rest.is_empty() {
+                let fits = |count: &usize| widgets::segmented_width(ui, &rest[..*count]) <= ui.available_width();
+                let (line, more) = rest.split_at((1..=rest.len()).rev().find(fits).unwrap_or(1));
+                let salt = ("collection-parts", rest.len());
+                widgets::segmented(ui, salt, &mut self.cx.session.form.tabs.tab, line);
+                rest = more;
+            }
+            if self.cx.session.form.tabs.tab != before {
+                self.cx.session.form.typed.clear();
+            }
+            // A finding leads to its field wherever that is.
+            let state = &mut self.cx.session.form;
+            if let Some(field) = &state.focus {
+                state.tabs.tab = Tab::of(field);
+                state.waited += 1;
+            }
+            // Nothing shows such a field.
+            if state.waited > FOCUS_FRAMES {
+                state.focus = None;
+            }
+            if state.focus.is_none() {
+                state.waited = 0;
+            }
+        });
+        let rect = ui.min_rect();
+        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    }
+
+    /// The top-level fields with findings of this severity.
+    fn fields_with(&self, severity: Severity) -> std::collections::BTreeSet<String> {
+        fields_with(&self.cx.studio.report().findings, severity)
+    }
+
+    fn is_filled(&self, key: &str) -> bool {
+        match self.collection.get(key) {
+            Some(Json::String(text)) => !text.is_empty(),
+            Some(Json::Array(items)) => !items.is_empty(),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    fn fields_ui(&mut self, ui: &mut Ui) {
+        self.text_ui(ui, "id", Look { mono: true, required: true, hint: tr!("lower-case-name"), ..Look::default() });
+        ui.horizontal_top(|ui| {
+            let half = ((ui.available_width() - 8.0) / 2.0).floor();
+            self.text_ui(
+                ui,
+                "dataset_version",
+                Look { mono: true, required: true, hint: "1.0.0", width: Some(half), ..Look::default() },
+            );
+            self.text_ui(ui, "taco_version", Look { mono: true, fixed: true, width: Some(half), ..Look::default() });
+        });
+        self.text_ui(ui, "title", Look { counted: Some(TITLE_LENGTH), ..Look::default() });
+        self.text_ui(
+            ui,
+            "description",
+            Look { required: true, rows: 4, hint: tr!("What the dataset holds, and what it is for"), ..Look::default() },
+        );
+        self.list_ui(ui, "licenses", licences(), tr!("Add SPDX id"), false, true);
+        self.list_ui(ui, "tasks", &TASKS.map(str::to_owned), tr!("Add task"), true, true);
+        self.contacts_ui(ui, "providers", true);
+        self.list_ui(ui, "keywords", &[], tr!("Add keyword"), false, false);
+        self.contacts_ui(ui, "curators", false);
+        self.extent_ui(ui);
+        self.others_ui(ui);
+    }
+
+    /// What the checks say about exactly this field.
+    fn note(&self, pointer: &str, filled: bool) -> Note {
+        note_of(&self.cx.studio.report().findings, pointer, filled, self.cx.session.marks.checked())
+    }
+
+    /// One text field at a JSON pointer below the collection.
+    pub(super) fn text_ui(&mut self, ui: &mut Ui, pointer: &str, look: Look<'_>) {
+        let now_s = ui.input(|input| input.time);
+        let stored = text_at(self.collection, pointer);
+        let state = &mut self.cx.session.form;
+        let typed = state.typed.entry(pointer.to_owned()).or_default();
+        if typed.since_s.is_none() && typed.text != stored {
+            typed.text.clone_from(&stored);
+        }
+        let mut text = std::mem::take(&mut typed.text);
+        let since_s = typed.since_s;
+        let label = look.label.unwrap_or(pointer.rsplit('/').next().unwrap_or(pointer));
+        let counter = look.counted.map(|most| format!("{} / {most}", text.chars().count())).unwrap_or_default();
+        let id = Id::unique("collection").with(pointer);
+        let note = self.note(pointer, !stored.is_empty());
+        let mut field =
+            TextField::new(label, &mut text).id(id).hint(look.hint).trailing(&counter).note(note).name(look.name.unwrap_or(label));
+        if look.mono {
+            field = field.mono();
+        }
+        if look.required {
+            field = field.required();
+        }
+        if let Some(width) = look.width {
+            field = field.width(width);
+        }
+        let response = field.rows(look.rows.max(1)).read_only(look.fixed || !self.writable).show(ui);
+        let state = &mut self.cx.session.form;
+        if state.focus.as_deref() == Some(pointer) {
+            state.focus = None;
+            response.request_focus();
+            response.scroll_to_me(Some(egui::Align::Center));
+        }
+        let since_s = if response.changed() { Some(now_s) } else { since_s };
+        let then = state.then.take_if(|_| response.has_focus());
+        match response.has_focus() {
+            true => state.field = Some(id),
+            false => drop(state.field.take_if(|field| *field == id)),
+        }
+        let due = since_s.is_some_and(|since| now_s - since >= PAUSE_S || !response.has_focus() || then.is_some());
+        if since_s.is_some() && !due {
+            ui.ctx().request_repaint_after(Duration::from_secs_f64(PAUSE_S));
+        }
+        let typed = state.typed.entry(pointer.to_owned()).or_default();
+        typed.since_s = since_s.filter(|_| !due);
+        typed.text.clone_from(&text);
+        if due && text != stored {
+            let value = if text.is_empty() && !look.required { Json::Null } else { Json::String(text) };
+            self.set(pointer, value);
+        }
+        if let Some(action) = then {
+            self.cx.request(Request::Do(action));
+        }
+    }
+
+    /// A number of the extent.
+    fn number_ui(&mut self, ui: &mut Ui, pointer: &str, label: &str, width: f32) {
+        let mut text = text_at(self.collection, pointer);
+        let before = text.clone();
+        let id = Id::unique("collection").with(pointer);
+        let kept = ui.data(|data| data.get_temp::<String>(id));
+        if let Some(kept) = kept {
+            text = kept;
+        }
+        let response = TextField::new(label, &mut text).id(id).mono().width(width).read_only(!self.writable).show(ui);
+        if response.has_focus() {
+            ui.data_mut(|data| data.insert_temp(id, text));
+            return;
+        }
+        ui.data_mut(|data| data.remove_temp::<String>(id));
+        if response.lost_focus()
+            && text != before
+            && let Ok(number) = text.trim().parse::<f64>()
+        {
+            self.set(pointer, json!(number));
+        }
+    }
+
+    fn list_ui(&mut self, ui: &mut Ui, key: &str, offered: &[String], hint: &str, strict: bool, required: bool) {
+        let t = theme::tokens(ui);
+        let mut items = strings_at(self.collection, key);
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            label_ui(ui, key, required && items.is_empty());
+            let note = match self.note(key, !items.is_empty()) {
+                Note::None | Note::Ok => self.note_below(key),
+                note => note,
+            };
+            if self.writable {
+                let bad = matches!(note, Note::Error(_));
+                let field = widgets::tag_input_id(ui, key);
+                if widgets::tag_input(ui, key, &mut items, offered, hint, strict, bad) {
+                    let value = if items.is_empty() && !required { Json::Null } else { json!(items) };
+                    self.set(key, value);
+                }
+                // Findings name the list or one of its items.
+                let state = &mut self.cx.session.form;
+                if state.focus.as_deref().is_some_and(|at| at.split('/').next() == Some(key)) {
+                    state.focus = None;
+                    ui.memory_mut(|memory| memory.request_focus(field));
+                    ui.scroll_to_rect(ui.min_rect(), Some(egui::Align::Center));
+                }
+            } else {
+                ui.label(
+                    RichText::new(if items.is_empty() { tr!("none" in "list").to_owned() } else { items.join(", ") })
+                        .font(font::mono(12.0))
+                        .color(t.tx),
+                );
+            }
+            note_ui(ui, &note);
+        });
+    }
+
+    /// The first finding about an item of a list.
+    fn note_below(&self, key: &str) -> Note {
+        let prefix = format!("{key}/");
+        let finding = self
+            .cx
+            .studio
+            .report()
+            .findings
+            .iter()
+            .find(|finding| matches!(&finding.at, Location::Collection(at) if at.starts_with(&prefix)));
+        match finding {
+            Some(finding) if finding.severity == Severity::Error => Note::Error(finding.message.clone()),
+            Some(finding) => Note::Warning(finding.message.clone()),
+            None => Note::None,
+        }
+    }
+
+    fn contacts_ui(&mut self, ui: &mut Ui, key: &'static str, required: bool) {
+        let t = theme::tokens(ui);
+        let contacts = self.collection.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(key).font(font::regular(12.0)).color(t.tx2));
+                if required && contacts.is_empty() {
+                    ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+                }
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    let add = if key == "curators" { tr!("Add curator") } else { tr!("Add provider") };
+                    if self.writable && widgets::link(ui, add).clicked() {
+                        let mut more = contacts.clone();
+                        more.push(new_contact(key));
+                        self.cx.session.form.focus(&format!("{key}/{}/name", contacts.len()));
+                        self.set(key, Json::Array(more));
+                    }
+                });
+            });
+            note_ui(ui, &self.note(key, !contacts.is_empty()));
+            for (index, contact) in contacts.iter().enumerate() {
+                self.contact_ui(ui, key, index, contact, &contacts);
+            }
+        });
+    }
+
+    fn contact_ui(&mut self, ui: &mut Ui, key: &str, index: usize, contact: &Json, contacts: &[Json]) {
+        let t = theme::tokens(ui);
+        let card = Frame::NONE.stroke(egui::Stroke::new(1.0, t.line2)).corner_radius(6).inner_margin(Margin::same(10));
+        card.show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 8.0;
+            ui.set_width(ui.available_width());
+            let title =
+                ["name", "organization"].iter().find_map(|part| contact.get(part)?.as_str().filter(|text| !text.is_empty()));
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(title.unwrap_or(tr!("New contact"))).font(font::medium(12.0)));
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    let name = tr!("Remove {key} {number}", key, number = index + 1);
+                    if self.writable && ui.add(Button::icon_only(icons::TRASH, name)).clicked() {
+                        let mut fewer = contacts.to_vec();
+                        fewer.remove(index);
+                        self.cx.session.form.typed.retain(|pointer, _| !pointer.starts_with(&format!("{key}/")));
+                        self.set(key, if fewer.is_empty() && key == "curators" { Json::Null } else { Json::Array(fewer) });
+                    }
+                });
+            });
+            note_ui(ui, &self.note(&format!("{key}/{index}"), true));
+            for part in parts_of(key, contact) {
+                let pointer = format!("{key}/{index}/{part}");
+                if contact.get(part).is_some_and(Json::is_array) || part == "roles" {
+                    self.roles_ui(ui, &pointer);
+                } else {
+                    let name = tr!("{part} of {key} {number}", part, key, number = index + 1);
+                    let hint = if part == "email" { tr!("name@example.org") } else { "" };
+                    self.text_ui(ui, &pointer, Look { hint, name: Some(&name), ..Look::default() });
+                }
+            }
+        });
+    }
+
+    fn roles_ui(&mut self, ui: &mut Ui, pointer: &str) {
+        const ROLES: [&str; 4] = ["producer", "licensor", "processor", "host"];
+        let mut items: Vec<String> = strings_at(self.collection, pointer);
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            label_ui(ui, "roles", false);
+            let name = pointer.replace('/', " ");
+            if self.writable && widgets::tag_input(ui, &name, &mut items, &ROLES, tr!("Add role"), false, false) {
+                let value = if items.is_empty() { Json::Null } else { json!(items) };
+                self.set(pointer, value);
+            } else if !self.writable {
+                ui.label(RichText::new(items.join(", ")).font(font::mono(12.0)));
+            }
+        });
+    }
+
+    fn extent_ui(&mut self, ui: &mut Ui) {
+        let t = theme::tokens(ui);
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            ui.horizontal(|ui| {
+                ui.label(RichText::new("extent").font(font::regular(12.0)).color(t.tx2));
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    let there = self.collection.get("extent").is_some();
+                    if self.writable && !there && widgets::link(ui, tr!("Set by hand")).clicked() {
+                        self.set("extent", json!({"spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null}));
+                    }
+                    if self.writable && there && widgets::link(ui, tr!("Compute when written")).clicked() {
+                        self.cx.session.form.typed.retain(|pointer, _| !pointer.starts_with("extent/"));
+                        self.set("extent", Json::Null);
+                    }
+                });
+            });
+            if self.collection.get("extent").is_none() {
+                let text = tr!("The extent is computed from the centroids of the samples when you write.");
+                note_ui(ui, &Note::Info(text.into()));
+                return;
+            }
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
+                let width = ((ui.available_width() - 18.0) / 4.0).floor();
+                for (index, label) in [tr!("west"), tr!("south"), tr!("east"), tr!("north")].into_iter().enumerate() {
+                    self.number_ui(ui, &format!("extent/spatial/{index}"), label, width);
+                }
+            });
+            ui.horizontal_top(|ui| {
+                let half = ((ui.available_width() - 8.0) / 2.0).floor();
+                for (index, label) in [tr!("start"), tr!("end")].into_iter().enumerate() {
+                    let look = Look {
+                        mono: true,
+                        width: Some(half),
+                        label: Some(label),
+                        name: Some(label),
+                        hint: "2023-01-31",
+                        ..Look::default()
+                    };
+                    self.text_ui(ui, &format!("extent/temporal/{index}"), look);
+                }
+            });
+            note_ui(
+                ui,
+                &match self.note("extent", true) {
+                    Note::None | Note::Ok => self.note_below("extent"),
+                    note => note,
+                },
+            );
+        });
+    }
+
+    /// Fields of extensions and tools: kept as they are, and shown.
+    fn others_ui(&mut self, ui: &mut Ui) {
+        let others: Vec<(&String, &Json)> =
+            self.collection.fields.iter().filter(|(key, _)| !KNOWN_KEYS.contains(&key.as_str())).collect();
+        if others.is_empty() {
+            return;
+        }
+        let t = theme::tokens(ui);
+        ui.label(RichText::new(tr!("Other fields")).font(font::semibold(12.0)));
+        for (key, value) in others {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(key).font(font::mono(12.0)).color(t.tx2));
+                let text = value.to_string();
+                ui.add(egui::Label::new(RichText::new(&text).font(font::mono(11.0)).color(t.tx3)).truncate());
+            });
+        }
+    }
+
+    /// Asks for the edit that puts `value` at a pointer.
+    fn set(&mut self, pointer: &str, value: Json) {
+        if let Some((key, value)) = with_value(self.collection, pointer, value) {
+            // Keys that every file has stay as null; others go.
+            let value = Some(value).filter(|value| !value.is_null() || KNOWN_KEYS.contains(&key.as_str()));
+            self.cx.run(Command::Edit { edit: Edit::SetCollection { key, value } });
+        }
+    }
+}
+
+/// How a text field looks.
+#[derive(Default)]
+pub(super) struct Look<'a> {
+    pub(super) label: Option<&'a str>,
+    pub(super) name: Option<&'a str>,
+    pub(super) hint: &'a str,
+    pub(super) mono: bool,
+    pub(super) required: bool,
+    pub(super) fixed: bool,
+    pub(super) rows: usize,
+    pub(super) width: Option<f32>,
+    pub(super) counted: Option<usize>,
+}
+
+fn label_ui(ui: &mut Ui, text: &str, required: bool) {
+    let t = theme::tokens(ui);
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+        if required {
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+            });
+        }
+    });
+}
+
+fn fields_with(findings: &[crate::model::Finding], severity: Severity) -> std::collections::BTreeSet<String> {
+    let top = |at: &str| at.split('/').next().unwrap_or(at).to_owned();
+    let here = findings.iter().filter(|finding| finding.severity == severity);
+    here.filter_map(|finding| if let Location::Collection(at) = &finding.at { Some(top(at)) } else { None }).collect()
+}
+
+/// What findings say about a field. An empty required field carries the word "required" instead of an error.
+fn note_of(findings: &[crate::model::Finding], pointer: &str, filled: bool, checked: bool) -> Note {
+    let here = |finding: &&crate::model::Finding| matches!(&finding.at, Location::Collection(at) if at == pointer);
+    let mut found = findings.iter().filter(here).filter(|finding| filled || finding.rule != Rule::CollectionRequired);
+    let finding = found.clone().find(|finding| finding.severity == Severity::Error).or_else(|| found.next());
+    match finding {
+        Some(finding) if finding.severity == Severity::Error => Note::Error(finding.message.clone()),
+        Some(finding) => Note::Warning(finding.message.clone()),
+        None if filled && checked => Note::Ok,
+        None => Note::None,
+    }
+}
+
+/// The tab's number: fields with errors.
+pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
+    let bad = fields_with(&cx.studio.report().findings, Severity::Error).len() as u64;
+    (bad > 0).then_some((bad, Tone::Error))
+}
+
+/// SPDX identifiers, those that data carries first.
+fn licences() -> &'static [String] {
+    static LIST: OnceLock<Vec<String>> = OnceLock::new();
+    LIST.get_or_init(|| {
+        let common = ["CC-BY-4.0", "CC0-1.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODbL-1.0", "PDDL-1.0", "MIT", "Apache-2.0"];
+        let rest = spdx::identifiers::LICENSES.iter().map(|license| license.name).filter(|name| !common.contains(name));
+        common.into_iter().chain(rest).map(str::to_owned).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_required_field_is_no_error_in_the_form() {
+        let mut report = crate::model::Report::default();
+        report.add(Rule::CollectionRequired, Location::Collection("id".into()), "id is empty");
+        report.add(Rule::IdDataset, Location::Collection("id".into()), "no capitals");
+        assert_eq!(note_of(&report.findings[..1], "id", false, true), Note::None);
+        assert_eq!(note_of(&report.findings, "id", true, true), Note::Error("id is empty".into()));
+        assert_eq!(note_of(&report.findings, "title", true, true), Note::Ok);
+        assert_eq!(fields_with(&report.findings, Severity::Error).len(), 1);
+    }
+
+    #[test]
+    fn common_licences_come_first_and_once() {
+        assert_eq!(licences()[0], "CC-BY-4.0");
+        assert_eq!(licences().iter().filter(|name| *name == "MIT").count(), 1);
+        assert!(licences().len() > 300);
+    }
+}

@@ -1,0 +1,535 @@
+//! The parts of COLLECTION.json that have a form of their own: labels with colours, the sensor's bands on the spectrum,
+//! publications, how the data were split, responsible AI; and the raw JSON, which can be edited as well.
+
+use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use serde_json::{Value as Json, json};
+
+use super::json_pointer::text_at;
+use super::{Form, Look};
+use crate::draft::Edit;
+use crate::extensions::builtin;
+use crate::extensions::collection::optical::sensors;
+use crate::extensions::collection::texts::{RAI_QUESTIONS, STRATEGIES};
+use crate::gui::file_dialog::FileRequest;
+use crate::gui::icons;
+use crate::gui::panel_context::Request;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, Note, TextField, note_ui, paint};
+use crate::model::Collection;
+use crate::studio::Command;
+
+/// The parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// Everything that every dataset has.
+    #[default]
+    General,
+    /// `labels:*`.
+    Labels,
+    /// `optical:*`.
+    Bands,
+    /// `publications`, `sci:*`.
+    Papers,
+    /// `split:strategy`.
+    Split,
+    /// `rai:*`.
+    Rai,
+    /// The file itself.
+    Json,
+}
+
+impl Tab {
+    /// Every part with its word.
+    pub const ALL: [(Tab, &'static str); 7] = [
+        (Tab::General, mark!("General")),
+        (Tab::Labels, mark!("Labels")),
+        (Tab::Bands, mark!("Bands")),
+        (Tab::Papers, mark!("Papers")),
+        (Tab::Split, mark!("Split")),
+        (Tab::Rai, "RAI"),
+        (Tab::Json, "JSON"),
+    ];
+
+    /// The part that holds a field, named as in findings.
+    pub fn of(field: &str) -> Tab {
+        let key = field.split('/').next().unwrap_or_default();
+        match key.split_once(':').map_or(key, |(prefix, _)| prefix) {
+            "labels" => Tab::Labels,
+            "optical" => Tab::Bands,
+            "publications" | "sci" => Tab::Papers,
+            "split" => Tab::Split,
+            "rai" => Tab::Rai,
+            _ => Tab::General,
+        }
+    }
+}
+
+/// Half-typed text of the parts.
+#[derive(Default)]
+pub struct TabsState {
+    /// The part that shows.
+    pub tab: Tab,
+    /// The JSON while it is edited.
+    json: Option<String>,
+    json_error: Option<String>,
+    bibtex: String,
+    bibtex_error: Option<String>,
+    sensor_error: Option<String>,
+}
+
+/// What makes a dataset well described: what is there, and what is not.
+pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
+    let filled = |key: &str| match collection.get(key) {
+        None | Some(Json::Null) => false,
+        Some(Json::String(text)) => !text.trim().is_empty(),
+        Some(Json::Array(items)) => !items.is_empty(),
+        Some(_) => true,
+    };
+    let any = |prefix: &str| collection.fields.keys().any(|key| key.starts_with(prefix) && filled(key));
+    let parts = [
+        ("id", filled("id")),
+        ("dataset_version", filled("dataset_version")),
+        ("description", filled("description")),
+        ("licenses", filled("licenses")),
+        ("providers", filled("providers")),
+        ("tasks", filled("tasks")),
+        ("title", filled("title")),
+        ("curators", filled("curators")),
+        ("keywords", filled("keywords")),
+        (mark!("labels or bands"), any("labels:") || any("optical:")),
+        ("publications", filled("publications") || any("sci:")),
+        (mark!("split strategy"), filled("split:strategy")),
+        (mark!("responsible AI"), any("rai:")),
+    ];
+    let missing: Vec<&'static str> = parts.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
+    (parts.len() - missing.len(), missing)
+}
+
+impl Form<'_, '_> {
+    /// Draws the part that is chosen; false for the general form.
+    pub(super) fn tab_ui(&mut self, ui: &mut Ui) -> bool {
+        match self.cx.session.form.tabs.tab {
+            Tab::General => return false,
+            Tab::Labels => self.labels_ui(ui),
+            Tab::Bands => self.bands_ui(ui),
+            Tab::Papers => self.papers_ui(ui),
+            Tab::Split => self.split_ui(ui),
+            Tab::Rai => self.rai_ui(ui),
+            Tab::Json => self.json_ui(ui),
+        }
+        true
+    }
+
+    /// The meter below the head of the form.
+    pub(super) fn meter_ui(&mut self, ui: &mut Ui) {
+        let t = theme::tokens(ui);
+        let (there, missing) = completeness(self.collection);
+        let all = there + missing.len();
+        let response = ui.horizontal(|ui| {
+            let width = (ui.available_width() - 150.0).max(40.0);
+            widgets::progress_bar(ui, tr!("Completeness"), there as f32 / all as f32, width, 6.0);
+            let text = tr!("{there} of {all} described", there, all);
+            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx2));
+        });
+        if !missing.is_empty() {
+            let missing: Vec<&str> = missing.into_iter().map(crate::text::of).collect();
+            response.response.on_hover_text(tr!("Not yet: {missing}", missing = missing.join(", ")));
+        }
+    }
+
+    fn heading(&self, ui: &mut Ui, text: &str, why: &str) {
+        let t = theme::tokens(ui);
+        ui.label(RichText::new(text).font(font::semibold(13.0)));
+        ui.add(egui::Label::new(RichText::new(why).font(font::regular(12.0)).color(t.tx2)).wrap());
+    }
+
+    fn labels_ui(&mut self, ui: &mut Ui) {
+        let why = tr!("What each value of a label raster means, and the colour to draw it in.");
+        self.heading(ui, tr!("Labels"), why);
+        let classes = self.collection.get("labels:classes").and_then(Json::as_array).cloned().unwrap_or_default();
+        for (index, class) in classes.iter().enumerate() {
+            let pointer = |part: &str| format!("labels:classes/{index}/{part}");
+            let name = |part: &str| tr!("{part} of class {number}", part, number = index + 1);
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let (square, _) = ui.allocate_exact_size(vec2(18.0, 45.0), Sense::hover());
+                let color = class.get("color").and_then(Json::as_str).and_then(color_of);
+                let square = Rect::from_min_size(square.min + vec2(0.0, 23.0), vec2(18.0, 18.0));
+                let line = theme::tokens(ui).line2;
+                ui.painter().rect(square, 3, color.unwrap_or(Color32::TRANSPARENT), Stroke::new(1.0, line), StrokeKind::Inside);
+                let rest = ui.available_width() - 30.0;
+                let fields = [("category", tr!("value"), 0.2), ("name", tr!("name"), 0.5), ("color", "#rrggbb", 0.3)];
+                for (part, hint, share) in fields {
+                    let label = name(part);
+                    let width = Some((rest * share - 6.0).floor());
+                    let label_text = if part == "color" { tr!("colour") } else { part };
+                    let look =
+                        Look { mono: part != "name", hint, width, name: Some(&label), label: Some(label_text), ..Look::default() };
+                    self.text_ui(ui, &pointer(part), look);
+                }
+                ui.vertical(|ui| {
+                    ui.add_space(21.0);
+                    let remove = Button::icon_only(icons::TRASH, tr!("Remove class {number}", number = index + 1));
+                    if self.writable && ui.add(remove).clicked() {
+                        let mut fewer = classes.clone();
+                        fewer.remove(index);
+                        self.set_classes(fewer);
+                    }
+                });
+            });
+            if class.get("color").and_then(Json::as_str).is_some_and(|text| color_of(text).is_none()) {
+                note_ui(ui, &Note::Warning(tr!("A colour is written #rrggbb, for example #2e7d32.").into()));
+            }
+        }
+        if classes.is_empty() {
+            note_ui(ui, &Note::Info(tr!("No class is named yet.").into()));
+        }
+        if self.writable && ui.add(Button::secondary(tr!("Add class")).icon(icons::PLUS)).clicked() {
+            let mut more = classes.clone();
+            let color = PALETTE[more.len() % PALETTE.len()];
+            more.push(json!({ "name": "", "category": more.len().to_string(), "description": null, "color": color }));
+            self.set_classes(more);
+        }
+        self.text_ui(ui, "labels:description", Look { rows: 2, label: Some(tr!("the scheme as a whole")), ..Look::default() });
+    }
+
+    /// The classes with their number, as one step.
+    fn set_classes(&mut self, classes: Vec<Json>) {
+        self.cx.session.form.forget("labels:classes");
+        let count = (!classes.is_empty()).then(|| json!(classes.len()));
+        let classes = (!classes.is_empty()).then_some(Json::Array(classes));
+        self.set_all("Set labels", vec![("labels:classes", classes), ("labels:num_classes", count)]);
+    }
+
+    /// Sets keys of the collection in one step; without a value a key goes.
+    fn set_all(&mut self, label: &str, fields: Vec<(&str, Option<Json>)>) {
+        let edits = fields.into_iter().map(|(key, value)| Edit::SetCollection { key: key.to_owned(), value }).collect();
+        self.cx.run(Command::Edit { edit: Edit::Batch { label: label.to_owned(), edits } });
+    }
+
+    /// What a collection extension makes of these options, as one step.
+    fn compute(&mut self, extension: &str, options: &Json) -> Result<(), String> {
+        let fields = collection_fields(self.collection, extension, options)?;
+        let edits = fields.into_iter().map(|(key, value)| Edit::SetCollection { key, value: Some(value) }).collect();
+        self.cx.run(Command::Edit { edit: Edit::Batch { label: format!("Set {extension}"), edits } });
+        Ok(())
+    }
+
+    fn bands_ui(&mut self, ui: &mut Ui) {
+        let why = tr!("The bands of the sensor on the spectrum: choose one, or type another sensor's.");
+        self.heading(ui, tr!("Sensor and bands"), why);
+        let names: Vec<&str> = sensors().iter().map(|(name, _)| name.as_str()).collect();
+        let sensor = text_at(self.collection, "optical:sensor");
+        if self.writable {
+            let shown = if sensor.is_empty() { tr!("choose a sensor") } else { sensor.as_str() };
+            let width = ui.available_width();
+            if let Some(index) = widgets::combo(ui, tr!("Sensor"), shown, width, true, &names) {
+                let error = self.compute("optical", &json!({ "sensor": names[index] })).err();
+                self.cx.session.form.tabs.sensor_error = error;
+            }
+        }
+        if let Some(error) = &self.cx.session.form.tabs.sensor_error {
+            note_ui(ui, &Note::Error(error.clone()));
+        }
+        let bands = self.collection.get("optical:bands").and_then(Json::as_array).cloned().unwrap_or_default();
+        if bands.is_empty() {
+            note_ui(ui, &Note::Info(tr!("No sensor is named yet.").into()));
+            return;
+        }
+        spectrum_ui(ui, &bands);
+        let t = theme::tokens(ui);
+        for (index, band) in bands.iter().enumerate() {
+            let text = |key: &str| band.get(key).and_then(Json::as_str).unwrap_or_default();
+            let number = |key: &str| band.get(key).and_then(Json::as_f64).map_or(String::new(), |value| format!("{value:.0}"));
+            let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
+            let said = tr!(
+                "Band {name} {common_name} {wavelength} nm",
+                name = text("name"),
+                common_name = text("common_name"),
+                wavelength = number("center_wavelength"),
+            );
+            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
+            let painter = ui.painter();
+            painter.hline(row.x_range(), row.bottom() - 0.5, Stroke::new(1.0, t.line));
+            paint::text_left(painter, row, text("name"), font::mono(12.0), t.tx);
+            paint::text_left(painter, row.with_min_x(row.left() + 56.0), text("common_name"), font::regular(12.0), t.tx2);
+            let wavelength = format!("{} nm", number("center_wavelength"));
+            let right = row.with_max_x(row.right() - 26.0);
+            paint::text_right(painter, right, &wavelength, font::mono(11.5), t.tx2);
+            let remove = Rect::from_center_size(pos2(row.right() - 10.0, row.center().y), vec2(20.0, 20.0));
+            let builder = egui::UiBuilder::new().max_rect(remove).id_salt(("band", index));
+            let name = tr!("Remove band {name}", name = text("name"));
+            let removed =
+                self.writable && ui.scope_builder(builder, |ui| ui.add(Button::icon_only(icons::X, name)).clicked()).inner;
+            if removed {
+                let mut fewer = bands.clone();
+                fewer.remove(index);
+                let count = json!(fewer.len());
+                self.set_all("Set bands", vec![("optical:bands", Some(Json::Array(fewer))), ("optical:num_bands", Some(count))]);
+            }
+        }
+        if self.writable && ui.add(Button::danger_ghost(tr!("Remove sensor"))).clicked() {
+            let keys = ["optical:sensor", "optical:bands", "optical:num_bands"];
+            self.set_all("Remove sensor", keys.map(|key| (key, None)).to_vec());
+        }
+    }
+
+    fn papers_ui(&mut self, ui: &mut Ui) {
+        let why = tr!("Papers that describe or use the dataset. Paste BibTeX, or fill the fields.");
+        self.heading(ui, tr!("Publications"), why);
+        let papers = self.collection.get("publications").and_then(Json::as_array).cloned().unwrap_or_default();
+        let t = theme::tokens(ui);
+        for index in 0..papers.len() {
+            let card = Frame::NONE.stroke(Stroke::new(1.0, t.line2)).corner_radius(6).inner_margin(Margin::same(10));
+            card.show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.spacing_mut().item_spacing.y = 8.0;
+                for (part, rows) in [("doi", 1), ("citation", 3), ("summary", 2)] {
+                    let name = tr!("{part} of publication {number}", part, number = index + 1);
+                    let look = Look { mono: part == "doi", rows, name: Some(&name), ..Look::default() };
+                    self.text_ui(ui, &format!("publications/{index}/{part}"), look);
+                }
+                let remove = Button::danger_ghost(tr!("Remove")).name(tr!("Remove publication {number}", number = index + 1));
+                if self.writable && ui.add(remove).clicked() {
+                    let mut fewer = papers.clone();
+                    fewer.remove(index);
+                    self.cx.session.form.forget("publications");
+                    self.set_all("Set publications", vec![("publications", (!fewer.is_empty()).then_some(Json::Array(fewer)))]);
+                }
+            });
+        }
+        if !self.writable {
+            return;
+        }
+        let state = &mut self.cx.session.form.tabs;
+        let note = state.bibtex_error.clone().map_or(Note::None, Note::Error);
+        TextField::new("BibTeX", &mut state.bibtex).mono().rows(5).hint("@article{…, doi = {…}}").note(note).show(ui);
+        let blocked = state.bibtex.trim().is_empty().then_some(tr!("Paste an entry first"));
+        ui.horizontal(|ui| {
+            if ui.add(Button::secondary(tr!("Add from BibTeX")).blocked(blocked)).clicked() {
+                let options = json!({ "publications": papers, "bibtex": self.cx.session.form.tabs.bibtex });
+                let error = self.compute("publications", &options).err();
+                let state = &mut self.cx.session.form.tabs;
+                if error.is_none() {
+                    state.bibtex.clear();
+                }
+                state.bibtex_error = error;
+            }
+            if ui.add(Button::ghost(tr!("Add by hand")).icon(icons::PLUS)).clicked() {
+                let mut more = papers.clone();
+                more.push(json!({ "doi": "", "citation": "", "summary": null }));
+                self.set_all("Set publications", vec![("publications", Some(Json::Array(more)))]);
+            }
+        });
+        self.heading(ui, tr!("How to cite"), tr!("The dataset itself."));
+        self.text_ui(ui, "sci:doi", Look { mono: true, label: Some(tr!("DOI of the dataset")), ..Look::default() });
+        self.text_ui(ui, "sci:citation", Look { rows: 3, label: Some(tr!("citation of the dataset")), ..Look::default() });
+    }
+
+    fn split_ui(&mut self, ui: &mut Ui) {
+        self.heading(ui, tr!("Split strategy"), tr!("How training, validation and test samples were told apart."));
+        let now = text_at(self.collection, "split:strategy");
+        let why = [
+            tr!("Every sample by chance"),
+            tr!("By chance, with the same shares of each class"),
+            tr!("Chosen by people"),
+            tr!("Another way; say it in the description"),
+            tr!("There is no split"),
+            tr!("Nobody knows any more"),
+        ];
+        for (strategy, why) in STRATEGIES.iter().zip(why) {
+            let t = theme::tokens(ui);
+            ui.horizontal(|ui| {
+                ui.add_enabled_ui(self.writable, |ui| {
+                    if widgets::radio(ui, now == *strategy, strategy).clicked() {
+                        self.set_all("Set split strategy", vec![("split:strategy", Some(json!(strategy)))]);
+                    }
+                });
+                ui.label(RichText::new(why).font(font::regular(11.5)).color(t.tx3));
+            });
+        }
+        if self.writable && !now.is_empty() && ui.add(Button::ghost(tr!("Say nothing about it"))).clicked() {
+            self.set_all("Remove split strategy", vec![("split:strategy", None)]);
+        }
+    }
+
+    fn rai_ui(&mut self, ui: &mut Ui) {
+        let answered = RAI_QUESTIONS.iter().filter(|(key, _)| !text_at(self.collection, &format!("rai:{key}")).is_empty()).count();
+        let all = RAI_QUESTIONS.len();
+        let why = tr!("{answered} of {all} questions answered. Leave out what does not apply.", answered, all);
+        self.heading(ui, tr!("Responsible AI"), &why);
+        for (key, question) in RAI_QUESTIONS {
+            let question = crate::text::of(question);
+            self.text_ui(ui, &format!("rai:{key}"), Look { rows: 2, label: Some(question), ..Look::default() });
+        }
+    }
+
+    fn json_ui(&mut self, ui: &mut Ui) {
+        let stored = serde_json::to_string_pretty(&self.collection.fields).unwrap_or_default();
+        ui.horizontal(|ui| {
+            if ui.add(Button::secondary(tr!("Copy")).name(tr!("Copy the JSON")).icon(icons::COPY)).clicked() {
+                self.cx.request(Request::Copy(stored.clone()));
+            }
+            if self.writable && ui.add(Button::ghost(tr!("Import…")).name(tr!("Import a COLLECTION.json"))).clicked() {
+                self.cx.request(Request::ChooseFiles(FileRequest::Open));
+            }
+        });
+        let state = &mut self.cx.session.form.tabs;
+        let mut text = state.json.clone().unwrap_or_else(|| stored.clone());
+        let note = state.json_error.clone().map_or(Note::None, Note::Error);
+        let rows = (text.lines().count() + 1).clamp(8, 200);
+        TextField::new("COLLECTION.json", &mut text).mono().rows(rows).read_only(!self.writable).note(note).show(ui);
+        if text == stored {
+            state.json = None;
+            state.json_error = None;
+            return;
+        }
+        // What is half typed stays until it reads and was taken over, or was thrown away.
+        let read = serde_json::from_str::<serde_json::Map<String, Json>>(&text);
+        state.json_error = read.as_ref().err().map(|error| tr!("Line {line}: {error}.", line = error.line(), error));
+        state.json = Some(text);
+        ui.horizontal(|ui| {
+            let blocked = read.is_err().then_some(tr!("The text is no JSON object yet"));
+            if ui.add(Button::primary(tr!("Apply")).name(tr!("Apply the JSON")).blocked(blocked)).clicked()
+                && let Ok(fields) = read
+            {
+                let state = &mut self.cx.session.form;
+                state.tabs.json = None;
+                state.forget("");
+                self.cx.run(Command::Edit { edit: Edit::ReplaceCollection { collection: Collection { fields } } });
+            }
+            if ui.add(Button::ghost(tr!("Revert")).name(tr!("Revert the JSON"))).clicked() {
+                let state = &mut self.cx.session.form.tabs;
+                state.json = None;
+                state.json_error = None;
+            }
+        });
+    }
+}
+
+/// Colours for new classes, far from each other.
+const PALETTE: [&str; 8] = ["#2e7d32", "#1565c0", "#f9a825", "#c62828", "#6a1b9a", "#00838f", "#5d4037", "#9e9d24"];
+
+/// `#rrggbb` as a colour.
+pub fn color_of(text: &str) -> Option<Color32> {
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
+    let part = |from: usize| u8::from_str_radix(&digits[from..from + 2], 16).ok();
+    Some(Color32::from_rgb(part(0)?, part(2)?, part(4)?))
+}
+
+/// What a collection extension makes of options that need no samples.
+fn collection_fields(collection: &Collection, extension: &str, options: &Json) -> Result<Vec<(String, Json)>, String> {
+    let text = |error: crate::error::Error| match error.hints().first() {
+        Some(hint) => format!("{error}: {hint}."),
+        None => format!("{error}."),
+    };
+    match builtin().make(extension, options).map_err(text)? {
+        crate::extensions::Made::Collection(made) => {
+            let dataset = crate::model::Dataset { collection: collection.clone(), ..Default::default() };
+            made.compute(&dataset, &crate::jobs::JobContext::default()).map_err(text)
+        }
+        _ => Err(tr!("{extension} does not describe the collection.", extension)),
+    }
+}
+
+/// The bands where they lie on the spectrum, each as wide as its half maximum. Wavelengths on a logarithmic axis.
+fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
+    let t = theme::tokens(ui);
+    let number = |band: &Json, key: &str| band.get(key).and_then(Json::as_f64).filter(|value| *value > 0.0);
+    let placed: Vec<(String, f64, f64)> = bands
+        .iter()
+        .filter_map(|band| {
+            let center = number(band, "center_wavelength")?;
+            let width = number(band, "full_width_half_max").unwrap_or(center * 0.02);
+            Some((band.get("name").and_then(Json::as_str).unwrap_or_default().to_owned(), center, width))
+        })
+        .collect();
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 92.0), Sense::hover());
+    response.widget_info(|| {
+        let said = tr_n!(placed.len(), "Spectrum with {n} band", "Spectrum with {n} bands", n = placed.len());
+        WidgetInfo::labeled(Role::Image, true, said)
+    });
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 3, t.input);
+    if placed.is_empty() {
+        return;
+    }
+    let low = placed.iter().map(|(_, center, width)| center - width).fold(f64::MAX, f64::min).max(1.0) * 0.97;
+    let high = placed.iter().map(|(_, center, width)| center + width).fold(0.0, f64::max) * 1.03;
+    let plot = Rect::from_min_max(rect.min + vec2(6.0, 6.0), rect.max - vec2(6.0, 18.0));
+    let x = |nm: f64| plot.left() + plot.width() * ((nm.max(low) / low).ln() / (high / low).ln()) as f32;
+    for nm in [400.0, 500.0, 700.0, 1000.0, 1500.0, 2000.0, 5000.0, 10_000.0] {
+        if nm > low && nm < high {
+            painter.vline(x(nm), plot.y_range(), Stroke::new(1.0, t.line));
+            let label = Rect::from_center_size(pos2(x(nm), rect.bottom() - 9.0), vec2(48.0, 12.0));
+            paint::text_center(&painter, label, &format!("{nm:.0}"), font::mono(10.0), t.tx3);
+        }
+    }
+    for (name, center, width) in &placed {
+        let color = spectral(*center, t.tx3);
+        let (left, middle, right) = (x(center - width / 2.0), x(*center), x(center + width / 2.0));
+        let top = plot.top() + 12.0;
+        let hill = vec![
+            pos2(left.min(middle - 1.0), plot.bottom()),
+            pos2(left + (middle - left) * 0.35, top),
+            pos2(right - (right - middle) * 0.35, top),
+            pos2(right.max(middle + 1.0), plot.bottom()),
+        ];
+        painter.add(Shape::convex_polygon(hill, color.gamma_multiply(0.45), Stroke::new(1.0, color)));
+        let label = Rect::from_center_size(pos2(middle, plot.top() + 5.0), vec2(34.0, 11.0));
+        paint::text_center(&painter, label, name, font::mono(9.5), t.tx2);
+    }
+}
+
+/// About the colour of light of this wavelength; beyond the visible `other`.
+fn spectral(nm: f64, other: Color32) -> Color32 {
+    match nm {
+        nm if (380.0..450.0).contains(&nm) => Color32::from_rgb(122, 92, 214),
+        nm if (450.0..495.0).contains(&nm) => Color32::from_rgb(64, 128, 232),
+        nm if (495.0..570.0).contains(&nm) => Color32::from_rgb(64, 168, 92),
+        nm if (570.0..600.0).contains(&nm) => Color32::from_rgb(206, 168, 46),
+        nm if (600.0..780.0).contains(&nm) => Color32::from_rgb(214, 74, 74),
+        _ => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completeness_names_what_is_missing() {
+        let mut collection = Collection::template();
+        let (before, missing) = completeness(&collection);
+        assert!(missing.contains(&"description") && missing.contains(&"responsible AI"));
+        collection.set("description", Some("Scenes".into()));
+        collection.set("rai:dataBiases", Some("mostly Europe".into()));
+        let (after, missing) = completeness(&collection);
+        assert_eq!(after, before + 2);
+        assert!(!missing.contains(&"description"));
+    }
+
+    #[test]
+    fn a_field_leads_to_its_part() {
+        assert_eq!(Tab::of("providers/0/email"), Tab::General);
+        assert_eq!(Tab::of("labels:classes/0/color"), Tab::Labels);
+        assert_eq!(Tab::of("publications/1/doi"), Tab::Papers);
+    }
+
+    #[test]
+    fn colours_are_hexadecimal() {
+        assert_eq!(color_of("#2e7d32"), Some(Color32::from_rgb(0x2e, 0x7d, 0x32)));
+        for wrong in ["2e7d32", "#2e7d3", "#2e7d3g", "#ééé", ""] {
+            assert_eq!(color_of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn extensions_fill_the_form() {
+        let fields = collection_fields(&Collection::template(), "optical", &json!({ "sensor": "landsat8oli" })).expect("known");
+        assert!(fields.iter().any(|(key, value)| key == "optical:num_bands" && value.as_u64() > Some(5)));
+        let error =
+            collection_fields(&Collection::template(), "publications", &json!({ "bibtex": "@article{x}" })).expect_err("no DOI");
+        assert!(error.contains("DOI"), "{error}");
+    }
+}

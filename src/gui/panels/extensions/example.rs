@@ -1,0 +1,281 @@
+//! What a run will add, before it runs: the chosen extensions are run over one root, in a job, and every column shows its type and
+//! an example. Below it the cost, and the button that starts the run.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use super::targets::Group;
+use crate::error::Result;
+use crate::extensions::{self, ExtensionCall, builtin};
+use crate::gui::action::Action;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::structure::fix::sample_counted;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Note, Tone, note_ui, paint};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, Payload, Tortilla, dtype_name};
+use crate::studio::{Command, Document};
+use crate::table::value_text;
+
+/// One column to be added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// Level; none for fields of the collection.
+    pub level: Option<usize>,
+    /// The column's name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// A value from the first root.
+    pub example: String,
+    /// The level has it already.
+    pub there: bool,
+}
+
+/// What one root showed.
+#[derive(Clone, Debug, Default)]
+pub struct Example {
+    /// The columns, in order.
+    pub columns: Vec<Added>,
+    /// The root that was looked at.
+    pub root: String,
+    /// Why a sample of it failed.
+    pub failures: Vec<String>,
+    /// Bytes of all targeted samples.
+    pub bytes: u64,
+    /// How long one root took, in seconds.
+    pub root_s: f64,
+}
+
+/// What is kept of the example.
+#[derive(Default)]
+pub struct ExampleState {
+    slot: AsyncValue<(Key, String), Arc<Example>>,
+}
+
+impl ExampleState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.slot.poll();
+    }
+
+    /// True while it is computed.
+    pub fn is_busy(&self) -> bool {
+        self.slot.is_busy()
+    }
+}
+
+/// The example of these calls: the real thing over the first root that is no padding.
+pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<Example> {
+    let Some(root) = dataset.root.samples.iter().find(|sample| !sample.is_padding()) else { return Ok(Example::default()) };
+    let one = Tortilla { schema: dataset.root.schema.clone(), samples: vec![root.clone()] };
+    let small = Dataset { collection: dataset.collection.clone(), root: Arc::new(one) };
+    let registry = builtin();
+    let there = extensions::clashes(&small, calls, &registry)?;
+    let started = Instant::now();
+    // A program that nobody has agreed to is not started for an example, nor while it is being typed: its columns show with nulls.
+    let mut shown = calls.to_vec();
+    for call in &mut shown {
+        call.schema_only |= !extensions::programs_in(std::slice::from_ref(call)).is_empty();
+    }
+    let run = extensions::run(&small, &shown, &registry, ctx)?;
+    let root_s = started.elapsed().as_secs_f64();
+    let mut columns = Vec::new();
+    for (level, made) in run.columns.iter().enumerate() {
+        for column in made {
+            let value = column.values.iter().find(|value| !value.is_null());
+            columns.push(Added {
+                level: Some(level),
+                name: column.field.name.clone(),
+                kind: dtype_name(&column.field.dtype),
+                example: value.map_or("null".into(), |value| value_text(value, &column.field.dtype)),
+                there: there.contains(&format!("level{level} {}", column.field.name)),
+            });
+        }
+    }
+    for (key, value) in &run.collection {
+        let there = dataset.collection.get(key).is_some();
+        columns.push(Added { level: None, name: key.clone(), kind: "JSON".into(), example: value.to_string(), there });
+    }
+    let failures = run.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.error)).collect();
+    let bytes = targeted_bytes(dataset, calls, ctx)?;
+    Ok(Example { columns, root: root.id.to_string(), failures, bytes, root_s })
+}
+
+/// Bytes of the samples that calls of sample extensions are for, each counted once.
+fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<u64> {
+    fn below<'a>(tortilla: &'a Tortilla, level: usize, ids: &mut Vec<&'a str>, calls: &[ExtensionCall]) -> u64 {
+        let mut bytes = 0;
+        for sample in &tortilla.samples {
+            ids.push(&sample.id);
+            bytes += match &sample.payload {
+                Payload::Folder(children) => below(children, level + 1, ids, calls),
+                _ if calls.iter().any(|call| call.target.level == level && call.target.names(ids)) => sample.size_bytes(),
+                _ => 0,
+            };
+            ids.pop();
+        }
+        bytes
+    }
+    ctx.check()?;
+    Ok(below(&dataset.root, 0, &mut Vec::new(), calls))
+}
+
+/// The calls, what they would add, and why that is not known.
+type Current = (Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>);
+
+fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<Current, String> {
+    let calls = cx.session.extensions.calls()?;
+    let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
+    let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default());
+    let state = &mut cx.session.extensions.example;
+    state.slot.poll();
+    if !calls.is_empty() {
+        let (dataset, calls) = (draft.dataset().clone(), calls.clone());
+        state
+            .slot
+            .want(cx.jobs, key.clone(), tr!("Example of the columns"), move |ctx| Ok(Arc::new(example_of(&dataset, &calls, ctx)?)));
+    }
+    Ok(match state.slot.of(&key) {
+        Some(Ok(example)) => (calls, Some(example.clone()), None),
+        Some(Err(error)) => (calls, None, Some(error.to_string())),
+        None => (calls, None, None),
+    })
+}
+
+/// Samples that the calls compute.
+fn counted(groups: &[Group], calls: &[ExtensionCall]) -> u64 {
+    // A sample that several extensions describe is one sample.
+    let mut any = vec![false; groups.len()];
+    for call in calls {
+        let ticked = super::targets::ticked(groups, &call.target);
+        any.iter_mut().zip(ticked).for_each(|(any, on)| *any |= on);
+    }
+    groups.iter().zip(any).filter(|(_, on)| *on).map(|(group, _)| group.samples).sum()
+}
+
+/// Draws the columns to be added.
+pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let found = current(cx, document);
+    let example = found.as_ref().ok().and_then(|(_, example, _)| example.clone());
+    widgets::section_header(ui, tr!("Columns to be added"), |ui| {
+        if let Some(example) = &example {
+            let text = tr!("example from {root}", root = example.root);
+            ui.label(RichText::new(text).font(font::regular(11.0)).color(t.tx3));
+            widgets::count(ui, example.columns.len() as u64, Tone::Neutral);
+        }
+    });
+    let note = match &found {
+        Err(why) => Some(Note::Error(why.clone())),
+        Ok((calls, _, _)) if calls.is_empty() => Some(Note::Info(tr!("Tick an extension to see what it adds.").into())),
+        Ok((_, _, Some(error))) => Some(Note::Error(error.clone())),
+        Ok((_, None, None)) => Some(Note::Info(tr!("Looking at one root…").into())),
+        Ok(_) => None,
+    };
+    if let Some(note) = note {
+        Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| note_ui(ui, &note));
+    }
+    let Some(example) = example else { return };
+    let groups = cx.session.extensions.groups().clone();
+    let calls = found.map(|(calls, _, _)| calls).unwrap_or_default();
+    let width = ui.available_width();
+    for added in &example.columns {
+        let (row, response) = ui.allocate_exact_size(vec2(width, 25.0), Sense::hover());
+        let name = match added.level {
+            Some(level) => {
+                tr!("Column {name} of level {level}: {example}", name = added.name, level, example = added.example)
+            }
+            None => tr!("Field {name}", name = added.name),
+        };
+        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
+        let painter = ui.painter();
+        painter.hline(row.x_range(), row.bottom() - 0.5, Stroke::new(1.0, t.line));
+        let part = |from: f32, to: f32| {
+            Rect::from_min_max(
+                pos2(row.left() + 12.0 + (width - 24.0) * from, row.top()),
+                pos2(row.left() + 6.0 + (width - 24.0) * to, row.bottom()),
+            )
+        };
+        let level = added.level.map_or("C".to_owned(), |level| format!("L{level}"));
+        paint::text_left(painter, part(0.0, 0.07), &level, font::mono(11.0), t.tx3);
+        let color = if added.there { t.warn } else { t.tx };
+        paint::text_left(painter, part(0.07, 0.42), &added.name, font::mono(12.0), color);
+        paint::text_left(painter, part(0.42, 0.62), &added.kind, font::mono(11.0), t.tx3);
+        paint::text_left(painter, part(0.62, 0.88), &added.example, font::mono(12.0), t.tx2);
+        let filled: u64 = added.level.map_or(0, |level| {
+            let of: Vec<ExtensionCall> = calls.iter().filter(|call| call.target.level == level).take(1).cloned().collect();
+            counted(&groups, &of)
+        });
+        if filled > 0 {
+            paint::text_right(painter, part(0.88, 1.02), &paint::grouped(filled), font::mono(11.0), t.tx2);
+        }
+        response.on_hover_text(format!("{} {}: {}", added.name, added.kind, added.example));
+    }
+    for failure in example.failures.iter().take(3) {
+        Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| note_ui(ui, &Note::Warning(failure.clone())));
+    }
+}
+
+/// Draws the cost and the button.
+pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let rect = ui.max_rect();
+    ui.painter().rect_filled(rect, 0, t.bg2);
+    ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let found = current(cx, document);
+    let clash = found
+        .as_ref()
+        .ok()
+        .and_then(|(_, example, _)| example.as_ref())
+        .is_some_and(|example| example.columns.iter().any(|added| added.there && added.level.is_some()));
+    let replace = cx.session.extensions.replace;
+    let running = cx.studio.is_extending();
+    let blocked = match &found {
+        Err(why) => Some(why.clone()),
+        Ok((calls, _, _)) if calls.is_empty() => Some(tr!("Tick an extension first").to_owned()),
+        Ok((_, _, Some(error))) => Some(error.clone()),
+        Ok((_, None, None)) => Some(tr!("Looking at one root").to_owned()),
+        Ok(_) if clash && !replace => Some(tr!("Columns of the same name are there already").to_owned()),
+        Ok(_) if running => Some(tr!("Extensions are running already").to_owned()),
+        Ok(_) => None,
+    };
+    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+        ui.horizontal_centered(|ui| {
+            ui.vertical(|ui| {
+                ui.set_width((ui.available_width() - 140.0).max(40.0));
+                ui.spacing_mut().item_spacing.y = 2.0;
+                if let Ok((calls, Some(example), _)) = &found {
+                    let roots = document.rows(0) as f64;
+                    let samples = counted(cx.session.extensions.groups(), calls);
+                    // As long as one root takes, on as many processors as there are.
+                    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+                    let time = std::time::Duration::from_secs_f64((example.root_s * roots / cores).clamp(0.0, 1e9));
+                    let (samples, time) = (sample_counted(samples), crate::gui::panels::jobs::time_text(time));
+                    let head = tr!("{samples}, about {time}", samples, time);
+                    ui.label(RichText::new(head).font(font::medium(12.0)));
+                    let text = tr!("Up to {size} to read. Undo takes the columns out.", size = paint::bytes(example.bytes));
+                    let text = RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+                    ui.add(egui::Label::new(text).truncate());
+                }
+                if clash {
+                    widgets::checkbox(ui, &mut cx.session.extensions.replace, tr!("Replace columns of the same name"));
+                }
+            });
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let button = Button::primary(tr!("Run")).icon(icons::PLAY).large().name(tr!("Run extensions"));
+                if ui.add(button.blocked(blocked)).clicked()
+                    && let Ok((calls, _, _)) = found
+                {
+                    cx.run(Command::Extend { calls, replace: clash && replace });
+                    cx.request(Request::Do(Action::ShowJobs));
+                }
+            });
+        });
+    });
+}

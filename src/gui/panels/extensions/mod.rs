@@ -1,0 +1,404 @@
+//! The runner of extensions: which, where, with what options; the columns that will be added with an example of each; then one
+//! job whose result is one undoable edit. What is chosen is a recipe: a list of calls that can be saved and loaded.
+
+mod example;
+mod form;
+mod recipes;
+mod targets;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use crate::extensions::{Entry, ExtensionCall, Registry, Scope, builtin};
+use crate::gui::action::Action;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::structure;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, EmptyState, TextField, paint};
+use crate::model::SampleKind;
+use crate::studio::{Document, RowRef};
+use example::ExampleState;
+use form::Typed;
+use targets::Group;
+
+/// What was chosen for one extension.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// It runs.
+    pub on: bool,
+    /// Its options, as typed.
+    pub typed: Typed,
+    /// One tick for each group; empty until the groups are known.
+    pub ticked: Vec<bool>,
+}
+
+/// What the panel keeps. Choices outlive a document: the next one may want the same.
+pub struct ExtensionsState {
+    registry: Registry,
+    filter: String,
+    /// By name.
+    pub choices: BTreeMap<String, Choice>,
+    focus: String,
+    groups: Arc<Vec<Group>>,
+    made_for: Option<Key>,
+    /// Replace columns of the same name.
+    pub replace: bool,
+    pub(super) example: ExampleState,
+    pub(super) recipes: recipes::RecipesState,
+}
+
+impl Default for ExtensionsState {
+    fn default() -> Self {
+        Self {
+            registry: builtin(),
+            filter: String::new(),
+            choices: BTreeMap::new(),
+            focus: "stac".into(),
+            groups: Arc::default(),
+            made_for: None,
+            replace: false,
+            example: ExampleState::default(),
+            recipes: Default::default(),
+        }
+    }
+}
+
+impl ExtensionsState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.example.poll();
+    }
+
+    /// True while an example is computed.
+    pub fn is_busy(&self) -> bool {
+        self.example.is_busy()
+    }
+
+    /// For the next document: what was chosen stays, what was computed goes.
+    pub fn for_next_document(&mut self) -> Self {
+        let mut choices = std::mem::take(&mut self.choices);
+        choices.values_mut().for_each(|choice| choice.ticked.clear());
+        Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
+    }
+
+    /// The calls that the choices mean, in the order of the list; or what is not right yet.
+    pub fn calls(&self) -> Result<Vec<ExtensionCall>, String> {
+        let mut calls = Vec::new();
+        for entry in self.registry.entries() {
+            let Some(choice) = self.choices.get(entry.name).filter(|choice| choice.on) else { continue };
+            let options = form::options_of(&(entry.options)(), &choice.typed)
+                .map_err(|(option, why)| format!("{}, {}: {why}", crate::text::of(entry.title), option.replace('_', " ")))?;
+            (entry.make)(&options).map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
+            let made = targets::calls(entry, &options, &self.groups, &choice.ticked);
+            if made.is_empty() {
+                return Err(tr!("{extension} has no target.", extension = crate::text::of(entry.title)));
+            }
+            calls.extend(made);
+        }
+        // Calls of one level that follow each other share one reading of the pixels.
+        let first = |call: &ExtensionCall| self.registry.entries().iter().find(|entry| entry.name == call.extension);
+        calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
+            Some(Scope::Sample) => (0, call.target.level),
+            Some(Scope::Tortilla) => (1, 0),
+            _ => (2, 0),
+        });
+        Ok(calls)
+    }
+
+    /// Chooses what these calls say, and nothing else.
+    pub fn adopt(&mut self, calls: &[ExtensionCall]) {
+        self.choices.clear();
+        for call in calls {
+            let Some(entry) = self.registry.entries().iter().find(|entry| entry.name == call.extension) else { continue };
+            let choice = self.choices.entry(entry.name.to_owned()).or_default();
+            choice.on = true;
+            choice.typed = form::typed_of(&call.options);
+            let more = targets::ticked(&self.groups, &call.target);
+            match choice.ticked.is_empty() {
+                true => choice.ticked = more,
+                false => choice.ticked.iter_mut().zip(more).for_each(|(on, more)| *on |= more),
+            }
+            self.focus = entry.name.to_owned();
+        }
+    }
+
+    /// The groups of the open draft.
+    pub(super) fn groups(&self) -> &Arc<Vec<Group>> {
+        &self.groups
+    }
+}
+
+/// What a run costs, for people.
+fn cost_of(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "stats" | "histogram" | "content_hash" => (icons::CLOCK, tr!("all pixels")),
+        "stac" | "istac" => (icons::FILE_TEXT, tr!("headers")),
+        "command" => (icons::TERMINAL_WINDOW, tr!("a program")),
+        _ => (icons::MINUS, tr!("no reads")),
+    }
+}
+
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+    structure::refresh(cx);
+    let key = (cx.session.serial, revision(cx.studio));
+    let lens = cx.session.structure.lens.clone();
+    let roots = document.kind(RowRef { level: 0, row: lens.model.unwrap_or(0) }).unwrap_or(SampleKind::File);
+    let state = &mut cx.session.extensions;
+    if state.made_for == Some(key) {
+        return;
+    }
+    state.made_for = Some(key);
+    let groups = Arc::new(targets::groups(&lens, roots));
+    if *groups != *state.groups {
+        // Positions that are gone can't be ticked; the ticks of the others are set anew.
+        let same = groups.len() == state.groups.len() && groups.iter().zip(state.groups.iter()).all(|(a, b)| a.title == b.title);
+        if !same {
+            state.choices.values_mut().for_each(|choice| choice.ticked.clear());
+        }
+        state.groups = groups;
+    }
+    let groups = state.groups.clone();
+    for entry in state.registry.entries() {
+        if let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on && choice.ticked.len() != groups.len()) {
+            choice.ticked = first_ticks(entry, choice, &groups);
+        }
+    }
+}
+
+/// Every FILE for what describes samples, the roots for what describes them together.
+fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group]) -> Vec<bool> {
+    let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
+    let files = |group: &Group| group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File);
+    match (entry.scope, entry.name) {
+        (Scope::Collection, _) => vec![false; groups.len()],
+        (Scope::Sample, name) if name != "split" => groups.iter().map(files).collect(),
+        _ => groups.iter().map(|group| group.level == 0).collect(),
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else { return };
+    if document.draft().is_none() || document.rows(0) == 0 {
+        let (why, action) = match document.draft() {
+            None => (tr!("Extensions add columns to a draft. The dataset that is open stays as it is."), tr!("Edit as a draft")),
+            Some(_) => (tr!("Extensions compute columns from samples, and this draft has none yet."), tr!("Add folder…")),
+        };
+        let title = tr!("Nothing to compute from");
+        let state = EmptyState { icon: icons::PUZZLE_PIECE, title, why, actions: &[action] };
+        if widgets::empty_state(ui, &state).is_some() {
+            let action = if document.draft().is_none() { Action::EditCopy } else { Action::AddFolder };
+            cx.request(Request::Do(action));
+        }
+        return;
+    }
+    refresh(cx, document);
+    let t = theme::tokens(ui);
+    let area = ui.available_rect_before_wrap();
+    // Side by side where there is room, else the list beside the rest in one.
+    let list = (area.width() * 0.3).clamp(170.0, 300.0);
+    let (left, rest) = area.split_left_right_at_x(area.left() + list);
+    ui.painter().vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+    ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("list"), |ui| list_ui(ui, cx));
+    let columns = if rest.width() > 640.0 { rest.width() * 0.55 } else { rest.width() };
+    let (middle, right) = rest.split_left_right_at_x(rest.left() + columns);
+    let foot = 64.0;
+    let narrow = right.width() < 1.0;
+    let (middle, below) = if narrow { middle.split_top_bottom_at_y(middle.bottom() - foot) } else { (middle, right) };
+    ui.scope_builder(UiBuilder::new().max_rect(middle).id_salt("targets"), |ui| {
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            targets_ui(ui, cx);
+            options_ui(ui, cx, document);
+            if narrow {
+                example::columns_ui(ui, cx, document);
+            }
+        });
+    });
+    if !narrow {
+        ui.painter().vline(right.left() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+        let (upper, _) = below.split_top_bottom_at_y(below.bottom() - foot);
+        ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("columns"), |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| example::columns_ui(ui, cx, document));
+        });
+    }
+    let bottom = if narrow { below } else { Rect::from_min_max(pos2(below.left(), below.bottom() - foot), below.max) };
+    ui.scope_builder(UiBuilder::new().max_rect(bottom).id_salt("foot"), |ui| example::foot_ui(ui, cx, document));
+}
+
+fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
+        TextField::new(tr!("Find an extension"), &mut cx.session.extensions.filter)
+            .hide_label()
+            .quiet()
+            .icon(icons::MAGNIFYING_GLASS)
+            .hint(tr!("Find an extension"))
+            .show(ui);
+    });
+    recipes::ui(ui, cx);
+    let state = &mut cx.session.extensions;
+    let wanted = state.filter.trim().to_lowercase();
+    let entries: Vec<Entry> = state.registry.entries().to_vec();
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let scopes = [(Scope::Sample, tr!("Sample")), (Scope::Tortilla, tr!("Tortilla")), (Scope::Collection, tr!("Collection"))];
+        for (scope, title) in scopes {
+            let fits = |entry: &&Entry| {
+                let (title, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
+                let text = format!("{} {} {} {title} {summary}", entry.name, entry.title, entry.summary).to_lowercase();
+                entry.scope == scope && text.contains(&wanted)
+            };
+            let mut shown = entries.iter().filter(fits).peekable();
+            if shown.peek().is_none() {
+                continue;
+            }
+            Frame::NONE.inner_margin(Margin { left: 10, right: 10, top: 8, bottom: 3 }).show(ui, |ui| {
+                ui.label(RichText::new(title).font(font::medium(11.5)).color(t.tx2));
+            });
+            for entry in shown {
+                entry_ui(ui, state, entry);
+            }
+        }
+    });
+}
+
+fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::click());
+    let focused = state.focus == entry.name;
+    let (extension, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
+    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, focused, tr!("Extension {extension}", extension)));
+    paint::row_background(ui.painter(), t, rect, focused, response.hovered());
+    let tick = Rect::from_center_size(pos2(rect.left() + 18.0, rect.center().y), vec2(16.0, 20.0));
+    let mut on = state.choices.get(entry.name).is_some_and(|choice| choice.on);
+    // A child of its own: a scope would put the next row right below the tick, into this row.
+    let mut inside = ui.new_child(UiBuilder::new().max_rect(tick).id_salt(("tick", entry.name)));
+    let ticked = widgets::checkbox(&mut inside, &mut on, "");
+    ticked.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, tr!("Run {extension}", extension)));
+    if ticked.changed() {
+        let choice = state.choices.entry(entry.name.to_owned()).or_default();
+        choice.on = on;
+        state.focus = entry.name.to_owned();
+        state.made_for = None;
+    }
+    if response.clicked() {
+        state.focus = entry.name.to_owned();
+    }
+    let (icon, cost) = cost_of(entry.name);
+    let inner = Rect::from_min_max(pos2(rect.left() + 32.0, rect.top() + 4.0), rect.max - vec2(8.0, 4.0));
+    let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
+    let painter = ui.painter();
+    let end = paint::text_right(painter, upper, cost, font::regular(11.0), t.tx3);
+    paint::icon(painter, pos2(end - 9.0, upper.center().y), icon, 12.0, t.tx3);
+    paint::text_left(painter, upper.with_max_x(end - 20.0), extension, font::medium(12.5), t.tx);
+    paint::text_left(painter, lower, summary, font::regular(11.0), t.tx2);
+    paint::focus_ring(ui, &response, 2);
+    response.on_hover_text(summary);
+}
+
+fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    widgets::section_header(ui, tr!("Targets"), |ui| {
+        ui.label(RichText::new(tr!("one column set per level (PIT-2)")).font(font::regular(11.0)).color(t.tx3));
+    });
+    let state = &mut cx.session.extensions;
+    let groups = state.groups.clone();
+    let entries: Vec<Entry> = state.registry.entries().to_vec();
+    let on = |entry: &&Entry| entry.scope != Scope::Collection && state.choices.get(entry.name).is_some_and(|choice| choice.on);
+    let chosen: Vec<Entry> = entries.iter().filter(on).copied().collect();
+    if chosen.is_empty() {
+        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+            let text = tr!("Tick an extension to choose where it runs.");
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        });
+        return;
+    }
+    let width = ui.available_width();
+    let each = ((width - 190.0) / chosen.len() as f32).clamp(46.0, 92.0);
+    let column = |index: usize, row: Rect| {
+        let right = row.right() - 8.0 - each * (chosen.len() - 1 - index) as f32;
+        Rect::from_min_max(pos2(right - each, row.top()), pos2(right, row.bottom()))
+    };
+    let row_of = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
+    let head = row_of(ui);
+    let names = head.right() - 8.0 - each * chosen.len() as f32;
+    paint::text_left(ui.painter(), head.with_min_x(head.left() + 12.0), tr!("Level"), font::regular(11.5), t.tx2);
+    paint::text_left(ui.painter(), head.with_min_x(head.left() + 52.0), tr!("Position"), font::regular(11.5), t.tx2);
+    for (index, entry) in chosen.iter().enumerate() {
+        let title = crate::text::of(entry.title);
+        paint::text_center(ui.painter(), column(index, head), title, font::regular(11.5), t.tx2);
+    }
+    for (place, group) in groups.iter().enumerate() {
+        let row = row_of(ui);
+        let painter = ui.painter();
+        painter.hline(row.x_range(), row.top() + 0.5, Stroke::new(1.0, t.line));
+        let level = row.with_min_x(row.left() + 12.0);
+        paint::text_left(painter, level, &format!("L{}", group.level), font::mono(12.0), t.tx3);
+        let icon = if group.kind == SampleKind::Folder { icons::STACK } else { icons::IMAGE };
+        paint::icon(painter, pos2(row.left() + 59.0, row.center().y), icon, 13.0, t.tx3);
+        let title = Rect::from_min_max(pos2(row.left() + 70.0, row.top()), pos2(names, row.bottom()));
+        paint::text_left(painter, title, group.shown(), font::mono(12.0), t.tx);
+        for (index, entry) in chosen.iter().enumerate() {
+            let Some(choice) = state.choices.get_mut(entry.name) else { continue };
+            let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
+            if !targets::takes(entry, &options, group.kind) {
+                paint::text_center(ui.painter(), column(index, row), "null", font::regular(11.0), t.txd);
+                continue;
+            }
+            let Some(tick) = choice.ticked.get_mut(place) else { continue };
+            let cell = Rect::from_center_size(column(index, row).center(), vec2(16.0, 20.0));
+            let builder = UiBuilder::new().max_rect(cell).id_salt(("target", place, index));
+            ui.scope_builder(builder, |ui| {
+                let response = widgets::checkbox(ui, tick, "");
+                let now = *tick;
+                let (extension, level, group) = (crate::text::of(entry.title), group.level, group.shown());
+                let name = tr!("{extension} for level {level} {group}", extension, level, group);
+                response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, now, &name));
+            });
+        }
+    }
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+        let padded = cx.session.totals().padded;
+        let text = match padded {
+            0 => tr!("Every sample of a level gets the same columns. Positions you leave out hold null.").to_owned(),
+            padded => tr_n!(
+                padded,
+                "Every sample of a level gets the same columns. Positions you leave out, and the {n} padded sample, hold null.",
+                "Every sample of a level gets the same columns. Positions you leave out, and the {n} padded samples, hold null.",
+                n = paint::grouped(padded),
+            ),
+        };
+        widgets::note_ui(ui, &widgets::Note::Info(text));
+    });
+}
+
+fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let columns: Vec<String> = {
+        let mut names: Vec<String> = Vec::new();
+        for level in 0..document.tree().levels.len() {
+            for field in document.fields(level) {
+                if !names.contains(&field.name) {
+                    names.push(field.name);
+                }
+            }
+        }
+        names
+    };
+    let state = &mut cx.session.extensions;
+    let Some(entry) = state.registry.entries().iter().find(|entry| entry.name == state.focus).copied() else { return };
+    let extension = crate::text::of(entry.title);
+    widgets::section_header(ui, &tr!("{extension} options", extension), |_| {});
+    let specs = (entry.options)();
+    let choice = state.choices.entry(entry.name.to_owned()).or_default();
+    Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 4, bottom: 10 }).show(ui, |ui| {
+        ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+        if form::ui(ui, extension, &specs, &mut choice.typed, &columns) {
+            choice.on = true;
+            state.made_for = None;
+        }
+    });
+}

@@ -1,0 +1,172 @@
+//! Where extensions run: the groups of positions that can be ticked, and the calls that the ticks mean. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::draft::PositionState;
+use crate::extensions::{Entry, ExtensionCall, Made, Scope, Target};
+use crate::gui::panels::structure::Lens;
+use crate::model::SampleKind;
+
+/// Samples that are ticked together: those of one level with one parent, or all roots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The level.
+    pub level: usize,
+    /// FILEs or FOLDERs.
+    pub kind: SampleKind,
+    /// For people: `s2 / t00 – t03`.
+    pub title: String,
+    /// The patterns that [`Target`] takes.
+    pub positions: Vec<String>,
+    /// Samples of it, padding not counted.
+    pub samples: u64,
+}
+
+impl Group {
+    /// Its title in the user's language.
+    pub fn shown(&self) -> &str {
+        if self.level == 0 { tr!("roots") } else { &self.title }
+    }
+}
+
+/// The groups of a draft, level by level. `roots` is the kind of the roots.
+pub fn groups(lens: &Lens, roots: SampleKind) -> Vec<Group> {
+    let all = lens.total();
+    let mut found =
+        vec![Group { level: 0, kind: roots, title: "roots".into(), positions: Vec::new(), samples: all - lens.all_padded() }];
+    let mut below: BTreeMap<(usize, Option<u32>, bool), Vec<u32>> = BTreeMap::new();
+    for (index, node) in lens.pattern.iter().enumerate() {
+        let key = (node.level, node.parent, node.kind == SampleKind::File);
+        // Files of the first level are of different kinds mostly; deeper ones are a series.
+        if node.level == 1 {
+            found.push(group(lens, &[index as u32]));
+        } else {
+            below.entry(key).or_default().push(index as u32);
+        }
+    }
+    found.extend(below.values().map(|positions| group(lens, positions)));
+    found.sort_by_key(|group| group.level);
+    found
+}
+
+fn group(lens: &Lens, members: &[u32]) -> Group {
+    let node = members.first().and_then(|&first| lens.pattern.get(first as usize));
+    let path = |position: u32| lens.path(position).join("/");
+    let first = members.first().map(|&position| lens.path(position).join(" / ")).unwrap_or_default();
+    let title = match members {
+        [_] | [] => first,
+        [.., last] => format!("{first} – {}", lens.path(*last).last().copied().unwrap_or_default()),
+    };
+    let samples = |&position: &u32| {
+        let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
+        lens.total() - counts.of(PositionState::Missing) - counts.of(PositionState::Padded)
+    };
+    Group {
+        level: node.map_or(0, |node| node.level),
+        kind: node.map_or(SampleKind::File, |node| node.kind),
+        title,
+        positions: members.iter().map(|&position| format!("*/{}", path(position))).collect(),
+        samples: members.iter().map(samples).sum(),
+    }
+}
+
+/// Whether an extension has anything to do with samples of this kind.
+pub fn takes(entry: &Entry, options: &Json, kind: SampleKind) -> bool {
+    match (entry.scope, (entry.make)(options)) {
+        (Scope::Collection, _) => false,
+        (_, Ok(Made::Sample(extension))) => kind == SampleKind::File || !extension.needs_file(),
+        (Scope::Tortilla, _) => true,
+        // Without its options nobody knows; most read the file.
+        _ => kind == SampleKind::File,
+    }
+}
+
+/// The calls of one extension for the ticked groups: one for each level, collection extensions without a target.
+pub fn calls(entry: &Entry, options: &Json, groups: &[Group], ticked: &[bool]) -> Vec<ExtensionCall> {
+    let call = |target| ExtensionCall { extension: entry.name.into(), options: options.clone(), target, schema_only: false };
+    if entry.scope == Scope::Collection {
+        return vec![call(Target::default())];
+    }
+    let mut calls: Vec<ExtensionCall> = Vec::new();
+    let levels = groups.iter().map(|group| group.level).max().map_or(0, |level| level + 1);
+    for level in 0..levels {
+        let here: Vec<(&Group, bool)> =
+            groups.iter().zip(ticked).filter(|(group, _)| group.level == level).map(|(group, on)| (group, *on)).collect();
+        let chosen: Vec<&Group> = here.iter().filter(|(_, on)| *on).map(|(group, _)| *group).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        // Every FILE of the level needs no names.
+        let files = |group: &Group| group.kind == SampleKind::File;
+        let whole = level == 0 || here.iter().all(|(group, on)| files(group) == *on);
+        let positions = if whole { Vec::new() } else { chosen.iter().flat_map(|group| group.positions.clone()).collect() };
+        calls.push(call(Target { level, positions }));
+    }
+    calls
+}
+
+/// Which groups a call's target means, to show a recipe as ticks.
+pub fn ticked(groups: &[Group], target: &Target) -> Vec<bool> {
+    let means = |group: &Group| {
+        let named = !group.positions.is_empty() && group.positions.iter().all(|position| target.positions.contains(position));
+        group.level == target.level
+            && match target.positions.is_empty() {
+                true => group.kind == SampleKind::File || group.level == 0,
+                false => named,
+            }
+    };
+    groups.iter().map(means).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::Structure;
+    use crate::extensions::builtin;
+    use crate::model::{Dataset, Sample, Tortilla};
+
+    fn lens() -> Lens {
+        let file = |id: &str| Sample::file(id, "/x", 1);
+        let scene = |id: &str, times: usize| {
+            let s2 = Sample::folder("s2", Tortilla::new((0..times).map(|n| file(&format!("t{n}"))).collect()));
+            Sample::folder(id, Tortilla::new(vec![s2, file("dem"), file("label")]))
+        };
+        let data = Dataset { root: Tortilla::new(vec![scene("a", 3), scene("b", 3), scene("c", 2)]).into(), ..Dataset::default() };
+        let structure = Structure::of(&data);
+        Lens {
+            pattern: structure.pattern().to_vec(),
+            counts: structure.position_counts(),
+            roots: structure.root_counts(),
+            ..Lens::default()
+        }
+    }
+
+    #[test]
+    fn groups_name_what_targets_take() {
+        let groups = groups(&lens(), SampleKind::Folder);
+        let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
+        assert_eq!(titles, ["roots", "s2", "dem", "label", "s2 / t0 – t2"]);
+        assert_eq!(groups[4].samples, 8);
+        for (ids, group) in [(&["a", "s2", "t1"][..], 4), (&["b", "dem"], 2)] {
+            let target = Target { level: groups[group].level, positions: groups[group].positions.clone() };
+            assert!(target.names(ids));
+        }
+    }
+
+    #[test]
+    fn ticks_become_calls_and_come_back() {
+        let groups = groups(&lens(), SampleKind::Folder);
+        let registry = builtin();
+        let stac = registry.entries().iter().find(|entry| entry.name == "stac").expect("is there");
+        let some = [false, false, false, true, true];
+        let made = calls(stac, &Json::Null, &groups, &some);
+        assert_eq!(made.len(), 2);
+        assert_eq!(made[0].target, Target { level: 1, positions: vec!["*/label".into()] });
+        assert_eq!(made[1].target, Target { level: 2, positions: Vec::new() });
+        let back: Vec<Vec<bool>> = made.iter().map(|call| ticked(&groups, &call.target)).collect();
+        assert_eq!(back, [[false, false, false, true, false], [false, false, false, false, true]]);
+        assert!(takes(stac, &Json::Null, SampleKind::File) && !takes(stac, &Json::Null, SampleKind::Folder));
+    }
+}

@@ -1,0 +1,428 @@
+//! The gallery: a card for each sample of level 0 under the filter, with a small picture of one of its files. Pictures are made in the
+//! background, those that show first, and kept on disk.
+
+mod pictures;
+
+use std::sync::Arc;
+
+use arrow::array::{Array, UInt32Array};
+use arrow::compute::{SortOptions, sort_to_indices};
+use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+
+use crate::container::ContainerReader;
+use crate::error::{Error, Result};
+use crate::gui::action::Action;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::filters;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, VirtualRows, paint};
+use crate::jobs::JobContext;
+use crate::model::is_padding;
+use crate::raster::{BandChoice, Preset};
+use crate::studio::{Document, RowRef};
+use pictures::{Pictures, Shown};
+
+const CAPTION: f32 = 24.0;
+const GAP: f32 = 10.0;
+const SMALLEST: f32 = 84.0;
+const LARGEST: f32 = 300.0;
+
+/// What the panel keeps.
+pub struct GalleryState {
+    made_for: Option<Key>,
+    /// Which file of each sample: positions below level 0.
+    file: Vec<u32>,
+    files: Vec<(Vec<u32>, String)>,
+    preset: Option<Preset>,
+    shared: bool,
+    size: f32,
+    sort: Option<String>,
+    order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
+    scroll: RowScroll,
+    /// Columns whose values stand on the picture and below it.
+    captions: [Option<String>; 2],
+    pictures: Pictures,
+}
+
+impl Default for GalleryState {
+    fn default() -> Self {
+        Self {
+            made_for: None,
+            file: Vec::new(),
+            files: Vec::new(),
+            preset: None,
+            shared: true,
+            size: 158.0,
+            sort: None,
+            order: AsyncValue::default(),
+            scroll: RowScroll::default(),
+            captions: [None, None],
+            pictures: Pictures::default(),
+        }
+    }
+}
+
+impl GalleryState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.order.poll();
+        self.pictures.take_finished();
+    }
+
+    /// True while pictures are made that show.
+    pub fn is_busy(&self) -> bool {
+        self.order.is_busy() || self.pictures.is_busy()
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
+        let why = tr!("Open a dataset with rasters first.");
+        let state = EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    };
+    refresh(cx, document);
+    toolbar_ui(ui, cx, document);
+    filters::bar_ui(ui, cx, document, 0);
+    cx.want_level(0);
+    if cx.session.gallery.files.is_empty() {
+        let why = tr!("The first sample holds no FILE.");
+        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] });
+        return;
+    }
+    let kept = cx.studio.kept().cloned();
+    let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
+    let key = (cx.session.serial, revision(cx.studio));
+    let state = &mut cx.session.gallery;
+    state.order.poll();
+    let mut order: Option<Arc<Vec<u32>>> = None;
+    if let (Some(column), Some(open)) = (state.sort.clone(), document.opened()) {
+        let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+        let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
+        state.order.want(cx.jobs, (key, of, column.clone()), tr!("Sort"), move |ctx| {
+            let rows = kept.as_ref().and_then(|kept| kept.rows(0));
+            sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
+        });
+        order = match state.order.of(&(key, of, column)) {
+            Some(Ok(order)) => Some(order.clone()),
+            _ => None,
+        };
+    }
+    let shown: &[u32] = match (&order, kept_rows) {
+        (Some(order), _) => order,
+        (None, Some(rows)) => rows,
+        (None, None) => &[],
+    };
+    let all = order.is_none() && kept_rows.is_none();
+    let count = if all { document.rows(0) } else { shown.len() };
+    let row_of = |index: usize| if all { index as u32 } else { shown[index] };
+    grid_ui(ui, cx, document, count, &row_of);
+}
+
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+    let key = (cx.session.serial, revision(cx.studio));
+    let cache = cx.session.cache_dir.clone();
+    let state = &mut cx.session.gallery;
+    if state.made_for == Some(key) {
+        return;
+    }
+    let files = files_of(document);
+    // After an edit the choices of the person stay as far as they still make sense.
+    if !files.iter().any(|(path, _)| *path == state.file) {
+        let raster = files.iter().find(|(_, name)| crate::gui::panels::tree::file_icon(name) == icons::IMAGE).or(files.first());
+        state.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
+    }
+    state.files = files;
+    if state.made_for.is_none_or(|made| made.0 != key.0) {
+        let fields = document.fields(0);
+        let named =
+            |names: &[&str]| names.iter().find(|name| fields.iter().any(|f| f.name == **name)).map(|name| (*name).to_owned());
+        let cloud = fields.iter().find(|field| field.name.to_ascii_lowercase().contains("cloud")).map(|field| field.name.clone());
+        state.captions = [named(&["split", "split:split", "ml:split"]), cloud];
+    }
+    state.pictures = Pictures::new(cache);
+    state.made_for = Some(key);
+}
+
+/// The name of a file of each sample as it is shown.
+fn shown_name((path, name): &(Vec<u32>, String)) -> &str {
+    if path.is_empty() { tr!("the sample itself") } else { name }
+}
+
+/// The FILEs of the first sample that is no placeholder, by their positions and names; a sample that is a FILE has no name in it.
+fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
+    let tree = document.tree();
+    let Some(top) = tree.levels.first() else { return Vec::new() };
+    let first = (0..top.len().min(1000) as u32).find(|&row| !is_padding(top.id(row))).unwrap_or(0);
+    let mut found = Vec::new();
+    let mut stack = vec![(RowRef { level: 0, row: first }, Vec::new(), Vec::<String>::new())];
+    while let Some((at, path, names)) = stack.pop() {
+        let level = &tree.levels[at.level];
+        if !level.folder[at.row as usize] {
+            found.push((path, names.join(" / ")));
+            continue;
+        }
+        for (position, &row) in level.children(at.row).iter().enumerate().take(256).rev() {
+            let child = RowRef { level: at.level + 1, row };
+            let id = document.id(child).unwrap_or_default().to_owned();
+            let path = path.iter().copied().chain([position as u32]).collect();
+            stack.push((child, path, names.iter().cloned().chain([id]).collect()));
+        }
+    }
+    found
+}
+
+/// The file of a sample at these positions.
+fn file_at(document: &Document, row: u32, path: &[u32]) -> Option<RowRef> {
+    let mut at = RowRef { level: 0, row };
+    for &position in path {
+        let row = *document.tree().levels.get(at.level)?.children(at.row).get(position as usize)?;
+        at = RowRef { level: at.level + 1, row };
+    }
+    let level = document.tree().levels.get(at.level)?;
+    (!*level.folder.get(at.row as usize)?).then_some(at)
+}
+
+fn sorted(reader: &dyn ContainerReader, column: &str, rows: Option<&[u32]>, ctx: &JobContext) -> Result<Vec<u32>> {
+    let table = match reader.levels().decoded(0) {
+        Some(table) => table.as_ref().clone(),
+        None => reader.levels().columns(0, &[column], ctx)?,
+    };
+    let index = table.column_index(column).ok_or_else(|| Error::usage(format!("there is no column {column}")))?;
+    let mut array = table.column(index)?;
+    ctx.check()?;
+    let unsorted = |error| Error::usage(format!("column {column} has no order")).because(error);
+    if let Some(rows) = rows {
+        array = arrow::compute::take(array.as_ref(), &UInt32Array::from(rows.to_vec()), None).map_err(unsorted)?;
+    }
+    let order = sort_to_indices(&array, Some(SortOptions { descending: false, nulls_first: false }), None).map_err(unsorted)?;
+    let row = |index: &u32| rows.map_or(*index, |rows| rows.get(*index as usize).copied().unwrap_or(0));
+    Ok(order.values().iter().map(row).take(array.len()).collect())
+}
+
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let opened = document.opened().is_some();
+    let fields = document.fields(0);
+    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
+        ui.set_height(26.0);
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let word = |ui: &mut Ui, text: &str| ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            let state = &mut cx.session.gallery;
+            if state.files.len() > 1 {
+                word(ui, tr!("Show" in "a file of each sample"));
+                let names: Vec<&str> = state.files.iter().map(shown_name).collect();
+                let current = state.files.iter().find(|(path, _)| *path == state.file).map_or("", shown_name);
+                if let Some(index) = widgets::combo(ui, tr!("File of each sample"), current, 104.0, true, &names) {
+                    state.file = state.files[index].0.clone();
+                }
+            }
+            word(ui, tr!("as" in "show a file as these bands"));
+            let label = |preset: Preset| crate::text::of(preset.label());
+            let mut labels = vec![tr!("Best bands")];
+            labels.extend(Preset::ALL.map(label));
+            let current = state.preset.map_or(labels[0], label);
+            if let Some(index) = widgets::combo(ui, tr!("Bands of the cards"), current, 128.0, false, &labels) {
+                state.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
+            }
+            if opened && ui.available_width() > 330.0 {
+                word(ui, tr!("sort" in "before the order of the cards"));
+                let mut names = vec![tr!("as stored").to_owned(), "id".to_owned()];
+                names.extend(fields.iter().filter(|field| !field.dtype.is_nested()).map(|field| field.name.clone()));
+                let current = state.sort.clone().unwrap_or_else(|| names[0].clone());
+                if let Some(index) = widgets::combo(ui, tr!("Order of the cards"), &current, 104.0, false, &names) {
+                    state.sort = (index > 0).then(|| names[index].clone());
+                }
+            }
+            if ui.available_width() > 220.0 {
+                word(ui, tr!("stretch"));
+                let choices = [Segment::new(true, tr!("Shared" in "stretch")), Segment::new(false, tr!("Each" in "stretch"))];
+                widgets::segmented(ui, "gallery-stretch", &mut state.shared, &choices);
+            }
+            captions_ui(ui, &mut state.captions, &fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>());
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let width = ui.available_width().min(150.0);
+                if width > 90.0 {
+                    widgets::slider(ui, tr!("Size of the cards"), &mut state.size, SMALLEST..=LARGEST, 158.0, width);
+                }
+            });
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[String]) {
+    let button = ui.add(Button::icon_only(icons::COLUMNS, tr!("Captions of the cards")));
+    egui::Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+        ui.set_min_width(240.0);
+        for (caption, title) in captions.iter_mut().zip([tr!("On the picture"), tr!("Below it")]) {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(title).font(font::regular(12.0)));
+                let mut names = vec![tr!("nothing" in "caption of a card").to_owned()];
+                names.extend(columns.iter().cloned());
+                let current = caption.clone().unwrap_or_else(|| names[0].clone());
+                if let Some(index) = widgets::combo(ui, title, &current, 140.0, false, &names) {
+                    *caption = (index > 0).then(|| names[index].clone());
+                }
+            });
+        }
+    });
+}
+
+fn grid_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, count: usize, row_of: &dyn Fn(usize) -> u32) {
+    let width = ui.available_width() - 2.0 * GAP;
+    let size = cx.session.gallery.size.clamp(SMALLEST, LARGEST);
+    let across = (((width + GAP) / (size + GAP)).floor() as usize).max(1);
+    let card = (width - GAP * (across - 1) as f32) / across as f32;
+    let height = card * 0.9 + CAPTION + 4.0;
+    let lines = count.div_ceil(across);
+    let mut requests = Vec::new();
+    let mut scroll = cx.session.gallery.scroll;
+    let selected = cx.session.selected;
+    let mut pictures = std::mem::take(&mut cx.session.gallery.pictures);
+    let state = &cx.session.gallery;
+    let bands = state.preset.map_or(Wanted::Best, Wanted::Preset);
+    pictures.begin(state.shared);
+    let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
+    let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
+        let first = line * across as u64 + 1;
+        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, tr!("Cards from {first}", first)));
+        for column in 0..across {
+            let index = line as usize * across + column;
+            if index >= count {
+                break;
+            }
+            let row = row_of(index);
+            let left = rect.left() + GAP + column as f32 * (card + GAP);
+            let place = Rect::from_min_size(pos2(left, rect.top() + 6.0), vec2(card, height - 6.0));
+            card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut requests);
+        }
+    });
+    // The screens after this one are made while nobody waits.
+    for line in out.visible.end..(out.visible.end + 2 * (out.visible.end - out.visible.start)).min(lines as u64) {
+        for index in (line as usize * across..(line as usize + 1) * across).take_while(|&index| index < count) {
+            if let Some(at) = file_at(document, row_of(index), &state.file) {
+                pictures.later(at, &bands);
+            }
+        }
+    }
+    pictures.work(cx.jobs, document);
+    cx.session.gallery.pictures = pictures;
+    cx.session.gallery.scroll = scroll;
+    cx.requests.extend(requests);
+}
+
+/// Which bands a card shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Wanted {
+    /// By themselves.
+    Best,
+    /// Those of a preset, where the raster has them.
+    Preset(Preset),
+}
+
+impl Wanted {
+    /// The bands of one raster.
+    pub fn of(&self, info: &crate::raster::RasterInfo) -> BandChoice {
+        match self {
+            Wanted::Best => BandChoice::Auto,
+            Wanted::Preset(preset) => preset.bands(info, &[]).unwrap_or_default(),
+        }
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one card with all that it shows")]
+fn card_ui(
+    ui: &mut Ui,
+    document: &Document,
+    state: &GalleryState,
+    pictures: &mut Pictures,
+    row: u32,
+    bands: &Wanted,
+    place: Rect,
+    selected: Option<RowRef>,
+    requests: &mut Vec<Request>,
+) {
+    let t = theme::tokens(ui);
+    let at = RowRef { level: 0, row };
+    let id = document.id(at).unwrap_or_default();
+    let file = file_at(document, row, &state.file);
+    let is_selected = selected == Some(at) || (selected.is_some() && selected == file);
+    let response = ui.interact(place, ui.scope_id().with(("card", row)), Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, is_selected, tr!("Card {id}", id)));
+    let (picture, caption) = place.split_top_bottom_at_y(place.bottom() - CAPTION);
+    let painter = ui.painter().with_clip_rect(ui.clip_rect());
+    match file {
+        None => {
+            painter.rect_filled(picture, 4, t.bg2);
+            paint::icon(&painter, picture.center(), icons::FILE, 20.0, t.txd);
+        }
+        Some(file) => match pictures.get(ui.ctx(), file, bands) {
+            Shown::Picture(texture) => crate::gui::panels::preview::siblings::picture(&painter, picture, texture),
+            Shown::Waiting => {
+                painter.rect_filled(picture, 4, t.bg2);
+                paint::icon(&painter, picture.center() - vec2(0.0, 8.0), icons::CIRCLE_NOTCH, 16.0, t.tx3);
+                let line = Rect::from_center_size(picture.center() + vec2(0.0, 12.0), vec2(picture.width() - 8.0, 16.0));
+                paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
+            }
+            Shown::Failed(why) => {
+                let why = why.to_owned();
+                failed_ui(ui, pictures, file, bands, picture, &why);
+            }
+        },
+    }
+    let (width, color) = match () {
+        () if is_selected => (2.0, t.accfill),
+        () if response.hovered() => (1.0, t.ctl),
+        () => (0.0, t.line2),
+    };
+    if width > 0.0 {
+        painter.rect_stroke(picture.expand(1.0), 4, Stroke::new(width, color), StrokeKind::Outside);
+    }
+    let value =
+        |index: usize| state.captions[index].as_ref().map(|column| document.text(at, column)).filter(|text| !text.is_empty());
+    if let Some(text) = value(0) {
+        let galley = paint::line(&painter, &text, font::medium(11.0), t.tx, picture.width() * 0.7);
+        let badge = Rect::from_min_size(
+            pos2(picture.right() - galley.size().x - 16.0, picture.top() + 5.0),
+            vec2(galley.size().x + 11.0, 18.0),
+        );
+        painter.rect_filled(badge, 4, t.bg2.gamma_multiply(0.88));
+        painter.galley(badge.center() - galley.size() / 2.0, galley, t.tx);
+    }
+    let mut right = caption.right();
+    if let Some(text) = value(1) {
+        right = paint::text_right(&painter, caption.with_min_x(caption.center().x), &text, font::mono(11.0), t.tx2) - 6.0;
+    }
+    paint::text_left(&painter, caption.with_max_x(right), id, font::mono(12.0), if is_selected { t.acc } else { t.tx });
+    paint::focus_ring(ui, &response, 4);
+    if response.clicked() {
+        requests.push(Request::Select(Some(file.unwrap_or(at))));
+    }
+    if response.double_clicked() {
+        requests.push(Request::Do(Action::ShowPreview));
+    }
+}
+
+fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &Wanted, picture: Rect, why: &str) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter().with_clip_rect(ui.clip_rect().intersect(picture));
+    painter.rect_filled(picture, 4, t.errbg);
+    paint::icon(&painter, picture.center() - vec2(0.0, 22.0), icons::WARNING_OCTAGON, 16.0, t.err);
+    let line = Rect::from_center_size(picture.center(), vec2(picture.width() - 12.0, 16.0));
+    paint::text_center(&painter, line, why, font::regular(11.0), t.err);
+    let retry = Rect::from_center_size(picture.center() + vec2(0.0, 20.0), vec2(40.0, 18.0));
+    let response = ui.interact(retry, ui.scope_id().with(("retry", file.level, file.row)), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Link, true, tr!("Retry picture")));
+    paint::text_center(&painter, retry, tr!("Retry"), font::regular(12.0), t.info);
+    if response.on_hover_text(why).clicked() {
+        pictures.forget(file, bands);
+    }
+}

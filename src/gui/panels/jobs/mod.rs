@@ -1,0 +1,316 @@
+//! What is running, how fast, and what has ended; samples for which an extension failed, to try again or to leave null.
+
+mod sidebar;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use egui::{Frame, Margin, RichText, ScrollArea, Ui, UiBuilder};
+
+use crate::extensions::{ExtensionCall, Failure};
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::jobs::{JobId, Progress};
+use crate::studio::{Command, JobView, READ_RASTER};
+
+/// Ended jobs that are kept.
+const KEPT: usize = 50;
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Done.
+    Done,
+    /// Stopped; nothing was changed.
+    Cancelled,
+    /// Failed.
+    Failed,
+}
+
+struct Ended {
+    label: String,
+    end: End,
+    detail: String,
+    took: Duration,
+}
+
+/// What the panel keeps. Outlives the document.
+#[derive(Default)]
+pub struct JobsState {
+    /// The jobs as they were when last looked at, to tell which ended.
+    running: Vec<JobView>,
+    ended: Vec<Ended>,
+    ends: Vec<(JobId, End, String)>,
+    rates: HashMap<JobId, Rates>,
+    /// The calls of the run that goes on, for those that fail.
+    extending: Vec<(JobId, Vec<ExtensionCall>)>,
+    /// What failed in the last run.
+    pub(super) failed: Option<FailedRun>,
+}
+
+/// Samples for which a run of extensions gave null.
+pub struct FailedRun {
+    /// The calls.
+    pub calls: Vec<ExtensionCall>,
+    /// The samples, and why.
+    pub failures: Vec<Failure>,
+}
+
+/// How fast a job was, lately.
+#[derive(Default)]
+pub struct Rates {
+    /// Seconds since its start, and bytes or steps each second.
+    pub points: Vec<(f64, f64)>,
+    /// True when the job counts bytes.
+    pub of_bytes: bool,
+    last: Option<(f64, u64, u64)>,
+}
+
+/// Seconds between two points, and how many of them are kept.
+const EVERY_S: f64 = 0.5;
+const SHOWN_S: f64 = 70.0;
+
+impl Rates {
+    /// Takes a look at the job: a point where enough time went by.
+    fn look(&mut self, elapsed: Duration, progress: &Progress) {
+        let now = elapsed.as_secs_f64();
+        let Some((then, bytes, done)) = self.last else {
+            self.last = Some((now, progress.bytes, progress.done));
+            return;
+        };
+        if now - then < EVERY_S {
+            return;
+        }
+        self.of_bytes |= progress.bytes > 0;
+        // Steps begin again with each stage.
+        let amount = if self.of_bytes { progress.bytes.saturating_sub(bytes) } else { progress.done.saturating_sub(done) };
+        self.points.push((now, amount as f64 / (now - then)));
+        self.points.retain(|(at, _)| now - at <= SHOWN_S);
+        self.last = Some((now, progress.bytes, progress.done));
+    }
+}
+
+impl JobsState {
+    /// Remembers how a job ended, until [`JobsState::refresh`] misses it.
+    pub fn note(&mut self, job: JobId, end: End, detail: impl Into<String>) {
+        self.ends.push((job, end, detail.into()));
+    }
+
+    /// Remembers the calls of a run of extensions.
+    pub fn extending(&mut self, job: JobId, calls: Vec<ExtensionCall>) {
+        self.extending.push((job, calls));
+    }
+
+    /// Remembers what failed in the run that has just ended, together with what is left of the one before.
+    pub fn extended(&mut self, failures: Vec<Failure>) {
+        let calls = if self.extending.is_empty() { None } else { Some(self.extending.remove(0).1) };
+        self.failed = calls.filter(|_| !failures.is_empty()).map(|calls| FailedRun { calls, failures });
+    }
+
+    /// Bytes or steps each second of a job.
+    pub fn rates(&self, job: JobId) -> Option<&Rates> {
+        self.rates.get(&job)
+    }
+
+    /// Forgets the jobs that have ended.
+    pub fn clear_ended(&mut self) {
+        self.ended.clear();
+    }
+
+    /// True when there are ended jobs in the list.
+    pub fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// Compares with the jobs that run now.
+    pub fn refresh(&mut self, now: Vec<JobView>) {
+        for job in &now {
+            self.rates.entry(job.id).or_default().look(job.elapsed, &job.progress);
+        }
+        self.extending.retain(|(id, _)| now.iter().any(|job| job.id == *id));
+        self.rates.retain(|id, _| now.iter().any(|job| job.id == *id));
+        for job in std::mem::replace(&mut self.running, now) {
+            if self.running.iter().any(|running| running.id == job.id) || is_quiet(&job.label) {
+                continue;
+            }
+            let noted = self.ends.iter().position(|(id, ..)| *id == job.id).map(|index| self.ends.remove(index));
+            let (end, detail) = noted.map_or((End::Done, String::new()), |(_, end, detail)| (end, detail));
+            self.ended.insert(0, Ended { label: job.label, end, detail, took: job.elapsed });
+        }
+        self.ended.truncate(KEPT);
+        self.ends.clear();
+    }
+
+    /// The running jobs that people care for.
+    pub fn running(&self) -> impl Iterator<Item = &JobView> {
+        self.running.iter().filter(|job| !is_quiet(&job.label))
+    }
+}
+
+/// Previews come and go with every click; they are not listed.
+pub fn is_quiet(label: &str) -> bool {
+    label.starts_with(crate::text::of(READ_RASTER))
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    let running: Vec<JobView> = cx.session.jobs.running().cloned().collect();
+    if running.is_empty() && cx.session.jobs.ended.is_empty() {
+        let state = EmptyState {
+            icon: icons::QUEUE,
+            title: tr!("No jobs"),
+            why: tr!("Opening, checking and writing show here while they run."),
+            actions: &[],
+        };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    }
+    let area = ui.available_rect_before_wrap();
+    let side = if area.width() > 620.0 && sidebar::has_content(cx, &running) { (area.width() * 0.36).min(420.0) } else { 0.0 };
+    let (left, right) = area.split_left_right_at_x(area.right() - side);
+    if side > 0.0 {
+        ui.painter().vline(right.left() + 0.5, area.y_range(), egui::Stroke::new(1.0, t.line));
+        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("side"), |ui| sidebar::ui(ui, cx, &running));
+    }
+    let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("list"));
+    let ui = &mut child;
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for job in &running {
+            job_ui(ui, cx, job);
+        }
+        for ended in &cx.session.jobs.ended {
+            Frame::NONE.inner_margin(Margin::symmetric(12, 5)).show(ui, |ui| {
+                ui.horizontal(|ui| {
+                    let (icon, color) = match ended.end {
+                        End::Done => (icons::CHECK_CIRCLE, t.ok),
+                        End::Cancelled => (icons::STOP, t.tx3),
+                        End::Failed => (icons::WARNING_OCTAGON, t.err),
+                    };
+                    ui.label(RichText::new(icon).font(font::icon(15.0)).color(color));
+                    ui.label(RichText::new(&ended.label).font(font::medium(12.0)));
+                    ui.label(RichText::new(time_text(ended.took)).font(font::mono(11.0)).color(t.tx3));
+                    let detail = match ended.end {
+                        End::Cancelled => tr!("Cancelled; nothing was changed"),
+                        End::Done | End::Failed => ended.detail.as_str(),
+                    };
+                    ui.add(egui::Label::new(RichText::new(detail).font(font::regular(12.0)).color(t.tx2)).truncate());
+                });
+            });
+            rule(ui);
+        }
+    });
+}
+
+fn rule(ui: &Ui) {
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme::tokens(ui).line));
+}
+
+fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            widgets::spinner(ui, 15.0);
+            ui.label(RichText::new(&job.label).font(font::medium(12.0)));
+            ui.label(RichText::new(&job.progress.stage.name).font(font::regular(12.0)).color(t.tx2));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let stopping = job.progress.cancelling.then_some(tr!("Stopping at the next safe place"));
+                let button = Button::danger(tr!("Cancel")).icon(icons::X).name(tr!("Cancel {job}", job = job.label));
+                if ui.add(button.blocked(stopping)).clicked() {
+                    cx.run(Command::Cancel { job: job.id });
+                }
+                if job.progress.pausable && !job.progress.cancelling {
+                    let (icon, text, name) = match job.progress.paused {
+                        true => (icons::PLAY, tr!("Go on"), tr!("Go on {job}", job = job.label)),
+                        false => (icons::PAUSE, tr!("Pause"), tr!("Pause {job}", job = job.label)),
+                    };
+                    if ui.add(Button::secondary(text).icon(icon).name(name)).clicked() {
+                        cx.run(Command::Pause { job: job.id, on: !job.progress.paused });
+                    }
+                }
+                ui.label(RichText::new(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx3));
+                if let Some(fraction) = job.progress.fraction() {
+                    ui.label(RichText::new(format!("{:.0} %", fraction * 100.0)).font(font::mono(12.0)));
+                    widgets::progress_bar(ui, &job.label, fraction, 160.0, 6.0);
+                }
+            });
+        });
+    });
+    rule(ui);
+}
+
+/// Count, rate, time left, time gone.
+pub fn detail(progress: &Progress, elapsed: Duration) -> String {
+    let mut parts = Vec::new();
+    let seconds = elapsed.as_secs_f64();
+    match progress.total {
+        Some(total) => {
+            parts.push(tr!("{done} of {total}", done = paint::grouped(progress.done), total = paint::grouped(total)));
+        }
+        None if progress.done > 0 => parts.push(paint::grouped(progress.done)),
+        None => {}
+    }
+    if progress.bytes > 0 && seconds > 0.5 {
+        parts.push(format!("{}/s", paint::bytes((progress.bytes as f64 / seconds) as u64)));
+    }
+    if let Some(fraction) = progress.fraction().filter(|fraction| *fraction > 0.05 && seconds > 1.0) {
+        let left = seconds * f64::from(1.0 - fraction) / f64::from(fraction);
+        parts.push(tr!("ETA {time}", time = time_text(Duration::from_secs_f64(left))));
+    }
+    parts.push(time_text(elapsed));
+    parts.join("   ")
+}
+
+/// `0.4 s`, `51 s`, `2 min 51 s`.
+pub fn time_text(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 60.0 => format!("{s:.0} s"),
+        s => format!("{} min {} s", s as u64 / 60, s as u64 % 60),
+    }
+}
+
+/// The right end of the tab bar.
+pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    ui.add_space(8.0);
+    if cx.session.jobs.has_ended() && ui.add(Button::ghost(tr!("Clear finished"))).clicked() {
+        cx.session.jobs.clear_ended();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_bytes_where_there_are_any() {
+        let mut rates = Rates::default();
+        let look = |rates: &mut Rates, at: f64, done: u64, bytes: u64| {
+            rates.look(Duration::from_secs_f64(at), &Progress { done, bytes, ..Progress::default() });
+        };
+        look(&mut rates, 0.0, 0, 0);
+        look(&mut rates, 0.1, 5, 0);
+        assert!(rates.points.is_empty(), "too early for a point");
+        look(&mut rates, 1.0, 20, 0);
+        assert_eq!(rates.points, [(1.0, 20.0)]);
+        look(&mut rates, 2.0, 30, 4000);
+        assert_eq!((rates.of_bytes, rates.points[1]), (true, (2.0, 4000.0)));
+        look(&mut rates, 100.0, 0, 4000);
+        assert_eq!(rates.points.len(), 1, "what is long ago goes");
+    }
+
+    #[test]
+    fn progress_reads_like_a_sentence() {
+        let mut progress = Progress { done: 5962, total: Some(9624), bytes: 842_000_000, ..Progress::default() };
+        let text = detail(&progress, Duration::from_secs(10));
+        assert_eq!(text, "5\u{2009}962 of 9\u{2009}624   84.2 MB/s   ETA 6.1 s   10 s");
+        progress.total = None;
+        assert!(!detail(&progress, Duration::from_secs(171)).contains("ETA"));
+        assert_eq!(time_text(Duration::from_secs(171)), "2 min 51 s");
+    }
+}

@@ -1,0 +1,587 @@
+//! The map's picture: land, graticule, footprints, the drawn box, the selection; dragging, zooming, pointing.
+
+use std::sync::Arc;
+
+use egui::{
+    CursorIcon, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
+    vec2,
+};
+
+use super::Mode;
+use crate::gui::action::Action;
+use crate::gui::filters::{self, FilterKey};
+use crate::gui::icons;
+use crate::gui::map::{Base, Ink, MapView, Scene, SceneRequest, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of};
+use crate::gui::outline::ancestors;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, Button, paint};
+use crate::query::Filter;
+use crate::studio::{Document, RowRef};
+
+/// What a scene belongs to: addresses of the footprints, the filter and the classes; the theme; the view and the size.
+pub type SceneKey = (usize, usize, usize, bool, [u64; 3], [u32; 2]);
+
+/// Part of the margin of a scene that may be used up before a new one is made.
+const SPENT: f64 = 0.2;
+const REACH: f32 = 4.0;
+
+/// A drag on the map.
+#[derive(Clone, Copy, Debug)]
+pub enum Drag {
+    /// A new box, from this corner on the plane to the pointer.
+    Draw([f64; 2]),
+    /// A side or corner of the box: which of its edges move (left, top, right, bottom), and the box on the plane.
+    Edge([bool; 4], [f64; 4]),
+}
+
+/// Draws the map into `rect`.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rect) {
+    let t = theme::tokens(ui);
+    let response = ui.interact(rect, ui.scope_id().with("map"), Sense::click_and_drag());
+    let level = cx.session.map.level;
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Map of level {level}", level)));
+    let view = navigate(ui, cx, &response, rect);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.mapsea);
+    want_base(cx, &view);
+    if let Some(base) = cx.session.map.base.last() {
+        base_ui(&painter, t, base, &view, rect);
+    }
+    graticule_ui(&painter, t, &view, rect);
+    want_scene(cx, t, &view, rect.size());
+    let scene = cx.session.map.scene.last().cloned();
+    if let Some(scene) = &scene {
+        painter.add(Shape::Mesh(placed(&mut cx.session.map.placed, scene, &view, rect)));
+    }
+    let selected = selected_ui(&painter, t, cx, document, &view, rect);
+    box_ui(ui, cx, t, &view, rect, &response);
+    if cx.session.map.places().is_none() {
+        let middle = Rect::from_center_size(rect.center(), Vec2::splat(24.0));
+        ui.scope_builder(UiBuilder::new().max_rect(middle), |ui| widgets::spinner(ui, 24.0));
+    }
+    if let Some(scene) = &scene {
+        point(ui, cx, document, scene, &view, rect, &response);
+    }
+    buttons_ui(ui, cx, rect);
+    if let Some((at, place)) = selected {
+        card_ui(ui, cx, document, at, place, rect);
+    }
+    paint::focus_ring(ui, &response, 0);
+}
+
+/// Drag, wheel and keys; the view that shows in this frame.
+fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect) -> MapView {
+    let state = &mut cx.session.map;
+    let fitted = || match state.places().and_then(|(_, projected)| projected.bounds) {
+        Some(bounds) => MapView::around(bounds, rect.size()),
+        None => MapView::whole(rect.size()),
+    };
+    let mut view = state.view.unwrap_or_else(fitted);
+    let known = state.places().is_some();
+    if response.clicked() || response.drag_started() {
+        response.request_focus();
+    }
+    if response.dragged() && state.drag.is_none() && state.mode == Mode::Pan {
+        let delta = response.drag_delta();
+        view.middle[0] -= f64::from(delta.x) / view.scale;
+        view.middle[1] -= f64::from(delta.y) / view.scale;
+    }
+    if let Some(pointer) = response.hover_pos() {
+        let (wheel, pinch) = ui.input_mut(|input| (std::mem::take(&mut input.smooth_scroll_delta.y), input.zoom_delta()));
+        let factor = f64::from(wheel / 180.0).exp2() * f64::from(pinch);
+        if (factor - 1.0).abs() > 1e-6 {
+            zoom_about(&mut view, rect, pointer, factor);
+        }
+    }
+    view.clamp(rect.size());
+    // Until the places are known the view is not the person's.
+    if known {
+        state.view = Some(view);
+    }
+    if response.has_focus() {
+        // Without this Esc would only take the focus away.
+        let filter = egui::EventFilter { escape: true, ..Default::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+        super::keys(ui, cx);
+    }
+    view
+}
+
+fn zoom_about(view: &mut MapView, rect: Rect, pointer: Pos2, factor: f64) {
+    let fixed = view.plane(rect, pointer);
+    view.scale = (view.scale * factor).clamp(f64::from(rect.width()) * 0.6, MapView::NEAREST);
+    let now = view.plane(rect, pointer);
+    view.middle[0] += fixed[0] - now[0];
+    view.middle[1] += fixed[1] - now[1];
+}
+
+fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
+    let bucket = bucket_of(view.scale);
+    let base = &mut cx.session.map.base;
+    base.poll();
+    if !base.is_busy() {
+        base.want(cx.jobs, bucket, tr!("Base map"), move |ctx| base_of(bucket, ctx).map(Arc::new));
+    }
+}
+
+fn base_ui(painter: &Painter, t: &Tokens, base: &Base, view: &MapView, rect: Rect) {
+    let [_, top, _, bottom] = view.shown(rect.size());
+    let mut land = Mesh::default();
+    let mut coasts: Vec<Shape> = Vec::new();
+    for piece in &base.pieces {
+        let [left, up, right, down] = piece.bounds;
+        if down < top || up > bottom {
+            continue;
+        }
+        for turn in view.turns(rect.size(), left, right) {
+            let origin = view.screen(rect, [left + turn, up]);
+            let place = |at: &[f32; 2]| origin + vec2(at[0], at[1]) * view.scale as f32;
+            let first = land.vertices.len() as u32;
+            for at in &piece.vertices {
+                land.colored_vertex(place(at), t.mapland);
+            }
+            land.indices.extend(piece.indices.iter().map(|index| first + index));
+            for ring in &piece.rings {
+                coast(&mut coasts, ring.iter().map(place), rect, Stroke::new(1.0, t.mapline));
+            }
+        }
+    }
+    painter.add(Shape::mesh(land));
+    painter.extend(coasts);
+}
+
+/// The parts of a coast that show: of a large country near by, most of it does not.
+fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect, stroke: Stroke) {
+    let near = rect.expand(4.0);
+    let mut line: Vec<Pos2> = Vec::new();
+    let mut last: Option<Pos2> = None;
+    for at in points {
+        let shows = last.is_some_and(|last| Rect::from_two_pos(last, at).intersects(near));
+        match last.filter(|_| shows) {
+            Some(last) if line.is_empty() => line.extend([last, at]),
+            Some(_) => line.push(at),
+            None if !line.is_empty() => shapes.push(Shape::line(std::mem::take(&mut line), stroke)),
+            None => {}
+        }
+        last = Some(at);
+    }
+    if !line.is_empty() {
+        shapes.push(Shape::line(line, stroke));
+    }
+}
+
+/// Lines of whole degrees, with words at the left and the lower edge.
+fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
+    let [left, top, right, bottom] = view.shown(rect.size());
+    let degrees = lon_of(right) - lon_of(left);
+    let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0];
+    let step = steps.into_iter().find(|step| degrees / step <= 8.0).unwrap_or(45.0);
+    let places = if step < 0.1 { 2 } else { usize::from(step < 1.0) };
+    let word = |value: f64, positive: &str, negative: &str| {
+        let side = if value > 1e-9 {
+            positive
+        } else if value < -1e-9 {
+            negative
+        } else {
+            ""
+        };
+        format!("{:.places$}°{side}", value.abs())
+    };
+    let stroke = Stroke::new(1.0, t.grid);
+    let mut lon = (lon_of(left) / step).ceil() * step;
+    while lon <= lon_of(right) {
+        let x = view.screen(rect, [x_of(lon), 0.0]).x;
+        painter.vline(x, rect.y_range(), stroke);
+        let label = Rect::from_center_size(pos2(x, rect.bottom() - 9.0), vec2(64.0, 14.0));
+        paint::text_center(
+            painter,
+            label,
+            &word(wrapped(lon), tr!("E" in "compass"), tr!("W" in "compass")),
+            font::mono(10.0),
+            t.tx3,
+        );
+        lon += step;
+    }
+    let (north, south) = (lat_of(top.max(0.0)), lat_of(bottom.min(1.0)));
+    let mut lat = (south / step).ceil() * step;
+    while lat <= north {
+        let y = view.screen(rect, [0.0, y_of(lat)]).y;
+        painter.hline(rect.x_range(), y, stroke);
+        let label = Rect::from_min_size(pos2(rect.left() + 4.0, y - 14.0), vec2(64.0, 14.0));
+        paint::text_left(painter, label, &word(lat, tr!("N" in "compass"), tr!("S" in "compass")), font::mono(10.0), t.tx3);
+        lat += step;
+    }
+}
+
+/// Asks for footprints when those that are there do not fit the view any more; one job at a time, the newest view next.
+fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2) {
+    let state = &mut cx.session.map;
+    state.scene.poll();
+    let Some((footprints, projected)) = state.places().cloned() else { return };
+    let kept = cx.studio.kept().cloned();
+    let classes = state.classes().cloned();
+    let address = |at: Option<usize>| at.unwrap_or(0);
+    let density = state.density;
+    let of = (
+        Arc::as_ptr(&footprints) as usize,
+        address(kept.as_ref().map(|kept| Arc::as_ptr(kept) as usize)),
+        // No classes are ever at the address 1.
+        address(classes.as_ref().map(|classes| Arc::as_ptr(classes) as usize)) + usize::from(density),
+        t.dark,
+    );
+    let sizes = [size.x as u32, size.y as u32];
+    let made = state.scene_key.filter(|made| (made.0, made.1, made.2, made.3) == of && made.5 == sizes);
+    let fits = made.and(state.scene.last()).and_then(|scene| scene.view).is_some_and(|made| {
+        let apart = view.middle[0] - made.middle[0];
+        let across = (apart - apart.round()).abs() * view.scale;
+        let down = (view.middle[1] - made.middle[1]).abs() * view.scale;
+        (view.scale / made.scale - 1.0).abs() < 1e-3 && across < SPENT * f64::from(size.x) && down < SPENT * f64::from(size.y)
+    });
+    if fits || state.scene.is_busy() {
+        return;
+    }
+    let key = (of.0, of.1, of.2, of.3, [view.middle[0].to_bits(), view.middle[1].to_bits(), view.scale.to_bits()], sizes);
+    let colours =
+        classes.as_ref().map(|classes| (0..classes.legend.len() as u8).map(|class| classes.legend.colour(class, t)).collect());
+    let ink = Ink { classes: colours.unwrap_or_else(|| vec![t.accfill]), other: t.ctl, hidden: t.ctl.gamma_multiply(0.7) };
+    let request = SceneRequest { footprints, projected, kept, classes, density, view: *view, size, ink };
+    state.scene_key = Some(key);
+    state.scene.want(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
+}
+
+/// Where the middle of a scene is on the screen, and how much larger it is drawn than it was made.
+fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
+    let made = scene.view?;
+    let apart = made.middle[0] - view.middle[0];
+    let near = [view.middle[0] + apart - apart.round(), made.middle[1]];
+    Some((view.screen(rect, near), (view.scale / made.scale) as f32))
+}
+
+/// A scene's mesh where it was drawn last: the scene's address, its place and its scale.
+pub type Placed = (usize, Pos2, f32, Arc<Mesh>);
+
+/// The mesh of the scene where it belongs on the screen. Moved in the memory of the frame before: a million footprints are megabytes.
+fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: Rect) -> Arc<Mesh> {
+    let address = Arc::as_ptr(scene) as usize;
+    let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
+    let mut mesh = match kept.take() {
+        Some((of, at, by, mesh)) if of == address => {
+            if (at, by) == (origin, factor) {
+                *kept = Some((of, at, by, mesh.clone()));
+                return mesh;
+            }
+            mesh
+        }
+        _ => Arc::new(scene.mesh.clone()),
+    };
+    for (vertex, made) in Arc::make_mut(&mut mesh).vertices.iter_mut().zip(&scene.mesh.vertices) {
+        vertex.pos = origin + made.pos.to_vec2() * factor;
+    }
+    *kept = Some((address, origin, factor, mesh.clone()));
+    mesh
+}
+
+/// The row of the map's level that the selection lies in.
+fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
+    let level = cx.session.map.level;
+    let at = cx.session.selected?;
+    if at.level == level {
+        return Some(at);
+    }
+    ancestors(document.tree(), at).into_iter().find(|above| above.level == level)
+}
+
+/// True when the filter leaves this sample.
+fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
+    cx.studio.kept().is_none_or(|kept| kept.contains(at))
+}
+
+fn selected_ui(
+    painter: &Painter,
+    t: &Tokens,
+    cx: &PanelContext<'_>,
+    document: &Document,
+    view: &MapView,
+    rect: Rect,
+) -> Option<(RowRef, Pos2)> {
+    let at = row_of(cx, document)?;
+    let (footprints, projected) = cx.session.map.places()?;
+    let middle = projected.middles.get(at.row as usize).filter(|middle| !middle[0].is_nan())?;
+    let apart = f64::from(middle[0]) - view.middle[0];
+    let turn = -apart.round();
+    let place = view.screen(rect, [f64::from(middle[0]) + turn, f64::from(middle[1])]);
+    let ring: Vec<Pos2> = footprints
+        .of(at.row)
+        .iter()
+        .map(|&[lon, lat]| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]))
+        .collect();
+    let bounds = Rect::from_points(&ring);
+    // Selected it is shown although the filter leaves it out, but not as one that matches.
+    let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
+    let line = if is_left(cx, at) { t.accfill } else { t.ctl };
+    if bounds.width().max(bounds.height()) > 10.0 {
+        painter.add(Shape::closed_line(ring.clone(), Stroke::new(4.0, t.bg1)));
+        painter.add(Shape::closed_line(ring, Stroke::new(2.0, line)));
+    } else {
+        let mark = Rect::from_center_size(place, Vec2::splat(11.0));
+        painter.rect(mark, 0, fill, Stroke::new(2.0, t.tx), StrokeKind::Outside);
+    }
+    rect.contains(place).then_some((at, place))
+}
+
+/// The box of the filter on the plane: left, top, right, bottom; right lies beyond 1 where it crosses the antimeridian.
+fn filter_box(cx: &PanelContext<'_>) -> Option<[f64; 4]> {
+    let [west, south, east, north] = cx.studio.filters().iter().find_map(|filter| filter.bbox)?;
+    let east = if west > east { east + 360.0 } else { east };
+    Some([x_of(west), y_of(north), x_of(east), y_of(south)])
+}
+
+/// A box on the plane as the filter has it. More than a turn is the whole Earth.
+pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
+    let round = |degrees: f64| (degrees * 1e4).round() / 1e4;
+    let (west, east) = if right - left >= 1.0 { (-180.0, 180.0) } else { (wrapped(lon_of(left)), wrapped(lon_of(right))) };
+    [round(west), round(lat_of(bottom)), round(east), round(lat_of(top))]
+}
+
+fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: Rect, response: &Response) {
+    let pointer = response.interact_pointer_pos().map(|at| view.plane(rect, at));
+    // A box begins with a drag in its mode, or while Shift is held.
+    let draws = cx.session.map.mode == Mode::Draw || ui.input(|input| input.modifiers.shift);
+    let near = filter_box(cx).and_then(|bounds| {
+        let at = response.hover_pos().or(response.interact_pointer_pos())?;
+        edges_at(view, rect, bounds, at).map(|edges| (edges, bounds))
+    });
+    if response.drag_started()
+        && let Some(start) = ui.input(|input| input.pointer.press_origin())
+    {
+        let grabbed = filter_box(cx).and_then(|bounds| edges_at(view, rect, bounds, start).map(|edges| (edges, bounds)));
+        cx.session.map.drag = match grabbed {
+            Some((edges, bounds)) => Some(Drag::Edge(edges, bounds)),
+            None if draws => Some(Drag::Draw(view.plane(rect, start))),
+            None => None,
+        };
+    }
+    if let Some((edges, _)) = near {
+        let icon = match edges {
+            [true, true, ..] | [_, _, true, true] => CursorIcon::ResizeNwSe,
+            [_, true, true, _] | [true, _, _, true] => CursorIcon::ResizeNeSw,
+            [true, ..] | [_, _, true, _] => CursorIcon::ResizeHorizontal,
+            _ => CursorIcon::ResizeVertical,
+        };
+        ui.ctx().set_cursor_icon(icon);
+    } else if draws && response.hovered() {
+        ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
+    }
+    let drawn = cx.session.map.drag.zip(pointer).map(|(drag, at)| match drag {
+        Drag::Draw(from) => [from[0].min(at[0]), from[1].min(at[1]), from[0].max(at[0]), from[1].max(at[1])],
+        Drag::Edge(edges, b) => {
+            let turn = (at[0] - (b[0] + b[2]) / 2.0).round();
+            let at = [at[0] - turn, at[1]];
+            let moved: [f64; 4] = std::array::from_fn(|side| if edges[side] { at[side % 2] } else { b[side] });
+            [moved[0].min(moved[2]), moved[1].min(moved[3]), moved[0].max(moved[2]), moved[1].max(moved[3])]
+        }
+    });
+    if response.drag_stopped() && cx.session.map.drag.take().is_some() {
+        if let Some(drawn) = drawn {
+            let level = cx.session.map.level;
+            let source = cx.session.map.places().map(|(footprints, _)| footprints.source.clone());
+            // STAC's outlines are no column: the usual one is looked at.
+            let geometry_column = source.filter(|source| source != "stac:geotransform");
+            let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
+            filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
+            cx.session.map.mode = Mode::Pan;
+        }
+        return;
+    }
+    let Some(bounds) = drawn.or_else(|| filter_box(cx)) else { return };
+    let painter = ui.painter_at(rect);
+    for turn in view.turns(rect.size(), bounds[0], bounds[2]) {
+        let shown = on_screen(view, rect, bounds, turn);
+        painter.rect_filled(shown, 0, t.accfill.gamma_multiply(0.06));
+        painter.rect_stroke(shown, 0, Stroke::new(1.5, t.accfill), StrokeKind::Middle);
+        for handle in handles(shown) {
+            let square = Rect::from_center_size(handle, Vec2::splat(8.0));
+            painter.rect(square, 0, t.bg1, Stroke::new(1.5, t.accfill), StrokeKind::Inside);
+        }
+        let degrees = [lon_of(bounds[2]) - lon_of(bounds[0]), lat_of(bounds[1]) - lat_of(bounds[3])];
+        let text = format!("{:.1}° × {:.1}°", degrees[0], degrees[1]);
+        let label = Rect::from_min_size(
+            pos2(shown.left() + 8.0, shown.bottom() - 26.0),
+            vec2(text.chars().count() as f32 * 7.0 + 14.0, 20.0),
+        );
+        if label.width() < shown.width() && shown.height() > 40.0 {
+            painter.rect(label, 3, t.bg1, Stroke::new(1.0, t.accline), StrokeKind::Inside);
+            paint::text_center(&painter, label, &text, font::mono(11.0), t.acc);
+        }
+    }
+}
+
+fn on_screen(view: &MapView, rect: Rect, b: [f64; 4], turn: f64) -> Rect {
+    Rect::from_min_max(view.screen(rect, [b[0] + turn, b[1]]), view.screen(rect, [b[2] + turn, b[3]]))
+}
+
+fn handles(r: Rect) -> [Pos2; 8] {
+    [
+        r.left_top(),
+        r.center_top(),
+        r.right_top(),
+        r.right_center(),
+        r.right_bottom(),
+        r.center_bottom(),
+        r.left_bottom(),
+        r.left_center(),
+    ]
+}
+
+/// The edges of the box that a drag from `at` moves.
+fn edges_at(view: &MapView, rect: Rect, bounds: [f64; 4], at: Pos2) -> Option<[bool; 4]> {
+    const SIDES: [[bool; 4]; 8] = [
+        [true, true, false, false],
+        [false, true, false, false],
+        [false, true, true, false],
+        [false, false, true, false],
+        [false, false, true, true],
+        [false, false, false, true],
+        [true, false, false, true],
+        [true, false, false, false],
+    ];
+    view.turns(rect.size(), bounds[0], bounds[2]).find_map(|turn| {
+        let places = handles(on_screen(view, rect, bounds, turn));
+        places.iter().position(|place| place.distance(at) < 8.0).map(|index| SIDES[index])
+    })
+}
+
+/// What lies under the pointer, and the click that selects it.
+fn point(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, scene: &Scene, view: &MapView, rect: Rect, response: &Response) {
+    let Some(pointer) = response.hover_pos().filter(|_| cx.session.map.drag.is_none()) else { return };
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    let [x, y] = view.plane(rect, pointer);
+    let (lon, lat) = (wrapped(lon_of(x)), lat_of(y));
+    let across = if lon < 0.0 { tr!("W" in "compass") } else { tr!("E" in "compass") };
+    let sides = (across, if lat < 0.0 { tr!("S" in "compass") } else { tr!("N" in "compass") });
+    let text = format!("{:.3}°{} {:.3}°{}", lon.abs(), sides.0, lat.abs(), sides.1);
+    let label = Rect::from_min_size(rect.left_top() + vec2(8.0, 8.0), vec2(text.chars().count() as f32 * 6.7 + 14.0, 20.0));
+    painter.rect(label, 3, t.bg1.gamma_multiply(0.9), Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    paint::text_center(&painter, label, &text, font::mono(11.0), t.tx2);
+    let Some((origin, factor)) = anchor(scene, view, rect) else { return };
+    let Some(spot) = scene.at(((pointer - origin) / factor).to_pos2(), REACH / factor).copied() else { return };
+    let at = super::sample_of(&cx.session.map, spot.row);
+    let shown = Rect::from_min_max(origin + spot.rect.min.to_vec2() * factor, origin + spot.rect.max.to_vec2() * factor);
+    painter.rect_stroke(shown.expand(2.0), 0, Stroke::new(1.5, t.tx), StrokeKind::Outside);
+    if response.clicked() {
+        cx.request(Request::Select(Some(at)));
+    }
+    if response.double_clicked() {
+        cx.request(Request::Do(Action::ShowPreview));
+    }
+    let (id, words) = super::line_of(document, &cx.session.map, at);
+    let more = if spot.count > 1 {
+        let others = u64::from(spot.count) - 1;
+        tr_n!(others, "and {n} more here; zoom in", "and {n} more here; zoom in", n = paint::grouped(others))
+    } else {
+        String::new()
+    };
+    let lines: Vec<&str> = [words.as_str(), more.as_str()].into_iter().filter(|line| !line.is_empty()).collect();
+    let width =
+        (id.chars().count().max(lines.iter().map(|line| line.chars().count()).max().unwrap_or(0)) as f32 * 7.0 + 20.0).min(280.0);
+    let tip = Rect::from_min_size(pointer + vec2(14.0, 14.0), vec2(width, 22.0 + 16.0 * lines.len() as f32));
+    let tip = tip.translate(vec2((rect.right() - 4.0 - tip.right()).min(0.0), (rect.bottom() - 4.0 - tip.bottom()).min(0.0)));
+    painter.rect(tip, 4, t.bg2, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    let mut line = Rect::from_min_size(tip.min + vec2(8.0, 3.0), vec2(width - 16.0, 16.0));
+    paint::text_left(&painter, line, &id, font::mono_semibold(12.0), t.tx);
+    for text in lines {
+        line = line.translate(vec2(0.0, 16.0));
+        paint::text_left(&painter, line, text, font::regular(11.0), t.tx2);
+    }
+}
+
+fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
+    let t = theme::tokens(ui);
+    let place = Rect::from_min_size(pos2(rect.right() - 36.0, rect.top() + 8.0), vec2(28.0, 54.0));
+    ui.painter().rect(place, 4, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    ui.scope_builder(UiBuilder::new().max_rect(place.shrink(2.0)), |ui| {
+        ui.spacing_mut().item_spacing.y = 2.0;
+        let mut factor = 1.0;
+        if ui.add(Button::icon_only(icons::PLUS, tr!("Zoom the map in"))).clicked() {
+            factor = 2.0;
+        }
+        if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom the map out"))).clicked() {
+            factor = 0.5;
+        }
+        if factor != 1.0
+            && let Some(view) = &mut cx.session.map.view
+        {
+            zoom_about(view, rect, rect.center(), factor);
+        }
+    });
+}
+
+/// The card of the selected sample beside its place.
+fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, place: Pos2, rect: Rect) {
+    let t = theme::tokens(ui);
+    let size = vec2(206.0, 62.0);
+    if rect.width() < 2.0 * size.x || rect.height() < 3.0 * size.y {
+        return;
+    }
+    let mut card = Rect::from_min_size(place + vec2(16.0, 16.0), size);
+    if card.right() > rect.right() - 8.0 {
+        card = card.translate(vec2(-size.x - 32.0, 0.0));
+    }
+    if card.bottom() > rect.bottom() - 8.0 {
+        card = card.translate(vec2(0.0, -size.y - 32.0));
+    }
+    ui.painter().rect(card, 6, t.bg2, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    let (id, words) = super::line_of(document, &cx.session.map, at);
+    ui.scope_builder(UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))), |ui| {
+        ui.spacing_mut().item_spacing.y = 1.0;
+        ui.add(egui::Label::new(egui::RichText::new(id).font(font::mono_semibold(12.0)).color(t.tx)).truncate());
+        let words = match words {
+            _ if !is_left(cx, at) => tr!("filtered out" in "sample on the map").to_owned(),
+            words if words.is_empty() => " ".to_owned(),
+            words => words,
+        };
+        ui.add(egui::Label::new(super::small(&words, t.tx2)).truncate());
+        if widgets::link(ui, tr!("Open in Preview")).clicked() {
+            cx.request(Request::Do(Action::ShowPreview));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_coast_that_shows_is_drawn() {
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(100.0, 100.0));
+        let coast_of = |points: &[(f32, f32)]| {
+            let mut shapes = Vec::new();
+            coast(&mut shapes, points.iter().map(|&(x, y)| pos2(x, y)), rect, Stroke::NONE);
+            let points = |shape: &Shape| if let Shape::Path(path) = shape { path.points.len() } else { 0 };
+            shapes.iter().map(points).collect::<Vec<_>>()
+        };
+        assert_eq!(coast_of(&[(10.0, 10.0), (20.0, 20.0), (500.0, 20.0), (500.0, 500.0), (50.0, 50.0), (60.0, 60.0)]), [3, 3]);
+        assert_eq!(coast_of(&[(-500.0, 50.0), (500.0, 50.0)]), [2], "one that crosses from end to end");
+        assert!(coast_of(&[(500.0, 0.0), (500.0, 500.0), (0.0, 500.0)]).is_empty());
+    }
+
+    #[test]
+    fn boxes_cross_the_antimeridian() {
+        let [west, south, east, north] = bbox_of([x_of(170.0), y_of(10.0), x_of(190.0), y_of(-10.0)]);
+        assert_eq!((west, east), (170.0, -170.0));
+        assert!((south + 10.0).abs() < 1e-3 && (north - 10.0).abs() < 1e-3);
+        assert_eq!(bbox_of([0.2, 0.3, 1.4, 0.6])[0], -180.0);
+    }
+
+    #[test]
+    fn corners_move_two_edges() {
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(800.0, 600.0));
+        let view = MapView { middle: [0.5, 0.5], scale: 1000.0 };
+        let bounds = [0.4, 0.4, 0.6, 0.6];
+        assert_eq!(edges_at(&view, rect, bounds, pos2(301.0, 199.0)), Some([true, true, false, false]));
+        assert_eq!(edges_at(&view, rect, bounds, pos2(500.0, 300.0)), Some([false, false, true, false]));
+        assert_eq!(edges_at(&view, rect, bounds, pos2(400.0, 300.0)), None);
+    }
+}

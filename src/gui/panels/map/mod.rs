@@ -1,0 +1,353 @@
+//! The map: where the samples of a level lie, under the one filter; a box drawn here and a range of time are filters like any other.
+
+mod canvas;
+mod time;
+
+use std::sync::Arc;
+
+use egui::{Align, Frame, Key as Press, Layout, Margin, RichText, Stroke, Ui, vec2};
+
+use crate::gui::async_value::AsyncValue;
+use crate::gui::filters::{self, FilterKey, TIMES};
+use crate::gui::icons;
+use crate::gui::map::{Base, Classes, DENSITY_STEPS, Legend, MapView, Projected, Scene, TimeBars, classes_of, density_colour};
+use crate::gui::panel_context::PanelContext;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
+use crate::studio::{Document, FootprintRequest, Footprints, RowRef, footprint_sources, footprints};
+
+/// Times of rows, in microseconds since 1970.
+pub type RowTimes = Arc<Vec<Option<i64>>>;
+
+/// Footprints with their places on the plane.
+pub type Places = (Arc<Footprints>, Arc<Projected>);
+
+/// What a drag on the map does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Moves the map.
+    #[default]
+    Pan,
+    /// Draws the box of the filter.
+    Draw,
+}
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct MapState {
+    made_for: Option<Key>,
+    /// The level whose samples show.
+    pub level: usize,
+    source: Option<String>,
+    colour: Option<String>,
+    /// Show how many samples lie where.
+    pub density: bool,
+    /// What a drag does.
+    pub mode: Mode,
+    /// Where the map looks; `None` fits everything.
+    pub view: Option<MapView>,
+    places: AsyncValue<(Key, FootprintRequest), Places>,
+    classes: AsyncValue<(Key, usize, String), Arc<Classes>>,
+    /// The land.
+    pub base: AsyncValue<u32, Arc<Base>>,
+    /// The footprints as a mesh.
+    pub scene: AsyncValue<canvas::SceneKey, Arc<Scene>>,
+    /// The mesh as it was drawn last.
+    pub placed: Option<canvas::Placed>,
+    /// What the newest scene was asked for.
+    pub scene_key: Option<canvas::SceneKey>,
+    /// A drag that has begun.
+    pub drag: Option<canvas::Drag>,
+    /// Times of the level's rows.
+    pub times: AsyncValue<(Key, usize, String), RowTimes>,
+    /// Their bars.
+    pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
+    /// The column of times.
+    pub time_column: Option<String>,
+    /// The range that is being dragged, in days.
+    pub brush: Option<time::Brush>,
+    /// Typed bounds of the range.
+    pub typed: [String; 2],
+    /// When the range moves on by itself.
+    pub next_step_s: Option<f64>,
+}
+
+impl MapState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.places.poll();
+        self.classes.poll();
+        self.base.poll();
+        self.scene.poll();
+        self.times.poll();
+        self.bars.poll();
+    }
+
+    /// True while something of the picture is made.
+    pub fn is_busy(&self) -> bool {
+        self.places.is_busy()
+            || self.classes.is_busy()
+            || self.base.is_busy()
+            || self.scene.is_busy()
+            || self.times.is_busy()
+            || self.bars.is_busy()
+    }
+
+    /// Where the rows lie, once known.
+    pub fn places(&self) -> Option<&Places> {
+        self.places.last().filter(|(footprints, _)| footprints.level == self.level)
+    }
+
+    /// The classes of colour, once known.
+    pub fn classes(&self) -> Option<&Arc<Classes>> {
+        self.colour.as_ref()?;
+        self.classes.last()
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else {
+        return nothing_ui(ui, tr!("No map"), tr!("Open a dataset first."));
+    };
+    let Some(open) = document.opened() else {
+        let why = tr!("Places are read from a written dataset. Write the draft, then open it.");
+        return nothing_ui(ui, tr!("A draft has no map yet"), why);
+    };
+    let key = (cx.session.serial, revision(cx.studio));
+    let columns = |level: usize| open.reader.levels().fields(level).into_iter().map(|field| field.name).collect::<Vec<_>>();
+    let levels = document.tree().levels.len();
+    if cx.session.map.made_for != Some(key) {
+        let level = (0..levels).find(|&level| !footprint_sources(&columns(level)).is_empty()).unwrap_or(0);
+        cx.session.map = MapState { made_for: Some(key), level, ..MapState::default() };
+    }
+    let state = &mut cx.session.map;
+    state.level = state.level.min(levels.saturating_sub(1));
+    let own = columns(state.level);
+    let sources = footprint_sources(&own);
+    let request = FootprintRequest { level: state.level, source: state.source.clone().filter(|source| sources.contains(source)) };
+    state.places.poll();
+    if !sources.is_empty() || state.places.last().is_some() {
+        let (reader, work) = (open.reader.clone(), request.clone());
+        state.places.want(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
+            let found = footprints(reader.as_ref(), &work, ctx)?;
+            let projected = Projected::new(&found);
+            Ok((Arc::new(found), Arc::new(projected)))
+        });
+    }
+    state.classes.poll();
+    if let Some(column) = state.colour.clone() {
+        let (reader, level) = (open.reader.clone(), state.level);
+        state.classes.want(cx.jobs, (key, level, column.clone()), tr!("Colours"), move |ctx| {
+            classes_of(reader.as_ref(), level, &column, ctx).map(Arc::new)
+        });
+    }
+    toolbar_ui(ui, cx, &own, &sources, levels);
+    filters::bar_ui(ui, cx, document, cx.session.map.level);
+    if sources.is_empty() && cx.session.map.places.last().is_none() {
+        let why =
+            tr!("Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.");
+        return nothing_ui(ui, tr!("This level has no places"), why);
+    }
+    if let Some(Err(error)) = cx.session.map.places.of(&(key, request)) {
+        let why = error.to_string();
+        return nothing_ui(ui, tr!("The places can't be read"), &why);
+    }
+    let area = ui.available_rect_before_wrap();
+    let times: Vec<&String> = own.iter().filter(|name| is_time(document, cx.session.map.level, name)).collect();
+    let strip = if times.is_empty() || area.height() < 260.0 { 0.0 } else { time::HEIGHT };
+    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - strip);
+    let (canvas, legend) = upper.split_top_bottom_at_y(upper.bottom() - 26.0);
+    canvas::ui(ui, cx, document, canvas);
+    legend_ui(ui, cx, legend);
+    if strip > 0.0 {
+        let times: Vec<String> = times.into_iter().cloned().collect();
+        time::ui(ui, cx, document, &times, lower);
+    }
+}
+
+fn nothing_ui(ui: &mut Ui, title: &str, why: &str) {
+    let _ = widgets::empty_state(ui, &EmptyState { icon: icons::MAP_TRIFOLD, title, why, actions: &[] });
+}
+
+fn is_time(document: &Document, level: usize, name: &str) -> bool {
+    TIMES.contains(&name)
+        || document.fields(level).iter().any(|field| {
+            field.name == name
+                && matches!(
+                    field.dtype,
+                    arrow::datatypes::DataType::Timestamp(_, _)
+                        | arrow::datatypes::DataType::Date32
+                        | arrow::datatypes::DataType::Date64
+                )
+        })
+}
+
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], sources: &[String], levels: usize) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
+        ui.set_height(26.0);
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let state = &mut cx.session.map;
+            let modes = [
+                Segment::new(Mode::Pan, tr!("Pan")).icon(icons::HAND, None),
+                Segment::new(Mode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
+            ];
+            widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
+            let small = |ui: &mut Ui, text: &str| ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx2));
+            if levels > 1 {
+                let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
+                if let Some(level) = widgets::combo(ui, tr!("Level on the map"), &names[state.level], 84.0, false, &names) {
+                    (state.level, state.source, state.view) = (level, None, None);
+                    state.time_column = None;
+                }
+            }
+            if sources.len() > 1 && ui.available_width() > 340.0 {
+                small(ui, tr!("Geometry"));
+                let current = state.source.clone().or_else(|| sources.first().cloned()).unwrap_or_default();
+                if let Some(index) = widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources) {
+                    state.source = Some(sources[index].clone());
+                }
+            }
+            if ui.available_width() > 200.0 {
+                small(ui, tr!("Colour"));
+                let hidden = |name: &&String| !name.starts_with("internal:") && name.as_str() != "id" && !sources.contains(name);
+                let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
+                choices.extend(columns.iter().filter(hidden).cloned());
+                let current = state.colour.clone().unwrap_or_else(|| choices[usize::from(state.density)].clone());
+                if let Some(index) = widgets::combo(ui, tr!("Colour by column"), &current, 140.0, false, &choices) {
+                    state.density = index == 1;
+                    state.colour = (index > 1).then(|| choices[index].clone());
+                }
+            }
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let fit = Button::ghost(tr!("Fit")).icon(icons::CORNERS_OUT);
+                if ui.add(fit.name(tr!("Fit the map")).tooltip(tr!("Show every sample (0)"))).clicked() {
+                    cx.session.map.view = None;
+                }
+            });
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.bg2);
+    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let state = &cx.session.map;
+    let mut at = rect.left() + 10.0;
+    let mut entry = |color: egui::Color32, hollow: bool, text: &str| {
+        let square = egui::Rect::from_center_size(egui::pos2(at + 5.0, rect.center().y), vec2(9.0, 9.0));
+        if hollow {
+            painter.rect_stroke(square, 0, Stroke::new(1.0, color), egui::StrokeKind::Inside);
+        } else {
+            painter.rect_filled(square, 0, color);
+        }
+        let inner = egui::Rect::from_min_max(egui::pos2(at + 15.0, rect.top()), egui::pos2(rect.right() - 110.0, rect.bottom()));
+        at = paint::text_left(&painter, inner, text, font::regular(12.0), t.tx2) + 14.0;
+    };
+    let scene = state.scene.last();
+    let matching = scene.map_or(0, |scene| scene.matching);
+    match state.classes() {
+        _ if state.density => {
+            let most = scene.map_or(0, |scene| scene.densest);
+            for step in 0..DENSITY_STEPS {
+                let count = f64::from(most.max(1)).powf(f64::from(step) / f64::from(DENSITY_STEPS - 1)).round() as u32;
+                let text = match step {
+                    0 => tr!("1 in a cell").to_owned(),
+                    _ if step + 1 == DENSITY_STEPS => paint::grouped(u64::from(most)),
+                    _ => String::new(),
+                };
+                entry(density_colour(count, most), false, &text);
+            }
+        }
+        Some(classes) => match &classes.legend {
+            Legend::Values(values) => {
+                for (index, value) in values.iter().enumerate() {
+                    entry(classes.legend.colour(index as u8, t), false, value);
+                }
+            }
+            Legend::Steps(low, high) => {
+                for class in 0..classes.legend.len() as u8 {
+                    let text = match class {
+                        0 => low.as_str(),
+                        _ if usize::from(class) + 1 == classes.legend.len() => high.as_str(),
+                        _ => "",
+                    };
+                    entry(classes.legend.colour(class, t), false, text);
+                }
+            }
+        },
+        None => {
+            entry(t.accfill, false, &tr_n!(matching, "{n} match", "{n} match", n = paint::grouped(matching)));
+            if let Some(scene) = scene.filter(|scene| scene.hidden > 0) {
+                let hidden = tr_n!(scene.hidden, "{n} filtered out", "{n} filtered out", n = paint::grouped(scene.hidden));
+                entry(t.ctl, true, &hidden);
+            }
+            entry(t.tx, true, tr!("selected" in "sample on the map"));
+        }
+    }
+    let source = match state.places() {
+        Some((footprints, _)) if footprints.approximate => tr!("outlines approximate   Natural Earth"),
+        _ => "Natural Earth",
+    };
+    paint::text_right(&painter, rect.shrink2(vec2(10.0, 0.0)), source, font::regular(11.0), t.tx3);
+    let placed = state.places().map_or(0, |(footprints, _)| footprints.rows());
+    let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
+    let (matching, total) = (paint::grouped(matching), paint::grouped(placed as u64));
+    let text = tr!("{matching} of {total} samples match on the map", matching, total);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
+}
+
+/// The keys of the map while it has the focus.
+pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
+    let (draw, clear, zoom, fit) = ui.input_mut(|input| {
+        let mut count = |key| input.count_and_consume_key(egui::Modifiers::NONE, key) as i32;
+        let zoom = count(Press::Plus) + count(Press::Equals) - count(Press::Minus);
+        (count(Press::B) > 0, count(Press::Escape) > 0, zoom, count(Press::Num0) > 0)
+    });
+    let state = &mut cx.session.map;
+    if draw {
+        state.mode = Mode::Draw;
+    }
+    if fit {
+        state.view = None;
+    }
+    if zoom != 0
+        && let Some(view) = &mut state.view
+    {
+        view.scale *= 1.6_f64.powi(zoom);
+    }
+    if clear {
+        if state.mode == Mode::Draw || state.drag.is_some() {
+            (state.mode, state.drag) = (Mode::Pan, None);
+        } else {
+            filters::set(cx, FilterKey::Box, None);
+        }
+    }
+}
+
+/// The sample of a row of the map's level.
+pub fn sample_of(state: &MapState, row: u32) -> RowRef {
+    RowRef { level: state.level, row }
+}
+
+/// One line about a sample: its id, and its time where there is one.
+pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, String) {
+    let id = document.id(at).unwrap_or_default().to_owned();
+    let time = state.times.last().and_then(|times| times.get(at.row as usize).copied().flatten());
+    let time = time.filter(|_| at.level == state.level).map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
+    let value = state.colour.as_ref().map(|column| format!("{column} {}", document.text(at, column)));
+    let words: Vec<String> = time.into_iter().chain(value.filter(|value| !value.ends_with(' '))).collect();
+    (id, words.join(", "))
+}
+
+/// A label in the style of small texts.
+pub fn small(text: &str, color: egui::Color32) -> RichText {
+    RichText::new(text).text_style(text_style("small12")).color(color)
+}

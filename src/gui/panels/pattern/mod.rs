@@ -1,0 +1,357 @@
+//! Pattern by example: files with the places that somebody gave them, what their names lead to, and where every other file of the
+//! tray would go, before anything is placed. What the names leave open is asked here.
+
+mod rows;
+
+use std::sync::Arc;
+
+use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use crate::draft::{Alternative, Example, PatternReport, PatternToken, TokenRole};
+use crate::error::Error;
+use crate::gui::action::Action;
+use crate::gui::drag;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, Note, RowScroll, Segment, TextField, paint};
+use crate::jobs::JobId;
+use crate::model::SamplePath;
+use crate::studio::{Command, Document};
+
+/// Two examples show a pattern; more make it narrower.
+const LEAST: usize = 2;
+
+/// A file with its place, as it is typed.
+struct Row {
+    file: std::path::PathBuf,
+    root: String,
+    position: String,
+}
+
+/// Which files are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listed {
+    /// Those that have a place.
+    #[default]
+    Matched,
+    /// Those that nearly fit.
+    Nearly,
+    /// The others.
+    Left,
+}
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct PatternState {
+    rows: Vec<Row>,
+    /// What was asked last, and of which draft.
+    asked: Option<(Key, Vec<Example>)>,
+    job: Option<JobId>,
+    report: Option<Arc<PatternReport>>,
+    /// The alternative that was chosen where there are several.
+    chosen: Option<usize>,
+    pub(super) listed: Listed,
+    pub(super) scroll: RowScroll,
+}
+
+impl PatternState {
+    /// Adds an example; a second place for the same file replaces the first.
+    pub fn add(&mut self, example: Example) {
+        self.rows.retain(|row| row.file != example.file);
+        self.rows.push(Row { file: example.file, root: example.root.to_string(), position: example.position.join(" / ") });
+    }
+
+    /// True while the names are looked at.
+    pub fn is_busy(&self) -> bool {
+        self.job.is_some()
+    }
+
+    /// The job that looks at the names has begun; gives the one before, which nobody waits for any more.
+    pub fn started(&mut self, job: JobId) -> Option<JobId> {
+        self.job.replace(job)
+    }
+
+    /// What the names lead to, when it is the answer that is waited for.
+    pub fn take(&mut self, job: Option<JobId>, report: Arc<PatternReport>) {
+        if self.job != job {
+            return;
+        }
+        self.job = None;
+        self.chosen = None;
+        self.scroll = RowScroll::default();
+        self.report = Some(report);
+    }
+
+    /// The job failed or was stopped. True when it was this panel's.
+    pub fn fail(&mut self, job: JobId, error: Option<&Error>) -> bool {
+        if self.job != Some(job) {
+            return false;
+        }
+        self.job = None;
+        if let Some(error) = error {
+            self.report = Some(Arc::new(PatternReport { trouble: Some(error.to_string()), ..PatternReport::default() }));
+        }
+        true
+    }
+
+    /// The examples, where all of them say enough.
+    fn examples(&self) -> Option<Vec<Example>> {
+        let whole = |row: &Row| {
+            let position = SamplePath::parse(&row.position).0;
+            let root = row.root.trim();
+            (!root.is_empty()).then(|| Example { file: row.file.clone(), root: root.into(), position })
+        };
+        let examples: Option<Vec<Example>> = self.rows.iter().map(whole).collect();
+        examples.filter(|examples| examples.len() >= LEAST)
+    }
+
+    /// The way to read the names: the only one, or the one that was chosen.
+    pub(super) fn way(&self) -> Option<(usize, &Alternative)> {
+        let report = self.report.as_ref()?;
+        let number = match report.alternatives.as_slice() {
+            [_] => 0,
+            _ => self.chosen?,
+        };
+        Some((number, report.alternatives.get(number)?))
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else { return };
+    let Some(draft) = document.draft() else {
+        let why = tr!("A dataset that was written has no unplaced files. Edit it as a draft to add some.");
+        let (title, actions) = (tr!("Patterns are for drafts"), [tr!("Edit as a draft")]);
+        let state = EmptyState { icon: icons::MAGIC_WAND, title, why, actions: &actions };
+        if widgets::empty_state(ui, &state).is_some() {
+            cx.request(Request::Do(Action::EditCopy));
+        }
+        return;
+    };
+    if draft.tray().is_empty() && cx.session.pattern.rows.is_empty() {
+        let why = tr!("Put files into the tray, give two of them their places, and the others find theirs by their names.");
+        let actions = [tr!("Add unplaced files…"), tr!("Add unplaced folder…")];
+        let state = EmptyState { icon: icons::TRAY, title: tr!("No unplaced files"), why, actions: &actions };
+        match widgets::empty_state(ui, &state) {
+            Some(0) => cx.request(Request::Do(Action::AddUnplaced)),
+            Some(_) => cx.request(Request::Do(Action::AddUnplacedFolder)),
+            None => {}
+        }
+        return;
+    }
+    ask(cx);
+    toolbar_ui(ui, cx);
+    let area = ui.available_rect_before_wrap();
+    let head = ui
+        .scope_builder(UiBuilder::new().max_rect(area), |ui| {
+            Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 8, bottom: 8 }).show(ui, |ui| {
+                ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                examples_ui(ui, cx);
+                answer_ui(ui, cx);
+            });
+        })
+        .response
+        .rect;
+    let list = Rect::from_min_max(pos2(area.left(), head.bottom()), area.max);
+    if cx.session.pattern.way().is_some() && list.height() > 40.0 {
+        ui.scope_builder(UiBuilder::new().max_rect(list), |ui| rows::ui(ui, cx, document));
+    }
+}
+
+/// Asks what the names lead to, as soon as the examples or the draft are others.
+fn ask(cx: &mut PanelContext<'_>) {
+    let key = (cx.session.serial, revision(cx.studio));
+    let state = &mut cx.session.pattern;
+    let Some(examples) = state.examples() else {
+        state.report = None;
+        state.asked = None;
+        return;
+    };
+    let wanted = Some((key, examples.clone()));
+    if state.asked != wanted {
+        state.asked = wanted;
+        cx.run(Command::FindPattern { examples });
+    }
+}
+
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
+        ui.set_height(24.0);
+        ui.horizontal_centered(|ui| {
+            ui.label(RichText::new(tr!("Places by example")).font(font::semibold(13.0)).color(t.tx));
+            if cx.session.pattern.is_busy() {
+                widgets::spinner(ui, 14.0);
+            }
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let state = &cx.session.pattern;
+                let several = state.report.as_ref().is_some_and(|report| report.alternatives.len() > 1);
+                let (count, blocked) = match state.way() {
+                    _ if state.is_busy() => (0, Some(tr!("The names are still being looked at"))),
+                    Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
+                    Some((_, way)) => (way.placed.len(), None),
+                    None if several => (0, Some(tr!("Choose how the names are meant"))),
+                    None => (0, Some(tr!("Give two files their places first"))),
+                };
+                let chosen = state.way().map(|(number, _)| number);
+                let text = match count {
+                    0 => tr!("Place all").to_owned(),
+                    _ => tr!("Place {files}", files = paint::grouped(count as u64)),
+                };
+                let tip = tr!("Put every matched file into its place, in one step that can be undone");
+                let button = Button::primary(text).name(tr!("Place matched files")).tooltip(tip).blocked(blocked);
+                if ui.add(button).clicked()
+                    && let (Some(number), Some(examples)) = (chosen, cx.session.pattern.examples())
+                {
+                    cx.run(Command::PlaceByPattern { examples, alternative: several.then_some(number) });
+                }
+                let files = cx.session.tray.chosen();
+                let none = files.is_empty().then_some(tr!("Select files among the unplaced ones first"));
+                let button = Button::secondary(tr!("Add example")).icon(icons::PLUS).blocked(none);
+                if ui.add(button.tooltip(tr!("Show where the selected unplaced files belong"))).clicked() {
+                    for file in files.into_iter().take(4) {
+                        cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() });
+                    }
+                }
+            });
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    let small = |text: &str| RichText::new(text).text_style(text_style("small12")).color(t.tx2);
+    if cx.session.pattern.rows.len() < LEAST {
+        ui.label(small(tr!(
+            "Drag two unplaced files to where they belong, or add them here and type their root and position. The others follow."
+        )));
+    }
+    let mut gone = None;
+    let width = ui.available_width();
+    let (field, gap) = ((width * 0.24).clamp(90.0, 220.0), 8.0);
+    for (index, row) in cx.session.pattern.rows.iter_mut().enumerate() {
+        ui.horizontal(|ui| {
+            let room = width - 2.0 * (field + gap) - 24.0 - gap;
+            let (rect, response) = ui.allocate_exact_size(vec2(room.max(60.0), 26.0), egui::Sense::hover());
+            let name = row.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
+            paint::text_left(ui.painter(), rect, &name, font::mono(12.0), t.tx);
+            response.on_hover_text(row.file.display().to_string());
+            let number = index + 1;
+            let label = tr!("Root of example {number}", number);
+            let id = ui.scope_id().with(("example root", index));
+            TextField::new(tr!("Root"), &mut row.root)
+                .id(id)
+                .name(&label)
+                .hide_label()
+                .mono()
+                .width(field)
+                .hint(tr!("root, e.g. roi_0007"))
+                .show(ui);
+            let label = tr!("Position of example {number}", number);
+            let id = ui.scope_id().with(("example position", index));
+            TextField::new(tr!("Position"), &mut row.position)
+                .id(id)
+                .name(&label)
+                .hide_label()
+                .mono()
+                .width(field)
+                .hint(tr!("position, e.g. s2 / t02"))
+                .show(ui);
+            if ui.add(Button::icon_only(icons::X, tr!("Remove example {number}", number))).clicked() {
+                gone = Some(index);
+            }
+        });
+    }
+    if let Some(index) = gone {
+        cx.session.pattern.rows.remove(index);
+    }
+}
+
+fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(report) = cx.session.pattern.report.clone() else { return };
+    if let Some(trouble) = report.trouble.as_ref().filter(|_| report.alternatives.is_empty()) {
+        widgets::note_ui(ui, &Note::Warning(trouble.clone()));
+        return;
+    }
+    let t = theme::tokens(ui);
+    let ways = report.alternatives.len();
+    let counts = |way: &Alternative| {
+        let files = tr_n!(way.placed.len(), "{n} file", "{n} files", n = paint::grouped(way.placed.len() as u64));
+        let roots = tr_n!(way.roots, "{n} root", "{n} roots", n = paint::grouped(way.roots as u64));
+        match way.new_roots {
+            0 => tr!("{files} into {roots}", files, roots),
+            new => {
+                let n = paint::grouped(new as u64);
+                tr_n!(new, "{files} into {roots}, {n} new", "{files} into {roots}, {n} new", files, roots, n)
+            }
+        }
+    };
+    if ways > 1 {
+        let text = tr!("The names can be read in {ways} ways. Which one is meant?", ways);
+        widgets::note_ui(ui, &Note::Warning(text));
+        for (number, way) in report.alternatives.iter().enumerate() {
+            let chosen = cx.session.pattern.chosen == Some(number);
+            if widgets::radio(ui, chosen, &format!("{}: {}", way.label, counts(way))).clicked() {
+                cx.session.pattern.chosen = Some(number);
+                cx.session.pattern.scroll = RowScroll::default();
+            }
+        }
+    }
+    let Some((_, way)) = cx.session.pattern.way() else { return };
+    if ways == 1 {
+        ui.label(RichText::new(format!("{}: {}", way.label, counts(way))).text_style(text_style("small12")).color(t.tx2));
+    }
+    tokens_ui(ui, &way.tokens);
+    let (matched, nearly, left) = (way.placed.len() as u64, way.nearly.len() as u64, way.left_over.len() as u64);
+    let segments = [
+        Segment::new(Listed::Matched, tr!("Matched")).count(matched),
+        Segment::new(Listed::Nearly, tr!("Nearly")).count(nearly),
+        Segment::new(Listed::Left, tr!("Left over")).count(left),
+    ];
+    if widgets::segmented(ui, "pattern-listed", &mut cx.session.pattern.listed, &segments).changed() {
+        cx.session.pattern.scroll = RowScroll::default();
+    }
+}
+
+/// The first example's name with what each part of it decides.
+fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
+    let t = theme::tokens(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(1.0, 4.0);
+        for token in tokens {
+            if !token.before.is_empty() {
+                ui.label(RichText::new(&token.before).font(font::mono(12.0)).color(t.tx3));
+            }
+            let (word, fill, line, color) = match token.role {
+                TokenRole::Root => (tr!("root"), t.accbg, t.accline, t.acc),
+                TokenRole::Position => (tr!("position"), t.infobg, t.infoline, t.info),
+                TokenRole::Free => (tr!("free" in "part of a name"), t.bg3, t.line2, t.tx2),
+                TokenRole::Fixed => {
+                    ui.label(RichText::new(&token.text).font(font::mono(12.0)).color(t.tx2));
+                    continue;
+                }
+            };
+            let galley = ui.painter().layout_no_wrap(token.text.clone(), font::mono(12.0), color);
+            let said = ui.painter().layout_no_wrap(word.to_owned(), font::medium(10.0), color);
+            let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x + said.size().x + 18.0, 20.0), egui::Sense::hover());
+            response
+                .widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("{part} decides the {word}", part = token.text, word)));
+            ui.painter().rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+            let inner = rect.shrink2(vec2(6.0, 0.0));
+            let end = paint::text_left(ui.painter(), inner.expand(1.0), &token.text, font::mono(12.0), color);
+            let rest = inner.with_min_x(end + 5.0).expand(1.0);
+            paint::text_left(ui.painter(), rest, word, font::medium(10.0), color);
+        }
+    });
+}
+
+/// What a file of the tray is called.
+pub(super) fn name_of(document: &Document, file: u32) -> String {
+    let tray = document.draft().map(|draft| draft.tray());
+    tray.and_then(|tray| tray.get(file as usize)).map(drag::file_name).unwrap_or_default()
+}

@@ -1,0 +1,423 @@
+//! The picture itself: pan and zoom, detail when the view rests, the pixel under the pointer, two pictures compared, the scale bar.
+
+use egui::{Color32, Key, Modifiers, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
+
+use super::PreviewState;
+use super::chunks;
+use super::picture::Picture;
+use super::sidebar::number;
+use super::tools::{Mode, sibling};
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::textures;
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, paint};
+use crate::raster::{PreviewRequest, RasterInfo, Window, difference, probe};
+use crate::studio::Command;
+
+/// A view has to rest this long before it is read.
+const REST_S: f64 = 0.15;
+/// Seconds that each picture shows while two are flipped.
+const FLIP_S: f64 = 0.7;
+const EARTH_M: f64 = 6_371_008.8;
+
+/// Where the canvas looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct View {
+    /// Middle of the view in pixels of the raster, and points a pixel; `None` fits the raster.
+    pub place: Option<([f64; 2], f64)>,
+    /// When it was moved last.
+    pub moved_s: f64,
+    /// Pixels of the screen to one of the raster, as it was drawn last.
+    pub scale: f64,
+}
+
+impl View {
+    /// Shows the whole raster again.
+    pub fn fit(&mut self) {
+        self.place = None;
+    }
+}
+
+/// Screen ⇄ raster.
+#[derive(Clone, Copy)]
+pub struct Transform {
+    /// The middle of the view on the screen.
+    pub screen: Pos2,
+    /// The pixel that lies there.
+    pub middle: [f64; 2],
+    /// Points a pixel.
+    pub scale: f64,
+}
+
+impl Transform {
+    /// The pixel under a place of the screen.
+    pub fn pixel_from_screen(self, at: Pos2) -> [f64; 2] {
+        let from = at - self.screen;
+        [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
+    }
+
+    /// The place of a pixel on the screen.
+    pub fn screen_from_pixel(self, at: [f64; 2]) -> Pos2 {
+        self.screen + vec2(((at[0] - self.middle[0]) * self.scale) as f32, ((at[1] - self.middle[1]) * self.scale) as f32)
+    }
+
+    fn rect(self, window: Window) -> Rect {
+        let (x, y) = (window.x as f64, window.y as f64);
+        Rect::from_two_pos(
+            self.screen_from_pixel([x, y]),
+            self.screen_from_pixel([x + window.width as f64, y + window.height as f64]),
+        )
+    }
+}
+
+/// Draws the canvas into `rect`.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
+    let t = theme::tokens(ui);
+    let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
+    let title = cx.session.selected.and_then(|at| cx.document()?.path(at)).map(|path| path.to_string()).unwrap_or_default();
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, tr!("Picture of {title}", title)));
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.input);
+    let Some(info) = cx.session.preview.info().cloned() else {
+        ui.scope_builder(UiBuilder::new().max_rect(Rect::from_center_size(rect.center(), Vec2::splat(24.0))), |ui| {
+            widgets::spinner(ui, 24.0)
+        });
+        return;
+    };
+    let (width, height) = (info.width.max(1) as f64, info.height.max(1) as f64);
+    let fit = fit_of(rect, [width, height]);
+    let (middle, scale) = cx.session.preview.view.place.unwrap_or(([width / 2.0, height / 2.0], fit));
+    let mut transform = Transform { screen: rect.center(), middle, scale };
+    if navigate(ui, cx, &response, &mut transform, fit) {
+        let state = &mut cx.session.preview;
+        transform.middle = [transform.middle[0].clamp(0.0, width), transform.middle[1].clamp(0.0, height)];
+        state.view.place = Some((transform.middle, transform.scale));
+        state.view.moved_s = ui.input(|input| input.time);
+    }
+    cx.session.preview.view.scale = transform.scale * f64::from(ui.pixels_per_point());
+    pictures_ui(ui, cx, &painter, t, transform, rect);
+    chunks::grid_ui(&painter, t, &cx.session.preview.chunks, transform, rect);
+    let pointer = response.hover_pos().map(|at| transform.pixel_from_screen(at));
+    let inside = pointer.filter(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y));
+    let pinned = cx.session.preview.side.pinned;
+    cx.session.preview.pixel = pinned.or(inside.map(|[x, y]| (x as usize, y as usize)));
+    if let Some((column, row)) = cx.session.preview.pixel {
+        let cell = transform.rect(Window { x: column, y: row, width: 1, height: 1 });
+        if pinned.is_some() || transform.scale >= 6.0 {
+            let shown = if cell.width() >= 6.0 { cell } else { Rect::from_center_size(cell.center(), Vec2::splat(9.0)) };
+            painter.rect_stroke(shown, 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
+        }
+    }
+    want_probe(cx);
+    scale_ui(&painter, t, &info, transform.scale, rect);
+    request_closer(ui, cx, rect, transform, &info);
+}
+
+/// Asks for the values of the pixel that is pointed at.
+pub fn want_probe(cx: &mut PanelContext<'_>) {
+    let state = &mut cx.session.preview;
+    state.probe.poll();
+    let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else { return };
+    let file = asset.clone();
+    // The pointer may pass many pixels while one is read.
+    if !state.probe.is_busy() {
+        state.probe.want(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
+    }
+}
+
+/// Points a pixel at which a raster of this size fills the canvas.
+pub fn fit_of(rect: Rect, [width, height]: [f64; 2]) -> f64 {
+    (f64::from(rect.width()) / width).min(f64::from(rect.height()) / height) * 0.98
+}
+
+fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
+    let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+    painter.image(picture.texture.id(), transform.rect(picture.answer.1.window), all, Color32::WHITE);
+}
+
+/// The picture, and the second one as the comparison wants it.
+fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &Tokens, transform: Transform, rect: Rect) {
+    let mode = cx.session.preview.compare.mode;
+    let time = ui.input(|input| input.time);
+    let second = mode == Mode::Flip && (time / FLIP_S) as u64 % 2 == 1;
+    if mode == Mode::Flip && cx.session.preview.other.is_some() {
+        ui.ctx().request_repaint_after(std::time::Duration::from_millis(50));
+    }
+    if mode == Mode::Difference {
+        difference_of(ui, &mut cx.session.preview);
+    }
+    let state = &cx.session.preview;
+    if mode == Mode::Difference
+        && let (Some((_, _, texture)), Some(whole)) = (&state.compare.apart, &state.whole)
+    {
+        let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+        painter.image(texture.id(), transform.rect(whole.answer.1.window), all, Color32::WHITE);
+        return;
+    }
+    match state.other.as_ref().filter(|_| second) {
+        Some(other) => paint_picture(painter, other, transform),
+        None => [&state.whole, &state.closer].into_iter().flatten().for_each(|picture| paint_picture(painter, picture, transform)),
+    }
+    if mode == Mode::Swipe && state.other.is_some() {
+        swipe_ui(ui, cx, t, transform, rect);
+    }
+}
+
+/// The second picture at the left of a line that can be dragged.
+fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Transform, rect: Rect) {
+    let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
+    let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
+    let response = ui.interact(grip, ui.scope_id().with("swipe"), Sense::drag());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, tr!("Swipe between the pictures")));
+    if let Some(pointer) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+        cx.session.preview.compare.swipe = ((pointer.x - rect.left()) / rect.width()).clamp(0.02, 0.98);
+    }
+    let state = &cx.session.preview;
+    let left = ui.painter_at(rect.with_max_x(x));
+    left.rect_filled(rect, 0, t.input);
+    if let Some(other) = &state.other {
+        paint_picture(&left, other, transform);
+    }
+    let painter = ui.painter_at(rect);
+    painter.vline(x, rect.y_range(), Stroke::new(2.0, Color32::WHITE));
+    painter.circle_filled(pos2(x, rect.center().y), 13.0, Color32::WHITE);
+    paint::icon(&painter, pos2(x, rect.center().y), icons::ARROWS_LEFT_RIGHT, 15.0, Color32::BLACK);
+    let names = [state.compare.other_name.as_str(), state.compare.own_name.as_str()];
+    for (name, right) in names.into_iter().zip([false, true]) {
+        let width = name.chars().count() as f32 * 7.4 + 16.0;
+        let corner = if right { pos2(rect.right() - width - 10.0, rect.top() + 10.0) } else { rect.min + vec2(10.0, 10.0) };
+        let label = Rect::from_min_size(corner, vec2(width, 22.0));
+        painter.rect_filled(label, 4, t.bg1.gamma_multiply(0.9));
+        paint::text_center(&painter, label, name, font::mono(12.0), if right { t.acc } else { t.tx });
+    }
+    response.on_hover_cursor(egui::CursorIcon::ResizeHorizontal);
+}
+
+/// Makes the picture of the difference, once for each pair. Of pictures of the screen's size that takes a moment only.
+fn difference_of(ui: &Ui, state: &mut PreviewState) {
+    let (Some(whole), Some(other)) = (&state.whole, &state.other) else { return };
+    let pair = (std::sync::Arc::as_ptr(&whole.answer) as usize, std::sync::Arc::as_ptr(&other.answer) as usize);
+    if state.compare.apart.as_ref().is_some_and(|(first, second, _)| (*first, *second) == pair) {
+        return;
+    }
+    state.compare.difference.poll();
+    let (a, b) = (whole.answer.1.pixels.clone(), other.answer.1.pixels.clone());
+    let options = whole.answer.0.options.clone();
+    state.compare.want_difference(pair, move |_| match difference(&a, &b) {
+        Some(apart) => Ok(crate::raster::render(&apart, &options).0),
+        None => Err(crate::error::Error::usage("the two have different sizes or bands")),
+    });
+    match state.compare.difference.of(&pair) {
+        Some(Ok(image)) => {
+            let texture = textures::upload(ui.ctx(), "difference", image);
+            (state.compare.apart, state.compare.failed) = (Some((pair.0, pair.1, texture)), None);
+        }
+        Some(Err(error)) => (state.compare.apart, state.compare.failed) = (None, Some(error.summary().to_owned())),
+        None => {}
+    }
+}
+
+/// Drag, wheel and keys. True when the view changed.
+pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
+    let mut changed = false;
+    if response.clicked() {
+        response.request_focus();
+    }
+    if response.double_clicked() {
+        cx.session.preview.view.fit();
+        return false;
+    }
+    if response.dragged() {
+        let delta = response.drag_delta();
+        transform.middle[0] -= f64::from(delta.x) / transform.scale;
+        transform.middle[1] -= f64::from(delta.y) / transform.scale;
+        changed = delta != Vec2::ZERO;
+    }
+    let mut factor = 1.0;
+    let mut about = response.hover_pos();
+    if about.is_some() {
+        let (wheel, pinch) = ui.input_mut(|input| (std::mem::take(&mut input.smooth_scroll_delta.y), input.zoom_delta()));
+        factor *= f64::from(wheel / 240.0).exp2() * f64::from(pinch);
+    }
+    if response.has_focus() {
+        let filter = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+        let (steps, zoom, home, play, preset) = ui.input_mut(|input| {
+            let mut count = |key| input.count_and_consume_key(Modifiers::NONE, key) as i64;
+            let steps = count(Key::ArrowRight) - count(Key::ArrowLeft);
+            let zoom = count(Key::Plus) + count(Key::Equals) - count(Key::Minus);
+            let preset = [Key::Num1, Key::Num2, Key::Num3].into_iter().position(|key| count(key) > 0);
+            (steps, zoom, count(Key::Num0), count(Key::Space), preset)
+        });
+        if home > 0 {
+            cx.session.preview.view.fit();
+        }
+        if play > 0 {
+            let now = ui.input(|input| input.time);
+            let next = &mut cx.session.preview.next_step_s;
+            *next = if next.is_some() { None } else { Some(now) };
+        }
+        if let (Some(preset), Some(info)) = (preset, cx.session.preview.info())
+            && let Some(bands) = crate::raster::Preset::ALL[preset].bands(info, &super::sidebar::band_names(cx.document()))
+        {
+            cx.session.preview.options.bands = bands;
+        }
+        if zoom != 0 {
+            factor *= 1.5_f64.powi(zoom as i32);
+            about = Some(transform.screen);
+        }
+        if steps != 0
+            && let (Some(document), Some(at)) = (cx.document(), cx.session.selected)
+            && let Some(to) = sibling(document, at, steps.signum())
+        {
+            cx.request(Request::Select(Some(to)));
+        }
+    }
+    if let Some(about) = about.filter(|_| (factor - 1.0).abs() > 1e-6) {
+        let fixed = transform.pixel_from_screen(about);
+        transform.scale = (transform.scale * factor).clamp(fit.min(1.0) / 4.0, 128.0);
+        let now = transform.pixel_from_screen(about);
+        transform.middle[0] += fixed[0] - now[0];
+        transform.middle[1] += fixed[1] - now[1];
+        changed = true;
+    }
+    changed
+}
+
+/// Reads the visible part of a raster that is larger than the picture of the whole, once the view rests.
+fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Transform, info: &RasterInfo) {
+    let state = &mut cx.session.preview;
+    // The newest request wins: a closer view of what showed before would end that of the new whole.
+    if !state.has_wanted_whole() {
+        return;
+    }
+    let Some(whole) = &state.whole else { return };
+    let had = whole.answer.1.rgba.width as f64 / info.width.max(1) as f64;
+    let pixels = transform.scale * f64::from(ui.pixels_per_point());
+    if had >= 1.0 || pixels <= had * 1.2 {
+        (state.closer, state.asked_closer) = (None, None);
+        return;
+    }
+    let rested = ui.input(|input| input.time) - state.view.moved_s;
+    if rested < REST_S {
+        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST_S));
+        return;
+    }
+    let [left, top] = transform.pixel_from_screen(rect.min).map(|at| at.floor().max(0.0));
+    let [right, bottom] = transform.pixel_from_screen(rect.max).map(|at| at.ceil().max(0.0));
+    let window = Window { x: left as usize, y: top as usize, width: (right - left) as usize, height: (bottom - top) as usize };
+    let Some(window) = window.clip(info.width, info.height) else { return };
+    let scale = ui.pixels_per_point();
+    let fit = ((rect.width() * scale) as usize, (rect.height() * scale) as usize);
+    // Pixels are joined as in the whole: classes are not averaged in either.
+    let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
+    let wanted = super::plain(&request);
+    if state.asked_closer.as_ref() != Some(&wanted) {
+        state.asked_closer = Some(wanted);
+        cx.run(Command::Preview { request });
+    }
+}
+
+/// Metres on the ground across one pixel, in the middle of the raster's upper edge; `None` without a place.
+pub fn metres_of_pixel(info: &RasterInfo) -> Option<f64> {
+    let [from, to, ..] = info.corners_lonlat?;
+    let [(lon1, lat1), (lon2, lat2)] = [from, to].map(|[lon, lat]| (lon.to_radians(), lat.to_radians()));
+    let half = ((lat2 - lat1) / 2.0).sin().powi(2) + lat1.cos() * lat2.cos() * ((lon2 - lon1) / 2.0).sin().powi(2);
+    let distance = 2.0 * EARTH_M * half.sqrt().min(1.0).asin();
+    (distance > 0.0 && info.width > 0).then(|| distance / info.width as f64)
+}
+
+/// The longest of 1, 2 and 5 times a power of ten that fits in `most`.
+fn round_length(most: f64) -> f64 {
+    let power = 10f64.powf(most.log10().floor());
+    [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|length| *length <= most).unwrap_or(power)
+}
+
+fn scale_ui(painter: &Painter, t: &Tokens, info: &RasterInfo, scale: f64, rect: Rect) {
+    let Some(metres) = metres_of_pixel(info).filter(|metres| metres.is_finite()) else { return };
+    let per_point = metres / scale;
+    let length = round_length(per_point * 120.0);
+    let width = (length / per_point) as f32;
+    let text = match length {
+        length if length >= 1000.0 => format!("{} km", number(length / 1000.0)),
+        length => format!("{} m", number(length)),
+    };
+    let right = rect.right() - 14.0;
+    let y = rect.bottom() - 16.0;
+    let back = Rect::from_min_max(pos2(right - width - 8.0, y - 20.0), pos2(right + 8.0, y + 8.0));
+    painter.rect_filled(back, 4, t.bg1.gamma_multiply(0.8));
+    for (from, to) in [
+        (pos2(right - width, y), pos2(right, y)),
+        (pos2(right - width, y - 5.0), pos2(right - width, y)),
+        (pos2(right, y - 5.0), pos2(right, y)),
+    ] {
+        painter.line_segment([from, to], Stroke::new(1.5, t.tx));
+    }
+    let label = Rect::from_min_max(pos2(right - width, y - 18.0), pos2(right, y - 2.0));
+    paint::text_center(painter, label, &text, font::mono(10.5), t.tx);
+}
+
+/// The line below the picture: row, column, coordinates.
+pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.bg2);
+    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let state = &cx.session.preview;
+    let mut text = match state.pixel {
+        Some((column, row)) => {
+            let (row, column) = (paint::grouped(row as u64), paint::grouped(column as u64));
+            tr!("row {row} col {column}", row, column)
+        }
+        None => match state.info() {
+            Some(info) => tr_n!(
+                info.band_count,
+                "{width} × {height} pixels, {bands} band",
+                "{width} × {height} pixels, {bands} bands",
+                width = paint::grouped(info.width as u64),
+                height = paint::grouped(info.height as u64),
+                bands = info.band_count
+            ),
+            None => String::new(),
+        },
+    };
+    if let (Some((column, row)), Some(probe)) = (state.pixel, state.probe.last())
+        && (probe.column, probe.row) == (column, row)
+    {
+        if let Some([lon, lat]) = probe.lonlat {
+            let east = if lon < 0.0 { tr!("W" in "compass") } else { tr!("E" in "compass") };
+            let north = if lat < 0.0 { tr!("S" in "compass") } else { tr!("N" in "compass") };
+            text.push_str(&format!("   {:.4}°{east} {:.4}°{north}", lon.abs(), lat.abs()));
+        }
+        if let Some([x, y]) = probe.xy {
+            text.push_str(&format!("   {x:.1} {y:.1}"));
+        }
+    }
+    let inner = rect.shrink2(vec2(10.0, 0.0));
+    paint::text_left(&painter, inner, &text, font::mono(11.0), t.tx2);
+    let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();
+    paint::text_right(&painter, inner, crs, font::mono(11.0), t.tx3);
+    let response = ui.interact(rect, ui.scope_id().with("readout"), Sense::hover());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screen_and_raster_agree_both_ways() {
+        let transform = Transform { screen: pos2(300.0, 200.0), middle: [50_000.5, 120.25], scale: 3.5 };
+        let pixel = transform.pixel_from_screen(pos2(17.0, 391.0));
+        let back = transform.screen_from_pixel(pixel);
+        assert!((back - pos2(17.0, 391.0)).length() < 1e-3);
+        let rect = transform.rect(Window { x: 50_000, y: 120, width: 1, height: 1 });
+        assert!((rect.width() - 3.5).abs() < 1e-3);
+    }
+
+    #[test]
+    fn scale_bars_are_round() {
+        assert_eq!((round_length(730.0), round_length(1999.0), round_length(0.07)), (500.0, 1000.0, 0.05));
+    }
+}

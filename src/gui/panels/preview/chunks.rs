@@ -1,0 +1,273 @@
+//! The chunks of a sample of a streamable dataset: where each lies in the picture and in the file, and one of them read alone, as a
+//! program would that asks a server for one range of bytes.
+
+use std::sync::Arc;
+
+use egui::{
+    Color32, Frame, Margin, Painter, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, WidgetInfo, pos2, vec2,
+};
+
+use super::canvas::Transform;
+use super::sidebar::number;
+use crate::error::Error;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::Key as DocumentKey;
+use crate::gui::textures;
+use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::widgets::{self, Button, paint};
+use crate::jobs::JobId;
+use crate::raster::Rgba;
+use crate::studio::{ChunkArray, ChunkPlace, ChunkRequest, Command, Document, RowRef, chunks_of, is_streamable};
+
+/// Chunks that the list names; the rest is reached by pointing.
+const LISTED: usize = 4096;
+
+/// A chunk as a picture, with its smallest, largest and middle value.
+struct NamedNode {
+    image: Rgba,
+    range: [f64; 3],
+}
+
+/// What is kept of the chunks.
+#[derive(Default)]
+pub struct ChunksState {
+    made_for: Option<(DocumentKey, RowRef)>,
+    list: AsyncValue<(DocumentKey, RowRef), Arc<Vec<ChunkPlace>>>,
+    chosen: u64,
+    /// Draw where they lie.
+    grid: bool,
+    job: Option<JobId>,
+    failed: Option<String>,
+    /// The number of the chunk that was asked for, and what was read.
+    asked: u64,
+    read: Option<(u64, Arc<ChunkArray>)>,
+    seen: AsyncValue<usize, Arc<NamedNode>>,
+    texture: Option<(usize, TextureHandle)>,
+}
+
+impl ChunksState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.list.poll();
+        self.seen.poll();
+    }
+
+    /// True while something of it is computed.
+    pub fn is_busy(&self) -> bool {
+        self.list.is_busy() || self.seen.is_busy()
+    }
+
+    /// The job that reads a chunk has begun.
+    pub fn started(&mut self, job: JobId) {
+        (self.job, self.failed) = (Some(job), None);
+    }
+
+    /// A chunk was read. One that nobody waits for any more is dropped: another sample may be shown by now.
+    pub fn take(&mut self, job: Option<JobId>, array: ChunkArray) {
+        if self.job != job {
+            return;
+        }
+        self.job = None;
+        self.read = Some((self.asked, Arc::new(array)));
+    }
+
+    /// The job ended without a chunk. True when it was the one that is waited for.
+    pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
+        let own = self.job == Some(job);
+        if own {
+            (self.job, self.failed) = (None, why.map(ToString::to_string));
+        }
+        own
+    }
+
+    fn places(&self) -> Option<&Arc<Vec<ChunkPlace>>> {
+        self.list.last().filter(|places| !places.is_empty())
+    }
+}
+
+/// Looks for the chunks of the selected sample.
+pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
+    let Some(open) = document.opened().filter(|open| is_streamable(open.reader.as_ref())) else { return };
+    let state = &mut cx.session.preview.chunks;
+    if state.made_for != Some((key, at)) {
+        let grid = state.grid;
+        *state = ChunksState { made_for: Some((key, at)), grid, ..ChunksState::default() };
+    }
+    state.poll();
+    let reader = open.reader.clone();
+    state.list.want(cx.jobs, (key, at), tr!("Chunks"), move |ctx| Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?)));
+}
+
+fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
+    let inside = |axis: usize, at: usize| (chunk.start[axis]..chunk.start[axis] + chunk.count[axis]).contains(&(at as u64));
+    inside(1, row) && inside(2, column)
+}
+
+fn rows_text(chunk: &ChunkPlace) -> String {
+    let range = |axis: usize| format!("{}–{}", chunk.start[axis], (chunk.start[axis] + chunk.count[axis]).saturating_sub(1));
+    tr!("rows {rows}, columns {columns}", rows = range(1), columns = range(2))
+}
+
+/// Draws where the chunks lie over the picture.
+pub fn grid_ui(painter: &Painter, t: &Tokens, state: &ChunksState, transform: Transform, rect: Rect) {
+    let Some(places) = state.places().filter(|_| state.grid) else { return };
+    // One plane is enough: the others lie below it.
+    for chunk in places.iter().filter(|chunk| chunk.start[0] == 0) {
+        let corner = |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
+        let place = Rect::from_two_pos(
+            corner(chunk.start[2], chunk.start[1]),
+            corner(chunk.start[2] + chunk.count[2], chunk.start[1] + chunk.count[1]),
+        );
+        if place.width() < 3.0 || !place.intersects(rect) {
+            continue;
+        }
+        painter.rect_stroke(place, 0, Stroke::new(1.0, t.line2.gamma_multiply(0.8)), StrokeKind::Middle);
+    }
+    if let Some(chosen) = places.iter().find(|chunk| chunk.index == state.chosen) {
+        let corner = |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
+        let place = Rect::from_two_pos(
+            corner(chosen.start[2], chosen.start[1]),
+            corner(chosen.start[2] + chosen.count[2], chosen.start[1] + chosen.count[1]),
+        );
+        painter.rect_stroke(place, 0, Stroke::new(2.0, t.accfill), StrokeKind::Inside);
+    }
+}
+
+/// Draws the section beside the picture; nothing for samples without chunks.
+pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+    let t = theme::tokens(ui);
+    let Some(places) = cx.session.preview.chunks.places().cloned() else { return };
+    let pinned = cx.session.preview.side.pinned;
+    let state = &mut cx.session.preview.chunks;
+    // A pinned pixel chooses its chunk.
+    if let Some(under) = pinned.and_then(|pixel| places.iter().find(|chunk| covers(chunk, pixel)))
+        && !places.iter().any(|chunk| chunk.index == state.chosen && pinned.is_some_and(|pixel| covers(chunk, pixel)))
+    {
+        state.chosen = under.index;
+    }
+    widgets::section_header(ui, tr!("Chunks"), |ui| {
+        let text = tr_n!(places.len(), "{n} chunk", "{n} chunks", n = paint::grouped(places.len() as u64));
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+    });
+    let mut read = false;
+    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 6.0;
+        widgets::checkbox(ui, &mut state.grid, tr!("Show where they lie"));
+        let named: Vec<String> = places.iter().take(LISTED).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).collect();
+        let position = places.iter().position(|chunk| chunk.index == state.chosen).unwrap_or(0);
+        let current = places.get(position).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).unwrap_or_default();
+        let width = ui.available_width();
+        if let Some(index) = widgets::combo(ui, tr!("Chunk"), &current, width, true, &named) {
+            state.chosen = places.get(index).map_or(0, |chunk| chunk.index);
+        }
+        let Some(chunk) = places.get(position) else { return };
+        let (size, offset) = (paint::grouped(chunk.size), paint::grouped(chunk.offset));
+        let stored = match chunk.dtype.as_deref() {
+            Some(dtype) => tr!("{size} bytes at {offset}, {dtype}", size, offset, dtype),
+            None => tr!("{size} bytes at {offset}, of a type that is not decoded", size, offset),
+        };
+        ui.add(egui::Label::new(RichText::new(stored).font(font::mono(11.0)).color(t.tx2)).wrap());
+        let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
+        let button = Button::secondary(tr!("Read chunk")).icon(icons::DOWNLOAD_SIMPLE).blocked(blocked);
+        read = ui.add(button.tooltip(tr!("Read this range of bytes alone, and decode it"))).clicked();
+        if let Some(why) = &state.failed {
+            widgets::note_ui(ui, &widgets::Note::Error(why.clone()));
+        }
+        if let Some((index, array)) = state.read.clone() {
+            array_ui(ui, state, cx.jobs, index, &array);
+        }
+    });
+    if read && let (Some(path), Some(open)) = (document.path(at), document.opened()) {
+        let state = &mut cx.session.preview.chunks;
+        state.asked = state.chosen;
+        let chunk = format!("{}::{}", path.to_archive(), state.chosen);
+        let input = open.reader.info().path.clone();
+        cx.request(Request::Run(Command::ReadChunk { request: ChunkRequest { input, chunk } }));
+    }
+}
+
+/// What was read: its shape, its values as a picture and in short.
+fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, index: u64, array: &Arc<ChunkArray>) {
+    let t = theme::tokens(ui);
+    let [bands, rows, columns] = array.shape;
+    let dtype = &array.dtype;
+    let text = tr!("Chunk {index}: {bands} × {rows} × {columns}, {dtype}", index, bands, rows, columns, dtype);
+    ui.label(RichText::new(text).font(font::semibold(12.0)).color(t.tx));
+    let address = Arc::as_ptr(array) as usize;
+    let work = array.clone();
+    state.seen.want(jobs, address, tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
+    let Some(Ok(seen)) = state.seen.of(&address) else { return };
+    if state.texture.as_ref().is_none_or(|(of, _)| *of != address) {
+        state.texture = Some((address, textures::upload(ui.ctx(), "chunk", &seen.image)));
+    }
+    let [low, high, middle] = seen.range;
+    let (low, high, mean) = (number(low), number(high), number(middle));
+    let text = tr!("band 1: {low} to {high}, mean {mean}", low, high, mean);
+    ui.label(RichText::new(text).font(font::mono(11.0)).color(t.tx2));
+    let Some((_, texture)) = &state.texture else { return };
+    let size = texture.size_vec2();
+    let scale = (ui.available_width() / size.x).min(200.0 / size.y);
+    let (rect, response) = ui.allocate_exact_size(size * scale, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Values of chunk {index}", index)));
+    let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+    ui.painter().image(texture.id(), rect, all, Color32::WHITE);
+    ui.painter().rect_stroke(rect, 0, Stroke::new(1.0, t.line2), StrokeKind::Outside);
+    ui.allocate_exact_size(vec2(1.0, 2.0), Sense::hover());
+}
+
+/// The first band from dark to light, or the first three as colours; black and white are the smallest and largest value.
+fn seen_of(array: &ChunkArray) -> NamedNode {
+    let [bands, rows, columns] = array.shape;
+    let shown: Vec<Vec<f64>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
+    let range = |values: &[f64]| {
+        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let mean = finite().sum::<f64>() / finite().count().max(1) as f64;
+        if low > high { [0.0, 0.0, 0.0] } else { [low, high, mean] }
+    };
+    let ranges: Vec<[f64; 3]> = shown.iter().map(|values| range(values)).collect();
+    let level = |band: usize, at: usize| {
+        let (value, [low, high, _]) = (shown[band].get(at).copied().unwrap_or(f64::NAN), ranges[band]);
+        let part = if high > low { (value - low) / (high - low) } else { 0.5 };
+        (part.clamp(0.0, 1.0) * 255.0) as u8
+    };
+    let mut data = Vec::with_capacity(rows * columns * 4);
+    for at in 0..rows * columns {
+        let colours = if shown.len() == 3 { [level(0, at), level(1, at), level(2, at)] } else { [level(0, at); 3] };
+        data.extend([colours[0], colours[1], colours[2], 255]);
+    }
+    NamedNode { image: Rgba { width: columns, height: rows, data }, range: ranges[0] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AssetPath;
+
+    #[test]
+    fn a_chunk_is_seen_from_its_smallest_to_its_largest_value() {
+        let array = ChunkArray {
+            shape: [1, 1, 3],
+            start: [0; 3],
+            dtype: "|u1".into(),
+            bytes: vec![10, 20, 30],
+            place: AssetPath::file("/x"),
+        };
+        let seen = seen_of(&array);
+        assert_eq!(seen.range, [10.0, 30.0, 20.0]);
+        assert_eq!(seen.image.data[..8], [0, 0, 0, 255, 127, 127, 127, 255]);
+        // Nothing that could not be decoded is a panic.
+        let broken = ChunkArray { bytes: Vec::new(), ..array };
+        assert_eq!(seen_of(&broken).range, [0.0; 3]);
+    }
+
+    #[test]
+    fn a_pixel_lies_in_one_chunk() {
+        let chunk = ChunkPlace { index: 3, start: [0, 128, 256], count: [1, 128, 64], offset: 0, size: 1, dtype: None };
+        assert!(covers(&chunk, (256, 128)) && covers(&chunk, (319, 255)));
+        assert!(!covers(&chunk, (320, 128)) && !covers(&chunk, (256, 127)));
+        assert_eq!(rows_text(&chunk), "rows 128–255, columns 256–319");
+    }
+}

@@ -1,0 +1,271 @@
+//! Several siblings side by side under one view: what is dragged or zoomed in one moves in all, and each marks the same place.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+
+use super::canvas::{self, Transform};
+use super::picture::{Answer, Look, Picture};
+use super::tools::siblings_of;
+use super::{WHOLE, resampling_of, within};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::Key as DocumentKey;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, paint};
+use crate::jobs::Jobs;
+use crate::raster::{BandChoice, PreviewRequest, describe, preview};
+use crate::studio::{Document, RowRef};
+
+/// Pictures at the most.
+const MOST: usize = 6;
+/// Pictures that are read at a time.
+const AT_ONCE: usize = 2;
+const GAP: f32 = 2.0;
+
+/// One sibling.
+#[derive(Default)]
+struct One {
+    asked: AsyncValue<(DocumentKey, BandChoice, bool), Answer>,
+    picture: Option<Picture>,
+}
+
+/// What is kept of the pictures beside the selected one.
+#[derive(Default)]
+pub struct LinkedState {
+    made_for: Option<DocumentKey>,
+    /// In order; the selected one among them.
+    rows: Vec<RowRef>,
+    others: BTreeMap<RowRef, One>,
+}
+
+impl LinkedState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        for one in self.others.values_mut() {
+            one.asked.poll();
+            if let Some(picture) = &mut one.picture {
+                picture.poll();
+            }
+        }
+    }
+
+    /// True while one of them is made.
+    pub fn is_busy(&self) -> bool {
+        self.others.values().any(|one| one.asked.is_busy() || one.picture.as_ref().is_some_and(Picture::is_busy))
+    }
+
+    /// The pictures to show: those of before while the selected one is among them, so that none jumps when another is chosen.
+    fn follow(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
+        if self.made_for != Some(key) || !self.rows.contains(&at) {
+            self.rows = siblings_of(document, at, MOST);
+            self.made_for = Some(key);
+        }
+        let rows = &self.rows;
+        self.others.retain(|row, _| rows.contains(row) && *row != at);
+        for &row in rows.iter().filter(|&&row| row != at) {
+            self.others.entry(row).or_default();
+        }
+    }
+
+    fn want(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, bands: &BandChoice, by_class: bool) {
+        let mut running = self.others.values().filter(|one| one.asked.is_busy()).count();
+        for (&row, one) in &mut self.others {
+            let wanted = (key, bands.clone(), by_class);
+            if one.asked.of(&wanted).is_some() || one.asked.is_busy() || running >= AT_ONCE {
+                continue;
+            }
+            running += 1;
+            let (place, bands) = (document.raster_later(row), bands.clone());
+            one.asked.want(jobs, wanted, tr!("Linked picture"), move |ctx| {
+                let (asset, _) = place()?;
+                let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
+                let info = describe(&request.source)?;
+                request.options.bands = within(&bands, info.band_count);
+                request.resampling = resampling_of(by_class, &request.options.bands, &info);
+                let image = preview(&request, ctx)?;
+                Ok(Arc::new((request, image)))
+            });
+        }
+    }
+}
+
+/// Draws the selected picture and its siblings into `rect`.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, look: &Look, rect: Rect) {
+    let jobs = cx.jobs;
+    let state = &mut cx.session.preview;
+    state.linked.follow(document, key, at);
+    state.linked.poll();
+    if let Some(whole) = &state.whole {
+        let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
+        let (bands, by_class) = (state.options.bands.clone(), look.classes.is_some());
+        state.linked.want(jobs, document, key, &bands, by_class);
+        for one in state.linked.others.values_mut() {
+            if let Some(Ok(answer)) = one.asked.of(&(key, bands.clone(), by_class))
+                && one.picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
+            {
+                one.picture = Some(Picture::new(&ctx, answer.clone()));
+            }
+            if let Some(picture) = &mut one.picture {
+                // The same stretch for all, where they have the same bands: else dates could not be compared.
+                let own = picture.answer.1.bands.clone();
+                let same = own == look.options.bands;
+                let mut shared = Look { limits: same.then(|| limits.clone()), ..look.clone() };
+                shared.options.bands = own;
+                picture.refresh(jobs, &shared);
+            }
+        }
+    }
+    let rows = cx.session.preview.linked.rows.clone();
+    let cells = cells_of(rect, rows.len());
+    let mut pixel = None;
+    for (&row, &cell) in rows.iter().zip(&cells) {
+        if row == at {
+            canvas::ui(ui, cx, cell);
+            pixel = cx.session.preview.pixel;
+        }
+    }
+    for (&row, &cell) in rows.iter().zip(&cells).filter(|(row, _)| **row != at) {
+        let hovered = ui
+            .scope_builder(UiBuilder::new().max_rect(cell).id_salt(("linked", row.level, row.row)), |ui| {
+                cell_ui(ui, cx, document, (key, look.classes.is_some()), row, cell)
+            })
+            .inner;
+        pixel = hovered.or(pixel);
+    }
+    cx.session.preview.pixel = cx.session.preview.side.pinned.or(pixel);
+    canvas::want_probe(cx);
+    marks_ui(ui, cx, document, at, &rows, &cells);
+}
+
+/// As many columns as make the cells most like squares.
+fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
+    let shape = |columns: usize| {
+        let lines = count.div_ceil(columns);
+        let size = vec2(rect.width() / columns as f32, rect.height() / lines as f32);
+        (size.x.min(size.y) * 1000.0) as i64
+    };
+    let columns = (1..=count.max(1)).max_by_key(|&columns| (shape(columns), std::cmp::Reverse(columns))).unwrap_or(1);
+    let lines = count.div_ceil(columns).max(1);
+    let size = vec2(
+        (rect.width() - GAP * (columns - 1) as f32) / columns as f32,
+        (rect.height() - GAP * (lines - 1) as f32) / lines as f32,
+    );
+    (0..count)
+        .map(|index| {
+            let (column, line) = ((index % columns) as f32, (index / columns) as f32);
+            Rect::from_min_size(rect.min + vec2(column * (size.x + GAP), line * (size.y + GAP)), size)
+        })
+        .collect()
+}
+
+/// The view of the selected picture in another cell; `None` until the picture is there.
+fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
+    let info = cx.session.preview.info()?;
+    let size = [info.width.max(1) as f64, info.height.max(1) as f64];
+    let fit = canvas::fit_of(cell, size);
+    let (middle, scale) = cx.session.preview.view.place.unwrap_or(([size[0] / 2.0, size[1] / 2.0], fit));
+    Some((Transform { screen: cell.center(), middle, scale }, fit, size))
+}
+
+/// One sibling: its picture under the common view. Gives the pixel of the selected picture under the pointer.
+fn cell_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    (key, by_class): (DocumentKey, bool),
+    row: RowRef,
+    cell: Rect,
+) -> Option<(usize, usize)> {
+    let t = theme::tokens(ui);
+    let id = document.id(row).unwrap_or_default();
+    let response = ui.interact(cell, ui.scope_id().with("linked"), Sense::click_and_drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Linked picture of {id}", id)));
+    let painter = ui.painter_at(cell);
+    painter.rect_filled(cell, 0, t.input);
+    let (mut transform, fit, size) = transform_of(cx, cell)?;
+    if canvas::navigate(ui, cx, &response, &mut transform, fit) {
+        let view = &mut cx.session.preview.view;
+        transform.middle = [transform.middle[0].clamp(0.0, size[0]), transform.middle[1].clamp(0.0, size[1])];
+        view.place = Some((transform.middle, transform.scale));
+        view.moved_s = ui.input(|input| input.time);
+    }
+    if response.double_clicked() {
+        cx.request(Request::Select(Some(row)));
+    }
+    let linked = &cx.session.preview.linked;
+    match linked.others.get(&row) {
+        Some(One { picture: Some(picture), .. }) => {
+            // A sibling of another size shows the same ground: its pixels are as much larger as it has fewer.
+            let info = &picture.answer.1.info;
+            let window = picture.answer.1.window;
+            let (across, down) = (size[0] / info.width.max(1) as f64, size[1] / info.height.max(1) as f64);
+            let corner = |x: usize, y: usize| transform.screen_from_pixel([x as f64 * across, y as f64 * down]);
+            let place = Rect::from_two_pos(corner(window.x, window.y), corner(window.x + window.width, window.y + window.height));
+            let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+            painter.image(picture.texture.id(), place, all, Color32::WHITE);
+        }
+        Some(one) => match one.asked.of(&(key, cx.session.preview.options.bands.clone(), by_class)) {
+            Some(Err(error)) => {
+                let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
+                paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
+            }
+            _ => {
+                let place = Rect::from_center_size(cell.center(), Vec2::splat(20.0));
+                ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::spinner(ui, 20.0));
+            }
+        },
+        None => {}
+    }
+    paint::focus_ring(ui, &response, 0);
+    let [x, y] = transform.pixel_from_screen(response.hover_pos()?);
+    ((0.0..size[0]).contains(&x) && (0.0..size[1]).contains(&y)).then_some((x as usize, y as usize))
+}
+
+/// The name of each picture, and the common place in each.
+fn marks_ui(ui: &Ui, cx: &PanelContext<'_>, document: &Document, at: RowRef, rows: &[RowRef], cells: &[Rect]) {
+    let t = theme::tokens(ui);
+    for (&row, &cell) in rows.iter().zip(cells) {
+        let painter = ui.painter_at(cell);
+        let galley = paint::line(&painter, document.id(row).unwrap_or_default(), font::mono(12.0), t.tx, cell.width() - 36.0);
+        let label = Rect::from_min_size(cell.min + vec2(8.0, 8.0), galley.size() + vec2(12.0, 6.0));
+        painter.rect_filled(label, 4, t.bg1.gamma_multiply(0.9));
+        painter.galley(label.min + vec2(6.0, 3.0), galley, if row == at { t.acc } else { t.tx });
+        if row == at {
+            painter.rect_stroke(cell, 0, Stroke::new(1.0, t.accfill), StrokeKind::Inside);
+        }
+        let Some(((column, line), (transform, ..))) = cx.session.preview.pixel.zip(transform_of(cx, cell)) else { continue };
+        cross(&painter, t, transform.screen_from_pixel([column as f64 + 0.5, line as f64 + 0.5]));
+    }
+}
+
+fn cross(painter: &egui::Painter, t: &theme::Tokens, at: Pos2) {
+    for (width, color) in [(3.0, t.bg1), (1.0, Color32::WHITE)] {
+        let stroke = Stroke::new(width, color);
+        painter.rect_stroke(Rect::from_center_size(at, Vec2::splat(11.0)), 0, stroke, StrokeKind::Middle);
+        for side in [vec2(1.0, 0.0), vec2(-1.0, 0.0), vec2(0.0, 1.0), vec2(0.0, -1.0)] {
+            painter.line_segment([at + side * 6.0, at + side * 13.0], stroke);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_fill_the_panel_without_overlapping() {
+        let rect = Rect::from_min_size(pos2(10.0, 20.0), vec2(800.0, 600.0));
+        for count in 1..=MOST {
+            let cells = cells_of(rect, count);
+            assert_eq!(cells.len(), count);
+            for (index, cell) in cells.iter().enumerate() {
+                assert!(rect.expand(0.1).contains_rect(*cell), "{count}: {cell:?}");
+                assert!(cells[index + 1..].iter().all(|other| !cell.shrink(0.1).intersects(*other)), "{count}");
+            }
+        }
+        let wide = cells_of(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 200.0)), 3);
+        assert!(wide[2].left() > wide[1].right(), "three in a row where there is room");
+    }
+}

@@ -1,0 +1,340 @@
+//! The selected raster as a picture: pan, zoom, bands, stretch, the values under the pointer, a second picture to compare with.
+
+mod canvas;
+mod chunks;
+mod file_contents;
+mod linked;
+mod picture;
+pub mod siblings;
+pub mod sidebar;
+mod tools;
+
+use std::sync::Arc;
+
+use egui::{Ui, UiBuilder};
+
+use crate::gui::async_value::AsyncValue;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::inspector;
+use crate::gui::session::{Key as DocumentKey, revision};
+use crate::gui::widgets::{self, EmptyState};
+use crate::jobs::JobId;
+use crate::model::SampleKind;
+use crate::raster::{
+    BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Resampling, describe, preview,
+};
+use crate::studio::{Command, Document, RowRef};
+use canvas::View;
+use chunks::ChunksState;
+use file_contents::FileState;
+use linked::LinkedState;
+use picture::{Answer, Look, Picture};
+use sidebar::SideState;
+use tools::{Compare, Mode};
+
+/// Columns and rows of the picture of a whole raster; closer views of larger rasters are read when they are looked at.
+pub const WHOLE: usize = 1280;
+const SIDE: f32 = 252.0;
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct PreviewState {
+    shown: Option<(DocumentKey, RowRef)>,
+    /// The file.
+    pub asset: Option<RasterSource>,
+    /// What is known of the file.
+    raster: Option<Arc<RasterInfo>>,
+    /// Bands, stretch and gamma; kept from one sample to the next.
+    pub options: RenderOptions,
+    /// The whole raster.
+    pub whole: Option<Picture>,
+    /// The part that shows, where that is more than the whole has.
+    pub closer: Option<Picture>,
+    arrived: Vec<Answer>,
+    asked_whole: Option<PreviewRequest>,
+    /// The newest part that was asked for.
+    pub asked_closer: Option<PreviewRequest>,
+    job: Option<JobId>,
+    failed: Option<String>,
+    /// Where the canvas looks.
+    pub view: View,
+    /// The pixel under the pointer.
+    pub pixel: Option<(usize, usize)>,
+    /// Values there.
+    pub probe: AsyncValue<(RasterSource, usize, usize), Probe>,
+    /// The strip of small pictures.
+    pub siblings: siblings::SiblingsState,
+    /// The side's own state.
+    pub side: SideState,
+    /// How two pictures are compared.
+    pub compare: Compare,
+    /// The second picture.
+    pub other: Option<Picture>,
+    other_asked: AsyncValue<(DocumentKey, RowRef, BandChoice, bool), Answer>,
+    /// Siblings under the same view.
+    pub linked: LinkedState,
+    /// Its chunks, where the dataset is streamable.
+    pub chunks: ChunksState,
+    /// A file that is no raster.
+    pub file: FileState,
+    /// When playback goes on to the next sibling.
+    pub next_step_s: Option<f64>,
+}
+
+impl PreviewState {
+    /// True while something of the picture is made.
+    pub fn is_busy(&self) -> bool {
+        let pictures = [&self.whole, &self.closer, &self.other];
+        self.probe.is_busy()
+            || self.siblings.is_busy()
+            || self.other_asked.is_busy()
+            || self.compare.difference.is_busy()
+            || self.linked.is_busy()
+            || self.chunks.is_busy()
+            || self.file.is_busy()
+            || pictures.into_iter().flatten().any(Picture::is_busy)
+    }
+
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.siblings.poll();
+        self.probe.poll();
+        self.other_asked.poll();
+        self.compare.difference.poll();
+        self.linked.poll();
+        self.chunks.poll();
+        self.file.poll();
+        for picture in [&mut self.whole, &mut self.closer, &mut self.other].into_iter().flatten() {
+            picture.poll();
+        }
+    }
+
+    /// Remembers the job of the newest request.
+    pub fn started(&mut self, job: JobId) -> Option<JobId> {
+        self.job.replace(job)
+    }
+
+    /// Takes a finished picture. Those that nobody waits for any more are dropped.
+    pub fn take(&mut self, answer: Answer) {
+        self.arrived.push(answer);
+    }
+
+    /// Takes a failure, if it is that of the newest request.
+    pub fn fail(&mut self, job: JobId, why: &str) {
+        if self.job == Some(job) {
+            self.failed = Some(why.to_owned());
+        }
+    }
+
+    /// True for the job of the newest request.
+    pub fn is_own(&self, job: JobId) -> bool {
+        self.job == Some(job)
+    }
+
+    /// The picture's raster.
+    pub fn info(&self) -> Option<&Arc<RasterInfo>> {
+        self.image().map(|image| &image.info)
+    }
+
+    /// The newest picture: its bands and histograms.
+    pub fn image(&self) -> Option<&PreviewImage> {
+        self.whole.as_ref().map(|picture| &picture.answer.1)
+    }
+
+    /// True when the picture of the whole is the one that is wanted now.
+    pub fn has_wanted_whole(&self) -> bool {
+        self.whole.as_ref().is_some_and(|whole| self.asked_whole.as_ref() == Some(&plain(&whole.answer.0)))
+    }
+
+    fn upload(&mut self, ctx: &egui::Context) {
+        for answer in std::mem::take(&mut self.arrived) {
+            let same = |asked: &Option<PreviewRequest>| asked.as_ref() == Some(&plain(&answer.0));
+            let place = match () {
+                () if same(&self.asked_whole) => &mut self.whole,
+                () if same(&self.asked_closer) => &mut self.closer,
+                () => continue,
+            };
+            *place = Some(Picture::new(ctx, answer));
+            self.failed = None;
+        }
+    }
+}
+
+/// A request without what does not change the pixels that are read: pictures are made again from these.
+pub fn plain(request: &PreviewRequest) -> PreviewRequest {
+    let options = RenderOptions { bands: request.options.bands.clone(), ..RenderOptions::default() };
+    PreviewRequest { options, ..request.clone() }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else {
+        return nothing_ui(ui, tr!("No preview"), tr!("Open a dataset, then select a raster."), &[]).map_or((), drop);
+    };
+    let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else {
+        let first = first_file(document, cx.session.selected);
+        let show = [tr!("Show the first file")];
+        let actions: &[&str] = if first.is_some() { &show } else { &[] };
+        let why = tr!("Select a FILE in the hierarchy or the table.");
+        if nothing_ui(ui, tr!("A FOLDER has no picture"), why, actions).is_some() {
+            cx.request(Request::Select(first));
+        }
+        return;
+    };
+    inspector::refresh(cx);
+    let key = (cx.session.serial, revision(cx.studio));
+    if cx.session.preview.shown != Some((key, at)) {
+        let state = &mut cx.session.preview;
+        // Siblings of the same size keep the view, so that a place is seen through time.
+        (state.asset, state.failed, state.pixel) = (None, None, None);
+        (state.asked_whole, state.asked_closer, state.closer) = (None, None, None);
+        state.shown = Some((key, at));
+    }
+    if cx.session.preview.asset.is_none() {
+        match cx.session.sample.asset(key, at) {
+            Some(Ok(asset)) => match &asset.raster {
+                Ok(info) if info.band_count > 0 => {
+                    let same = cx.session.preview.info().is_some_and(|old| (old.width, old.height) == (info.width, info.height));
+                    if !same {
+                        cx.session.preview.view.fit();
+                    }
+                    let (path, info) = (asset.source.clone(), info.clone());
+                    cx.session.preview.asset = Some(path);
+                    cx.session.preview.raster = Some(info);
+                }
+                Ok(_) => cx.session.preview.failed = Some(tr!("It has no pixels.").to_owned()),
+                Err(error) => cx.session.preview.failed = Some(error.to_string()),
+            },
+            Some(Err(error)) => cx.session.preview.failed = Some(error.to_string()),
+            None => {}
+        }
+    }
+    cx.session.preview.upload(ui.ctx());
+    if let Some(why) = cx.session.preview.failed.clone() {
+        cx.session.preview.whole = None;
+        file_contents::ui(ui, cx, key, at, &why);
+        return;
+    }
+    let by_class = cx.session.preview.side.by_class && sidebar::classes_of(document).colours.is_some();
+    request_whole(cx, by_class);
+    request_other(cx, document, key, at, by_class);
+    chunks::refresh(cx, document, key, at);
+    let look = look_of(cx, document);
+    let state = &mut cx.session.preview;
+    if let Some(whole) = &mut state.whole {
+        whole.refresh(cx.jobs, &look);
+        let shared = Look { limits: Some(whole.limits.clone()), ..look.clone() };
+        for picture in [&mut state.closer, &mut state.other].into_iter().flatten() {
+            picture.refresh(cx.jobs, &shared);
+        }
+    }
+    let has_strip = ui.available_height() > 4.0 * siblings::HEIGHT + 72.0;
+    tools::ui(ui, cx, document, at, !has_strip);
+    let area = ui.available_rect_before_wrap();
+    let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
+    let (left, right) = area.split_left_right_at_x(area.right() - side);
+    let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
+    let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
+    let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
+    if cx.session.preview.compare.mode == Mode::Linked {
+        linked::ui(ui, cx, document, key, at, &look, canvas);
+    } else {
+        cx.session.preview.linked = LinkedState::default();
+        canvas::ui(ui, cx, canvas);
+    }
+    canvas::readout_ui(ui, cx, readout);
+    if strip > 0.0 {
+        siblings::ui(ui, cx, document, at, lower);
+    }
+    if side > 0.0 {
+        ui.scope_builder(UiBuilder::new().max_rect(right), |ui| sidebar::side_ui(ui, cx, document, at));
+    }
+    tools::play(ui, cx, document, at);
+}
+
+fn nothing_ui(ui: &mut Ui, title: &str, why: &str, actions: &[&str]) -> Option<usize> {
+    widgets::empty_state(ui, &EmptyState { icon: icons::IMAGE, title, why, actions })
+}
+
+/// The first FILE at or below a sample.
+fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
+    let mut at = match at {
+        Some(at) => at,
+        None if document.rows(0) > 0 => RowRef::default(),
+        None => return None,
+    };
+    while document.kind(at)? == SampleKind::Folder {
+        let row = *document.tree().levels.get(at.level)?.children(at.row).first()?;
+        at = RowRef { level: at.level + 1, row };
+    }
+    Some(at)
+}
+
+/// How the pictures shall look now.
+fn look_of(cx: &PanelContext<'_>, document: &Document) -> Look {
+    let state = &cx.session.preview;
+    let bands = state.image().map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
+    Look {
+        options: RenderOptions { bands, ..state.options.clone() },
+        limits: state.side.locked.clone(),
+        classes: if state.side.by_class { sidebar::classes_of(document).colours } else { None },
+    }
+}
+
+fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
+    let state = &mut cx.session.preview;
+    let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else { return };
+    let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
+    request.options = RenderOptions { bands: within(&state.options.bands, info.band_count), ..state.options.clone() };
+    request.resampling = resampling_of(by_class, &request.options.bands, &info);
+    let wanted = plain(&request);
+    if state.asked_whole.as_ref() != Some(&wanted) {
+        state.asked_whole = Some(wanted);
+        (state.closer, state.asked_closer) = (None, None);
+        cx.run(Command::Preview { request });
+    }
+}
+
+/// The bands that were chosen, where the raster has them: a mask beside a scene has one band only.
+pub fn within(bands: &BandChoice, count: usize) -> BandChoice {
+    let has = *bands == BandChoice::Auto || bands.bands().iter().all(|band| band.get() <= count);
+    if has { bands.clone() } else { BandChoice::Auto }
+}
+
+/// How the bands are read. Classes are never averaged: between two of them would appear others that are not there.
+pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> Resampling {
+    match bands.resolve(info) {
+        BandChoice::Rgb(_) => Resampling::Auto,
+        _ if by_class => Resampling::Nearest,
+        _ => Resampling::Auto,
+    }
+}
+
+/// Reads the second picture, while there is something to compare with.
+fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
+    let state = &mut cx.session.preview;
+    state.other_asked.poll();
+    let Some(other) = tools::other_of(document, at, &state.compare) else {
+        state.other = None;
+        return;
+    };
+    let wanted = (key, other, state.options.bands.clone(), by_class);
+    let place = document.raster_later(other);
+    let bands = state.options.bands.clone();
+    state.other_asked.want(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
+        let (asset, _) = place()?;
+        let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
+        let info = describe(&request.source)?;
+        request.options.bands = within(&bands, info.band_count);
+        request.resampling = resampling_of(by_class, &request.options.bands, &info);
+        let image = preview(&request, ctx)?;
+        Ok(Arc::new((request, image)))
+    });
+    if let Some(Ok(answer)) = state.other_asked.of(&wanted)
+        && state.other.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
+        && let Some(ctx) = state.whole.as_ref().map(|whole| whole.ctx.clone())
+    {
+        state.other = Some(Picture::new(&ctx, answer.clone()));
+    }
+}

@@ -1,0 +1,145 @@
+//! The strip below the picture: small pictures of the files beside the selected one. Made one at a time, nearest first, and kept.
+
+use std::collections::HashMap;
+
+use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use super::tools::{self, siblings_of};
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::{Key, revision};
+use crate::gui::textures;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::paint;
+use crate::jobs::Job;
+use crate::raster::{PreviewRequest, Rgba, preview};
+use crate::studio::{Document, RowRef};
+
+/// Height of the strip.
+pub const HEIGHT: f32 = 104.0;
+const WIDTH: f32 = 72.0;
+const GAP: f32 = 6.0;
+/// Width of the buttons at the right of the head.
+const PLAYBACK: f32 = 76.0;
+/// Pictures kept at the most.
+const KEPT: usize = 256;
+
+/// What the strip keeps.
+#[derive(Default)]
+pub struct SiblingsState {
+    made_for: Option<Key>,
+    /// `None` for a file that has no picture.
+    made: HashMap<RowRef, Option<TextureHandle>>,
+    running: Option<(RowRef, Job<Rgba>)>,
+    /// Made, not yet on the graphics card.
+    arrived: Option<(RowRef, Option<Rgba>)>,
+}
+
+impl SiblingsState {
+    /// True while a small picture is made.
+    pub fn is_busy(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Takes what is finished, also while the strip does not show.
+    pub fn poll(&mut self) {
+        let Some((at, outcome)) = self.running.as_mut().and_then(|(at, job)| Some((*at, job.try_take()?))) else { return };
+        self.running = None;
+        self.arrived = Some((at, outcome.ok()));
+    }
+
+    fn upload(&mut self, ctx: &egui::Context) {
+        self.poll();
+        let Some((at, image)) = self.arrived.take() else { return };
+        if self.made.len() >= KEPT {
+            self.made.clear();
+        }
+        self.made.insert(at, image.map(|image| textures::upload(ctx, "sibling", &image)));
+    }
+
+    fn start(&mut self, cx_jobs: &crate::jobs::Jobs, document: &Document, at: RowRef) {
+        let place = document.raster_later(at);
+        let job = cx_jobs.start(tr!("Small picture"), move |ctx| {
+            let (asset, _) = place()?;
+            let side = 2 * WIDTH as usize;
+            Ok(preview(&PreviewRequest::new(asset, (side, side)), ctx)?.rgba)
+        });
+        self.running = Some((at, job));
+    }
+}
+
+/// Draws the strip into `rect`.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, rect: Rect) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0, t.bg1);
+    painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let key = (cx.session.serial, revision(cx.studio));
+    let state = &mut cx.session.preview.siblings;
+    if state.made_for != Some(key) {
+        *state = SiblingsState { made_for: Some(key), ..SiblingsState::default() };
+    }
+    state.upload(ui.ctx());
+    let room = (((rect.width() - 16.0 + GAP) / (WIDTH + GAP)).floor() as usize).max(1);
+    let shown = siblings_of(document, at, room);
+    let place = shown.iter().position(|&other| other == at).unwrap_or(0);
+    // Nearest first.
+    let mut order: Vec<usize> = (0..shown.len()).collect();
+    order.sort_by_key(|&index| index.abs_diff(place));
+    if !state.is_busy()
+        && let Some(&next) = order.iter().find(|&&index| !state.made.contains_key(&shown[index]))
+    {
+        state.start(cx.jobs, document, shown[next]);
+    }
+    let head = Rect::from_min_size(rect.min + vec2(10.0, 3.0), vec2(rect.width() - 18.0, 24.0));
+    let named = paint::text_left(&painter, head, tr!("Siblings"), font::semibold(12.0), t.tx);
+    let tools = Rect::from_min_max(pos2((head.right() - PLAYBACK).max(named + 8.0), head.top()), head.max);
+    let words = head.with_min_x(named + 10.0).with_max_x(tools.left() - 8.0);
+    paint::text_left(&painter, words, tr!("left and right arrows go from one to the next"), font::regular(11.0), t.tx3);
+    let layout = egui::Layout::left_to_right(egui::Align::Center);
+    ui.scope_builder(UiBuilder::new().max_rect(tools).layout(layout).id_salt("playback"), |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        tools::playback_ui(ui, cx, document, at);
+    });
+    let mut requests = Vec::new();
+    for (index, &sibling) in shown.iter().enumerate() {
+        let left = rect.left() + 8.0 + index as f32 * (WIDTH + GAP);
+        let frame = Rect::from_min_size(pos2(left, rect.top() + 28.0), vec2(WIDTH, 52.0));
+        let id = document.id(sibling).unwrap_or_default();
+        let child = UiBuilder::new().max_rect(frame).id_salt(("sibling", sibling.level, sibling.row));
+        ui.scope_builder(child, |ui| {
+            let response = ui.interact(frame, ui.scope_id().with("thumbnail"), Sense::click());
+            response.widget_info(|| WidgetInfo::selected(Role::Button, true, sibling == at, tr!("Sibling {id}", id)));
+            let painter = ui.painter_at(frame.expand(2.0));
+            painter.rect_filled(frame, 4, t.input);
+            match cx.session.preview.siblings.made.get(&sibling) {
+                Some(Some(texture)) => picture(&painter, frame, texture),
+                Some(None) => paint::icon(&painter, frame.center(), icons::FILE, 18.0, t.tx3),
+                None => paint::icon(&painter, frame.center(), icons::IMAGE, 18.0, t.txd),
+            }
+            let (width, color) = match () {
+                () if sibling == at => (2.0, t.accfill),
+                () if response.hovered() => (1.0, t.ctl),
+                () => (1.0, t.line2),
+            };
+            painter.rect_stroke(frame, 4, Stroke::new(width, color), StrokeKind::Inside);
+            paint::focus_ring(ui, &response, 4);
+            if response.clicked() {
+                requests.push(Request::Select(Some(sibling)));
+            }
+        });
+        let label = Rect::from_min_size(pos2(left, frame.bottom() + 3.0), vec2(WIDTH, 16.0));
+        let color = if sibling == at { t.acc } else { t.tx2 };
+        paint::text_center(ui.painter(), label, id, font::mono(11.0), color);
+    }
+    cx.requests.extend(requests);
+}
+
+/// Fills the frame with the middle of the picture.
+pub fn picture(painter: &egui::Painter, frame: Rect, texture: &TextureHandle) {
+    let size = texture.size_vec2();
+    let scale = (frame.width() / size.x).max(frame.height() / size.y);
+    let part = vec2(frame.width() / (size.x * scale), frame.height() / (size.y * scale)) / 2.0;
+    let uv = Rect::from_min_max(pos2(0.5 - part.x, 0.5 - part.y), pos2(0.5 + part.x, 0.5 + part.y));
+    painter.add(egui::epaint::RectShape::filled(frame, 4, egui::Color32::WHITE).with_texture(texture.id(), uv));
+}

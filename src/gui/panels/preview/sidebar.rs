@@ -1,0 +1,504 @@
+//! What stands beside the picture: stretch and gamma, the histogram with its limits, the values of the pixel under the pointer.
+
+use std::sync::Arc;
+
+use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, pos2, vec2};
+
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::widgets::{self, Button, TextField, paint};
+use crate::model::Value;
+use crate::raster::{BandIndex, BandInfo, Histogram, Limits, PixelValue, PreviewImage, Probe, RasterInfo, Stretch, indices_of};
+use crate::studio::{Document, RowRef};
+
+/// What the side keeps.
+#[derive(Default)]
+pub struct SideState {
+    /// Limits that stay when another sample is shown.
+    pub locked: Option<Vec<Option<Limits>>>,
+    /// The colours of the collection's classes, for one band.
+    pub by_class: bool,
+    /// A pixel that stays when the pointer goes on.
+    pub pinned: Option<(usize, usize)>,
+    /// Values are shown scaled.
+    pub scaled: bool,
+    typed: [String; 2],
+}
+
+/// The classes of a labelled collection.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    /// Names by value.
+    pub names: Vec<(i64, String)>,
+    /// Colours by value; `None` when the collection gives none.
+    pub colours: Option<Arc<Vec<[u8; 4]>>>,
+}
+
+/// The classes that the collection tells of.
+pub fn classes_of(document: &Document) -> Classes {
+    let Some(list) = document.collection().get("labels:classes").and_then(|list| list.as_array()) else {
+        return Classes::default();
+    };
+    let mut classes = Classes::default();
+    let mut colours = vec![[128u8, 128, 128, 255]; 256];
+    let mut coloured = false;
+    for class in list {
+        let text = |key: &str| class.get(key).and_then(|value| value.as_str());
+        let number = class.get("category").and_then(|value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok()));
+        let Some(number) = number else { continue };
+        classes.names.push((number, text("name").unwrap_or_default().to_owned()));
+        let colour = text("colour").or(text("color")).and_then(|hex| u32::from_str_radix(hex.trim_start_matches('#'), 16).ok());
+        if let (Some(rgb), Some(entry)) = (colour, usize::try_from(number).ok().and_then(|at| colours.get_mut(at))) {
+            *entry = [(rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8, 255];
+            coloured = true;
+        }
+    }
+    classes.colours = coloured.then(|| Arc::new(colours));
+    classes
+}
+
+/// Names of bands that the collection gives, for files that name none.
+pub fn band_names(document: Option<&Document>) -> Vec<String> {
+    let list = document.and_then(|document| document.collection().get("optical:bands").and_then(|list| list.as_array()).cloned());
+    let name = |band: &serde_json::Value| {
+        let text = |key: &str| band.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+        [text("name"), text("common_name")].join(" ").trim().to_owned()
+    };
+    list.unwrap_or_default().iter().map(name).collect()
+}
+
+/// A band's name: its description, what the collection calls it, or its number.
+pub fn band_name(band: &BandInfo, known: &[String]) -> String {
+    match (band.description.trim(), known.get(band.index.position())) {
+        ("", Some(name)) if !name.is_empty() => name.clone(),
+        ("", _) => numbered(band.index),
+        (text, _) => text.to_owned(),
+    }
+}
+
+/// The name of a band that has none.
+pub fn numbered(band: BandIndex) -> String {
+    tr!("Band {number}", number = band)
+}
+
+/// The right part of the panel.
+pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+    let t = theme::tokens(ui);
+    let rect = ui.max_rect();
+    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    let known = band_names(Some(document));
+    ScrollArea::vertical().id_salt("preview-side").auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        widgets::section_header(ui, tr!("Stretch"), |_| {});
+        block(ui, |ui| {
+            stretch_ui(ui, cx);
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(tr!("Gamma")).text_style(text_style("small12")).color(t.tx2));
+                let width = ui.available_width();
+                widgets::slider(ui, tr!("Gamma"), &mut cx.session.preview.options.gamma, 0.2..=3.0, 1.0, width);
+            });
+            widgets::checkbox(ui, &mut cx.session.preview.options.nodata_transparent, tr!("Nodata is transparent"));
+        });
+        if let Some(whole) = &cx.session.preview.whole {
+            let (answer, limits) = (whole.answer.clone(), whole.limits.clone());
+            widgets::section_header(ui, tr!("Histogram"), |ui| {
+                ui.label(RichText::new(tr!("square root of count")).text_style(text_style("small12")).color(t.tx3));
+            });
+            block(ui, |ui| {
+                histogram_ui(ui, cx, &answer.1, &limits, &known);
+                let side = &mut cx.session.preview.side;
+                let mut locked = side.locked.is_some();
+                if widgets::checkbox(ui, &mut locked, tr!("Lock limits")).changed() {
+                    side.locked = locked.then(|| limits.clone());
+                }
+            });
+            nodata_ui(ui, &answer.1);
+        }
+        let pinned = cx.session.preview.side.pinned;
+        widgets::section_header(ui, tr!("Pixel"), |ui| {
+            let name = if pinned.is_some() { tr!("Unpin") } else { tr!("Pin") };
+            let nothing = cx
+                .session
+                .preview
+                .pixel
+                .is_none()
+                .then_some(tr!("Select a pixel with Pin while the pointer is over the picture: press P"));
+            if ui.add(Button::ghost(name).icon(icons::PUSH_PIN).name(tr!("Pin the pixel")).blocked(nothing)).clicked() {
+                cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
+            }
+        });
+        // The pointer can't be on the picture and on the button.
+        if !ui.ctx().egui_wants_keyboard_input() && ui.input(|input| input.key_pressed(egui::Key::P)) {
+            cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
+        }
+        block(ui, |ui| match cx.session.preview.probe.last().filter(|_| cx.session.preview.pixel.is_some()).cloned() {
+            Some(probe) => pixel_ui(ui, cx, document, at, &probe, &known),
+            None => {
+                let text = RichText::new(tr!("Move the pointer over the picture.")).text_style(text_style("small12")).color(t.tx3);
+                ui.label(text);
+            }
+        });
+        super::chunks::side_ui(ui, cx, document, at);
+    });
+}
+
+fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 6.0;
+        contents(ui);
+    });
+}
+
+/// The kind of stretch, and its numbers.
+fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let kinds = [tr!("Percentile"), tr!("Min to max"), tr!("Standard deviations"), tr!("Fixed limits")];
+    let now: Vec<Limits> = cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
+    let state = &mut cx.session.preview;
+    let stretch = &mut state.options.stretch;
+    let kind = match stretch {
+        Stretch::Percentile { .. } => 0,
+        Stretch::MinMax => 1,
+        Stretch::StdDev(_) => 2,
+        Stretch::Manual { .. } => 3,
+    };
+    let outer = outermost(&now).unwrap_or(Limits { low: 0.0, high: 1.0 });
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
+        let fields = if kind == 1 {
+            0
+        } else if kind == 2 {
+            1
+        } else {
+            2
+        };
+        let width = ui.available_width() - fields as f32 * 55.0;
+        if let Some(index) = widgets::combo(ui, tr!("Stretch"), kinds[kind], width.max(96.0), false, &kinds) {
+            *stretch = match index {
+                0 => Stretch::default(),
+                1 => Stretch::MinMax,
+                2 => Stretch::StdDev(2.0),
+                _ => Stretch::Manual { low: outer.low, high: outer.high },
+            };
+        }
+        let mut pair = match *stretch {
+            Stretch::Percentile { low, high } | Stretch::Manual { low, high } => [low, high],
+            Stretch::StdDev(factor) => [f64::from(factor), 0.0],
+            Stretch::MinMax => [0.0, 0.0],
+        };
+        let names = if kind == 2 { [mark!("Standard deviations"), ""] } else { [mark!("Lower limit"), mark!("Upper limit")] };
+        let mut changed = false;
+        for (index, name) in names.into_iter().enumerate().take(fields) {
+            changed |= number_field(ui, name, &mut state.side.typed[index], &mut pair[index]);
+        }
+        if changed {
+            *stretch = match *stretch {
+                Stretch::Percentile { .. } => {
+                    Stretch::Percentile { low: pair[0].clamp(0.0, 100.0), high: pair[1].clamp(0.0, 100.0) }
+                }
+                Stretch::StdDev(_) => Stretch::StdDev((pair[0] as f32).clamp(0.1, 20.0)),
+                _ => Stretch::Manual { low: pair[0], high: pair[1] },
+            };
+        }
+    });
+}
+
+/// A small field for a number. True when another number was typed.
+fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64) -> bool {
+    let id = egui::Id::unique(("preview-number", name));
+    if !ui.memory(|memory| memory.has_focus(id)) {
+        *typed = plain_number(*value);
+    }
+    let response = TextField::new(crate::text::of(name), typed).id(id).hide_label().mono().width(50.0).show(ui);
+    match typed.trim().parse::<f64>() {
+        Ok(number) if response.changed() && number.is_finite() && number != *value => {
+            *value = number;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A number that can be read back.
+fn plain_number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e9 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.4}").trim_end_matches('0').to_owned()
+    }
+}
+
+fn band_colors(t: &Tokens, bands: usize) -> Vec<egui::Color32> {
+    if bands == 3 { vec![t.err, t.ok, t.info] } else { vec![t.tx2; bands] }
+}
+
+fn outermost(limits: &[Limits]) -> Option<Limits> {
+    let low = limits.iter().map(|limits| limits.low).reduce(f64::min)?;
+    Some(Limits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
+}
+
+fn histogram_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, image: &PreviewImage, limits: &[Option<Limits>], known: &[String]) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 84.0), Sense::click_and_drag());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
+    let painter = ui.painter_at(rect.expand2(vec2(0.0, 8.0)));
+    painter.rect(rect, 2, t.input, Stroke::new(1.0, t.line2), egui::StrokeKind::Inside);
+    let shown: Vec<&Histogram> = image.histograms.iter().filter(|histogram| histogram.valid > 0).collect();
+    let (Some(min), Some(max)) = (
+        shown.iter().map(|histogram| histogram.min).reduce(f64::min),
+        shown.iter().map(|histogram| histogram.max).reduce(f64::max),
+    ) else {
+        paint::text_center(&painter, rect, tr!("No values"), font::regular(12.0), t.tx3);
+        return;
+    };
+    let span = if max > min { max - min } else { 1.0 };
+    let inner = rect.shrink(2.0);
+    let x_of = |value: f64| inner.left() + (((value - min) / span) as f32).clamp(-0.01, 1.01) * inner.width();
+    let value_of = |x: f32| min + f64::from((x - inner.left()) / inner.width()).clamp(0.0, 1.0) * span;
+    let highest = shown.iter().flat_map(|histogram| &histogram.counts).copied().max().unwrap_or(1).max(1) as f32;
+    for (histogram, color) in image.histograms.iter().zip(band_colors(t, image.histograms.len())) {
+        let bins = histogram.counts.len().max(1) as f64;
+        let width = (histogram.max - histogram.min) / bins;
+        let points: Vec<Pos2> = histogram
+            .counts
+            .iter()
+            .enumerate()
+            .map(|(bin, &count)| {
+                let x = x_of(histogram.min + (bin as f64 + 0.5) * width);
+                pos2(x, inner.bottom() - (count as f32 / highest).sqrt() * (inner.height() - 4.0))
+            })
+            .collect();
+        // One mesh: polygons side by side would show their smoothed edges as stripes.
+        let mut area = egui::Mesh::default();
+        for point in &points {
+            area.colored_vertex(*point, color.gamma_multiply(0.12));
+            area.colored_vertex(pos2(point.x, inner.bottom()), color.gamma_multiply(0.12));
+        }
+        for first in (0..2 * points.len().saturating_sub(1) as u32).step_by(2) {
+            area.add_triangle(first, first + 1, first + 2);
+            area.add_triangle(first + 1, first + 2, first + 3);
+        }
+        painter.add(Shape::mesh(area));
+        painter.add(Shape::line(points, Stroke::new(1.2, color)));
+    }
+    // One band has one pair of limits, drawn through; several have a tick each in their own colour, with the outermost drawn
+    // through, so that three bands don't make a fence.
+    let list: Vec<Limits> = limits.iter().flatten().copied().collect();
+    if list.len() > 1 {
+        for (limits, color) in limits.iter().zip(band_colors(t, limits.len())) {
+            for value in limits.iter().flat_map(|limits| [limits.low, limits.high]) {
+                painter.vline(x_of(value), inner.bottom() - 10.0..=inner.bottom(), Stroke::new(1.5, color));
+            }
+        }
+    }
+    let outer = outermost(&list);
+    if let Some(Limits { low, high }) = outer {
+        handles_ui(ui, cx, &response, inner, [x_of(low), x_of(high)], (low, high), &value_of);
+        for (x, shade) in [
+            (x_of(low), inner.with_max_x(x_of(low).max(inner.left()))),
+            (x_of(high), inner.with_min_x(x_of(high).min(inner.right()))),
+        ] {
+            painter.rect_filled(shade, 0, t.input.gamma_multiply(0.6));
+            painter.vline(x, inner.y_range(), Stroke::new(1.5, t.accfill));
+            let tip = pos2(x, rect.bottom() - 1.0);
+            painter.add(Shape::convex_polygon(vec![tip, tip + vec2(5.0, 7.0), tip + vec2(-5.0, 7.0)], t.accfill, Stroke::NONE));
+        }
+    }
+    let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
+    paint::text_left(ui.painter(), row, &number(min), font::mono(11.0), t.tx3);
+    paint::text_right(ui.painter(), row, &number(max), font::mono(11.0), t.tx3);
+    if let Some(Limits { low, high }) = outer {
+        paint::text_center(ui.painter(), row, &format!("{} – {}", number(low), number(high)), font::mono(11.0), t.tx);
+    }
+    ui.horizontal_wrapped(|ui| {
+        for (band, color) in image.band_indices.iter().zip(band_colors(t, image.band_indices.len())) {
+            let (square, _) = ui.allocate_exact_size(vec2(9.0, 9.0), Sense::hover());
+            ui.painter().rect_filled(square, 1, color);
+            let name = image.info.band(*band).map_or(band.to_string(), |band| band_name(band, known));
+            ui.label(RichText::new(name).font(font::mono(11.0)).color(t.tx2));
+        }
+    });
+}
+
+/// A drag on a limit moves it; the stretch is then a fixed one.
+fn handles_ui(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    response: &egui::Response,
+    inner: Rect,
+    [low_x, high_x]: [f32; 2],
+    (low, high): (f64, f64),
+    value_of: &dyn Fn(f32) -> f64,
+) {
+    let id = response.id.with("held");
+    if response.drag_started()
+        && let Some(start) = ui.input(|input| input.pointer.press_origin())
+    {
+        // The nearer one is taken, from anywhere in the histogram.
+        let upper = (start.x - high_x).abs() < (start.x - low_x).abs();
+        ui.data_mut(|data| data.insert_temp(id, upper));
+    }
+    if response.dragged()
+        && let Some(pointer) = response.interact_pointer_pos()
+    {
+        let upper = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+        let value = value_of(pointer.x);
+        let (low, high) = if upper { (low, value.max(low)) } else { (value.min(high), high) };
+        cx.session.preview.options.stretch = Stretch::Manual { low, high };
+        cx.session.preview.side.locked = None;
+    }
+    if response.double_clicked() {
+        cx.session.preview.options.stretch = Stretch::default();
+    }
+    if let Some(pointer) = response.hover_pos()
+        && inner.contains(pointer)
+        && ((pointer.x - low_x).abs() < 6.0 || (pointer.x - high_x).abs() < 6.0)
+    {
+        ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
+    }
+}
+
+/// The value of missing data, and how much there is of it.
+fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
+    let t = theme::tokens(ui);
+    let (missing, total) =
+        image.histograms.iter().fold((0, 0), |(missing, total), h| (missing + h.total - h.valid, total + h.total));
+    let share = 100.0 * missing as f64 / (total as f64).max(1.0);
+    widgets::section_header(ui, tr!("Nodata"), |ui| {
+        let text = tr!("{share} % of pixels", share = format!("{share:.1}"));
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3));
+    });
+    block(ui, |ui| {
+        let value = image.band_indices.first().and_then(|band| image.info.band(*band)).and_then(|band| band.nodata);
+        let text = match value {
+            Some(value) => tr!("Value {value}", value = number(value)),
+            None => tr!("The file names no value for missing data.").to_owned(),
+        };
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+    });
+}
+
+/// Factor and offset of a band: those of the file, or those of the sample's fields.
+fn scaling_of(document: &Document, at: RowRef, info: &RasterInfo, value: &PixelValue) -> Option<(f64, f64)> {
+    let band = info.band(value.band)?;
+    if band.scale.is_some() || band.offset.is_some() {
+        return Some((band.scale.unwrap_or(1.0), band.offset.unwrap_or(0.0)));
+    }
+    let field = |name: &str| match document.value(at, name).0 {
+        Value::Float(number) => Some(number),
+        Value::Int(number) => Some(number as f64),
+        Value::List(list) => match list.get(value.band.position()).or(list.first()) {
+            Some(Value::Float(number)) => Some(*number),
+            Some(Value::Int(number)) => Some(*number as f64),
+            _ => None,
+        },
+        _ => None,
+    };
+    let factor = field("scaling:scale_factor")?;
+    Some((factor, field("scaling:scale_offset").unwrap_or(0.0)))
+}
+
+fn pixel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, probe: &Probe, known: &[String]) {
+    let t = theme::tokens(ui);
+    let Some(info) = cx.session.preview.info().cloned() else { return };
+    ui.spacing_mut().item_spacing.y = 2.0;
+    let line = |ui: &mut Ui, name: &str, text: &str| {
+        let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {text}")));
+        paint::text_left(ui.painter(), row, name, font::regular(12.0), t.tx3);
+        paint::text_right(ui.painter(), row, text, font::mono(11.5), t.tx);
+    };
+    line(ui, tr!("row, col"), &format!("{}, {}", paint::grouped(probe.row as u64), paint::grouped(probe.column as u64)));
+    let scaled = |value: &PixelValue| match scaling_of(document, at, &info, value) {
+        Some((factor, offset)) => value.value * factor + offset,
+        None => value.value,
+    };
+    for index in indices_of(&info, known) {
+        let value = |band| probe.values.iter().find(|value| value.band == band).filter(|value| !value.missing).map(&scaled);
+        if let Some((high, low)) = value(index.high).zip(value(index.low)).filter(|(high, low)| high + low != 0.0) {
+            line(ui, index.name, &format!("{:.3}", (high - low) / (high + low)));
+        }
+    }
+    if let [value] = probe.values.as_slice()
+        && let Some((_, name)) = classes_of(document).names.iter().find(|(number, _)| *number as f64 == value.value)
+    {
+        line(ui, tr!("class"), name);
+    }
+    let with_scale = probe.values.iter().any(|value| scaling_of(document, at, &info, value).is_some());
+    if with_scale {
+        widgets::checkbox(ui, &mut cx.session.preview.side.scaled, tr!("Scaled values"));
+    }
+    let scaled_shown = with_scale && cx.session.preview.side.scaled;
+    let highest = probe.values.iter().filter(|value| !value.missing).map(|value| value.value.abs()).fold(0.0, f64::max);
+    // Room for the longest name, as long as the bars keep half of the width.
+    let name_of = |value: &PixelValue| info.band(value.band).map_or(value.band.to_string(), |band| band_name(band, known));
+    let longest = probe.values.iter().map(|value| name_of(value).chars().count()).max();
+    let names = (longest.unwrap_or(3) as f32 * 6.7 + 6.0).clamp(40.0, ui.available_width() * 0.42);
+    for value in &probe.values {
+        let (row, response) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
+        let name = name_of(value);
+        let text = match value {
+            value if value.missing => tr!("nodata").to_owned(),
+            value if scaled_shown => number(scaled(value)),
+            value => match value.imaginary {
+                Some(imaginary) => format!("{}{:+}i", number(value.value), imaginary),
+                None => number(value.value),
+            },
+        };
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {text}")));
+        let painter = ui.painter();
+        paint::text_left(painter, row.with_max_x(row.left() + names), &name, font::mono(11.0), t.tx2);
+        let track = Rect::from_min_max(
+            pos2(row.left() + names + 6.0, row.center().y - 4.0),
+            pos2(row.right() - 70.0, row.center().y + 4.0),
+        );
+        if track.width() > 12.0 {
+            painter.rect_filled(track, 1, t.input);
+            if !value.missing && highest > 0.0 {
+                let part = (value.value.abs() / highest) as f32;
+                painter.rect_filled(track.with_max_x(track.left() + track.width() * part), 1, t.ctl);
+            }
+        }
+        paint::text_right(painter, row, &text, font::mono(11.0), if value.missing { t.tx3 } else { t.tx });
+        if with_scale && !value.missing {
+            let other = if scaled_shown { number(value.value) } else { number(scaled(value)) };
+            response.on_hover_text(match scaled_shown {
+                true => tr!("stored {value}", value = other),
+                false => tr!("scaled {value}", value = other),
+            });
+        }
+    }
+}
+
+/// A value as people read it: whole numbers grouped, others with four significant places.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", paint::grouped(value.abs() as u64));
+    }
+    match value.abs() {
+        size if !(1e-3..1e6).contains(&size) => format!("{value:.3e}"),
+        size if size < 1.0 => format!("{value:.4}"),
+        size if size < 100.0 => format!("{value:.3}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_short() {
+        assert_eq!(number(3680.0), "3\u{2009}680");
+        assert_eq!(number(-2.0), "-2");
+        assert_eq!(number(0.0312), "0.0312");
+        assert_eq!(number(811.73), "811.7");
+        assert_eq!(number(1.5e-9), "1.500e-9");
+        assert_eq!(number(f64::NAN), "NaN");
+        assert_eq!((plain_number(2.0).as_str(), plain_number(0.25).as_str()), ("2", "0.25"));
+    }
+}

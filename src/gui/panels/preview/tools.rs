@@ -1,0 +1,453 @@
+//! The tools above the picture: bands, comparison, zoom; and the way from one sibling to the next.
+
+use std::time::Duration;
+
+use egui::{Frame, Margin, RichText, TextureHandle, Ui, vec2};
+
+use super::sidebar::{band_name, band_names, classes_of, numbered};
+use crate::error::Result;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, Button, Segment};
+use crate::jobs::{JobContext, Jobs};
+use crate::raster::{BandChoice, BandIndex, ColourMap, Preset, Rgba};
+use crate::studio::{Document, RowRef};
+
+/// Seconds that a sibling shows while they are played.
+const PLAY_S: f64 = 0.8;
+
+/// How two pictures are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// One picture.
+    #[default]
+    Off,
+    /// One after the other, by themselves.
+    Flip,
+    /// Side by side, with a line that can be dragged.
+    Swipe,
+    /// What differs.
+    Difference,
+    /// Several siblings side by side under one view.
+    Linked,
+}
+
+impl Mode {
+    fn text(self) -> &'static str {
+        match self {
+            Mode::Off => tr!("Off" in "comparison of pictures"),
+            Mode::Flip => tr!("Flip"),
+            Mode::Swipe => tr!("Swipe"),
+            Mode::Difference => tr!("Difference"),
+            Mode::Linked => tr!("Linked"),
+        }
+    }
+}
+
+/// What the comparison keeps.
+pub struct Compare {
+    /// How.
+    pub mode: Mode,
+    /// Which sibling, by its place among them; the one before by default.
+    pub with: Option<RowRef>,
+    /// Where the line stands, as a part of the width.
+    pub swipe: f32,
+    /// Id of the picture.
+    pub own_name: String,
+    /// Id of the second one.
+    pub other_name: String,
+    /// The picture of the difference.
+    pub difference: AsyncValue<(usize, usize), Rgba>,
+    /// It as a texture, and of which pair.
+    pub apart: Option<(usize, usize, TextureHandle)>,
+    /// Why there is no difference.
+    pub failed: Option<String>,
+    jobs: Jobs,
+}
+
+impl Default for Compare {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Off,
+            with: None,
+            swipe: 0.5,
+            own_name: String::new(),
+            other_name: String::new(),
+            difference: AsyncValue::default(),
+            apart: None,
+            failed: None,
+            jobs: Jobs::quiet(),
+        }
+    }
+}
+
+impl Compare {
+    /// Makes the difference of a pair.
+    pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
+        let jobs = self.jobs.clone();
+        self.difference.want(&jobs, pair, tr!("Difference"), work);
+    }
+}
+
+/// The sample to compare with.
+pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<RowRef> {
+    if matches!(compare.mode, Mode::Off | Mode::Linked) {
+        return None;
+    }
+    let beside = || sibling(document, at, -1).or_else(|| sibling(document, at, 1));
+    compare.with.filter(|&other| other != at && document.id(other).is_some() && other.level == at.level).or_else(beside)
+}
+
+/// Between two controls.
+const GAP: f32 = 6.0;
+const PRESET: f32 = 128.0;
+const COLOURS: f32 = 124.0;
+const MODE: f32 = 104.0;
+const WITH: f32 = 100.0;
+const ICON: f32 = 24.0;
+const MODES: [Mode; 5] = [Mode::Off, Mode::Flip, Mode::Swipe, Mode::Difference, Mode::Linked];
+
+/// How much room the choice of a comparison takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// Every mode side by side.
+    Wide,
+    /// The modes in a list.
+    Narrow,
+}
+
+/// Draws the tools in one row where they fit, in several where they do not. `playback` is false where the strip of siblings has it.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
+    let t = theme::tokens(ui);
+    cx.session.preview.compare.jobs = cx.jobs.clone();
+    let bands = Bands::of(cx, document);
+    let alone = is_alone(document, at);
+    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
+        ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
+        let separators = if alone { 1.0 } else { 2.0 };
+        // Every control with the gap before it: what is promised here is what the rest is drawn with.
+        let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t));
+        let right = zoom_width(ui, cx, t) + if playback { 3.0 * (ICON + GAP) } else { 0.0 } + separators * (GAP + 6.0);
+        let room = ui.available_width() - left - right;
+        let fits = |wanted: Room| alone || compare_width(ui, cx, t, wanted) + GAP <= room;
+        if room >= 0.0 && fits(Room::Narrow) {
+            let compare = if fits(Room::Wide) { Room::Wide } else { Room::Narrow };
+            ui.set_height(26.0);
+            ui.horizontal_centered(|ui| {
+                bands_ui(ui, cx, bands.as_ref());
+                ui.separator();
+                if !alone {
+                    compare_ui(ui, cx, document, at, compare);
+                }
+                ui.add_space((ui.available_width() - right + GAP).max(0.0));
+                if playback {
+                    playback_ui(ui, cx, document, at);
+                }
+                zoom_ui(ui, cx);
+            });
+        } else {
+            ui.horizontal_wrapped(|ui| {
+                bands_ui(ui, cx, bands.as_ref());
+                if !alone {
+                    compare_ui(ui, cx, document, at, Room::Narrow);
+                }
+                if playback {
+                    playback_ui(ui, cx, document, at);
+                }
+                zoom_ui(ui, cx);
+            });
+        }
+    });
+    let (rect, across) = (ui.min_rect(), ui.max_rect().x_range());
+    ui.painter().hline(across, rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+}
+
+fn is_alone(document: &Document, at: RowRef) -> bool {
+    sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none()
+}
+
+/// From one sibling to the next, by hand or by itself.
+pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+    let playing = cx.session.preview.next_step_s.is_some();
+    let (icon, name) = if playing { (icons::PAUSE, tr!("Stop playing")) } else { (icons::PLAY, tr!("Play the siblings")) };
+    let alone = is_alone(document, at).then_some(tr!("It has no siblings"));
+    if ui.add(Button::icon_only(icon, name).blocked(alone)).clicked() {
+        cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
+    }
+    let ways = [(icons::CARET_LEFT, tr!("Previous sibling"), -1), (icons::CARET_RIGHT, tr!("Next sibling"), 1)];
+    for (icon, name, step) in ways {
+        let to = sibling(document, at, step);
+        let blocked = to.is_none().then_some(tr!("There is no other file beside it"));
+        if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
+            cx.request(Request::Select(to));
+        }
+    }
+}
+
+/// What can be chosen of the picture's bands.
+struct Bands {
+    names: Vec<String>,
+    shown: BandChoice,
+    presets: Vec<(String, Option<BandChoice>)>,
+    has_classes: bool,
+}
+
+impl Bands {
+    fn of(cx: &PanelContext<'_>, document: &Document) -> Option<Self> {
+        let known = band_names(Some(document));
+        let image = cx.session.preview.image()?;
+        let (info, shown) = (&image.info, image.bands.clone());
+        let presets = Preset::ALL
+            .iter()
+            .filter_map(|preset| Some((crate::text::of(preset.label()).to_owned(), Some(preset.bands(info, &known)?))))
+            .chain((info.band_count > 1).then(|| (tr!("Single band").to_owned(), None)))
+            .collect();
+        let names = info.bands.iter().map(|band| band_name(band, &known)).collect();
+        Some(Self { names, shown, presets, has_classes: classes_of(document).colours.is_some() })
+    }
+
+    /// In the bar the first word has to do: "B04" of "B04 red".
+    fn short(&self, band: BandIndex) -> String {
+        match self.names.get(band.position()) {
+            Some(name) if name.chars().count() > 5 && !name.starts_with("Band ") && *name != numbered(band) => {
+                name.split_whitespace().next().unwrap_or(name).to_owned()
+            }
+            Some(name) => name.clone(),
+            None => band.to_string(),
+        }
+    }
+
+    /// The width of each band's list: its name and the caret.
+    fn band_width(&self, ui: &Ui, t: &Tokens) -> f32 {
+        let width = |band: &BandIndex| ui.painter().layout_no_wrap(self.short(*band), font::mono(12.0), t.tx).size().x;
+        let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
+        (widest + 37.0).clamp(56.0, 92.0)
+    }
+
+    fn width(&self, ui: &Ui, t: &Tokens) -> f32 {
+        let preset = if self.names.len() > 1 { PRESET + GAP } else { 0.0 };
+        let band = self.band_width(ui, t) + GAP;
+        let letter = ui.painter().layout_no_wrap("R".to_owned(), font::mono_semibold(12.0), t.tx).size().x + GAP;
+        match &self.shown {
+            BandChoice::Rgb(_) => preset + 3.0 * (letter + band),
+            BandChoice::Single { .. } => preset + if self.names.len() > 1 { band } else { 0.0 } + COLOURS + GAP,
+            BandChoice::Auto => preset,
+        }
+    }
+}
+
+fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&Bands>) {
+    let t = theme::tokens(ui);
+    let Some(of) = bands else {
+        ui.label(RichText::new(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
+        return;
+    };
+    let state = &mut cx.session.preview;
+    let width = of.band_width(ui, t);
+    let mut chosen = of.shown.clone();
+    if of.names.len() > 1 {
+        let current = of.presets.iter().find(|(_, bands)| bands.as_ref() == Some(&of.shown)).map(|(label, _)| label.clone());
+        let current = current.unwrap_or_else(|| {
+            if matches!(of.shown, BandChoice::Rgb(_)) { tr!("Own bands").into() } else { tr!("Single band").into() }
+        });
+        let labels: Vec<&str> = of.presets.iter().map(|(label, _)| label.as_str()).chain([tr!("Own bands")]).collect();
+        if let Some(index) = widgets::combo(ui, tr!("Band preset"), &current, PRESET, false, &labels) {
+            let own = |place: usize| BandIndex::from_position(place.min(of.names.len().saturating_sub(1)));
+            chosen = match of.presets.get(index) {
+                Some((_, Some(bands))) => bands.clone(),
+                Some((_, None)) => {
+                    BandChoice::Single { band: of.shown.bands().first().copied().unwrap_or(BandIndex::FIRST), map: ColourMap::Grey }
+                }
+                None => BandChoice::Rgb([0, 1, 2].map(own)),
+            };
+        }
+    }
+    match &mut chosen {
+        BandChoice::Rgb(bands) => {
+            let colors = [t.err, t.ok, t.info];
+            for ((letter, color), band) in ["R", "G", "B"].into_iter().zip(colors).zip(bands.iter_mut()) {
+                ui.label(RichText::new(letter).font(font::mono_semibold(12.0)).color(color));
+                if let Some(index) = widgets::combo(ui, &tr!("Band for {letter}", letter), &of.short(*band), width, true, &of.names)
+                {
+                    *band = BandIndex::from_position(index);
+                }
+            }
+        }
+        BandChoice::Single { band, map } => {
+            if of.names.len() > 1
+                && let Some(index) = widgets::combo(ui, tr!("Band"), &of.short(*band), width, true, &of.names)
+            {
+                *band = BandIndex::from_position(index);
+            }
+            let label = |map: ColourMap| crate::text::of(map.label());
+            let mut labels: Vec<&str> = ColourMap::ALL.map(label).to_vec();
+            if of.has_classes {
+                labels.push(tr!("Label classes"));
+            }
+            let current = if state.side.by_class && of.has_classes { tr!("Label classes") } else { label(*map) };
+            if let Some(index) = widgets::combo(ui, tr!("Colours"), current, COLOURS, false, &labels) {
+                state.side.by_class = index >= ColourMap::ALL.len();
+                *map = ColourMap::ALL.get(index).copied().unwrap_or(ColourMap::Grey);
+            }
+        }
+        BandChoice::Auto => {}
+    }
+    if chosen != of.shown {
+        state.options.bands = chosen;
+    }
+}
+
+fn segments() -> [Segment<'static, Mode>; 5] {
+    MODES.map(|mode| Segment::new(mode, mode.text()))
+}
+
+/// The width of the comparison with everything that may come with it, so that nothing jumps when a mode is chosen.
+fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens, room: Room) -> f32 {
+    let modes = match room {
+        Room::Wide => {
+            let label = ui.painter().layout_no_wrap(tr!("Compare").to_owned(), font::regular(12.0), t.tx).size().x;
+            label + GAP + widgets::segmented_width(ui, &segments())
+        }
+        Room::Narrow => MODE,
+    };
+    modes + GAP + WITH + if cx.session.preview.compare.failed.is_some() { GAP + ICON } else { 0.0 }
+}
+
+fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, room: Room) {
+    let t = theme::tokens(ui);
+    let compare = &mut cx.session.preview.compare;
+    match room {
+        Room::Wide => {
+            ui.label(RichText::new(tr!("Compare")).font(font::regular(12.0)).color(t.tx2));
+            widgets::segmented(ui, "compare", &mut compare.mode, &segments());
+        }
+        Room::Narrow => {
+            let current = match compare.mode {
+                Mode::Off => tr!("Compare"),
+                mode => mode.text(),
+            };
+            if let Some(index) = widgets::combo(ui, tr!("Compare"), current, MODE, false, &MODES.map(Mode::text)) {
+                compare.mode = MODES.get(index).copied().unwrap_or(Mode::Off);
+            }
+        }
+    }
+    compare.own_name = document.id(at).unwrap_or_default().to_owned();
+    let Some(other) = other_of(document, at, compare) else { return };
+    compare.other_name = document.id(other).unwrap_or_default().to_owned();
+    let around: Vec<RowRef> = siblings_of(document, at, 64).into_iter().filter(|&row| row != at).collect();
+    let names: Vec<&str> = around.iter().map(|&row| document.id(row).unwrap_or_default()).collect();
+    let current = compare.other_name.clone();
+    if let Some(index) = widgets::combo(ui, tr!("Compare with"), &current, WITH, true, &names) {
+        compare.with = around.get(index).copied();
+    }
+    if let Some(why) = compare.failed.clone().filter(|_| compare.mode == Mode::Difference) {
+        let name = tr!("No difference: {why}", why);
+        let _ = ui.add(Button::icon_only(icons::WARNING, name).icon_color(t.err));
+    }
+}
+
+/// The words on the button that leads to the scale of one to one.
+fn zoom_text(cx: &PanelContext<'_>) -> String {
+    let scale = cx.session.preview.view.scale;
+    format!("{:.0} %", if scale > 0.0 { scale } else { 1.0 } * 100.0)
+}
+
+fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens) -> f32 {
+    let text = ui.painter().layout_no_wrap(zoom_text(cx), font::medium(12.0), t.tx).size().x;
+    3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
+}
+
+fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let mut factor = 1.0;
+    if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom out"))).clicked() {
+        factor = 1.0 / 1.5;
+    }
+    let scale = if cx.session.preview.view.scale > 0.0 { cx.session.preview.view.scale } else { 1.0 };
+    let label = ui.add(Button::ghost(zoom_text(cx)).name(tr!("One to one")).tooltip(tr!("Show every pixel once")));
+    if label.clicked() {
+        factor = 1.0 / scale;
+    }
+    if ui.add(Button::icon_only(icons::PLUS, tr!("Zoom in"))).clicked() {
+        factor = 1.5;
+    }
+    if ui.add(Button::icon_only(icons::CORNERS_OUT, tr!("Fit to the panel"))).clicked() {
+        cx.session.preview.view.fit();
+    }
+    if factor != 1.0
+        && let Some(info) = cx.session.preview.info()
+    {
+        let whole = [info.width as f64 / 2.0, info.height as f64 / 2.0];
+        let view = &mut cx.session.preview.view;
+        let middle = view.place.map_or(whole, |(middle, _)| middle);
+        view.place = Some((middle, scale * factor / f64::from(ui.pixels_per_point())));
+        view.moved_s = ui.input(|input| input.time);
+    }
+}
+
+/// Goes on to the next sibling when its time has come; past the last one from the first.
+pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+    let Some(next) = cx.session.preview.next_step_s else { return };
+    let now = ui.input(|input| input.time);
+    // A picture that is not there yet is waited for.
+    if now >= next && cx.session.preview.whole.is_some() {
+        let to = sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
+        cx.request(Request::Select(to));
+        cx.session.preview.next_step_s = Some(now + PLAY_S);
+    }
+    ui.ctx().request_repaint_after(Duration::from_millis(100));
+}
+
+/// The rows beside `at`: the whole level for level 0, else the children of its parent; and the place of `at` among them.
+fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Option<u32>, usize)> {
+    let tree = document.tree();
+    let level = tree.levels.get(at.level)?;
+    let siblings = match at.level {
+        0 => None,
+        above => Some(tree.levels[above - 1].children(*level.parents.get(at.row as usize)?)),
+    };
+    let place = match siblings {
+        None => at.row as usize,
+        Some(rows) => rows.binary_search(&at.row).ok()?,
+    };
+    let count = level.len();
+    let row = move |index: usize| match siblings {
+        None => (index < count).then_some(index as u32),
+        Some(rows) => rows.get(index).copied(),
+    };
+    Some((row, place))
+}
+
+/// The FILE `step` places further among the siblings of `at`.
+pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
+    let (row, place) = row_beside(document, at)?;
+    let level = document.tree().levels.get(at.level)?;
+    let mut index = place as i64;
+    loop {
+        index += step;
+        let row = row(usize::try_from(index).ok()?)?;
+        if !level.folder[row as usize] {
+            return Some(RowRef { level: at.level, row });
+        }
+    }
+}
+
+/// At most `room` FILEs around `at`, in order.
+pub fn siblings_of(document: &Document, at: RowRef, room: usize) -> Vec<RowRef> {
+    let mut found = std::collections::VecDeque::from([at]);
+    let (mut before, mut after) = (sibling(document, at, -1), sibling(document, at, 1));
+    while found.len() < room && (before.is_some() || after.is_some()) {
+        if let Some(next) = after.take() {
+            found.push_back(next);
+            after = sibling(document, next, 1);
+        }
+        if found.len() < room
+            && let Some(next) = before.take()
+        {
+            found.push_front(next);
+            before = sibling(document, next, -1);
+        }
+    }
+    found.into()
+}

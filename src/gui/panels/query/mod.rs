@@ -1,0 +1,491 @@
+//! Rows by SQL, under the one filter: an editor, the rows it gives, and what to do with them.
+
+mod editor;
+pub mod rows;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use egui::{Frame, Margin, Popup, PopupCloseBehavior, RichText, Stroke, Ui, vec2};
+
+use crate::error::Error;
+use crate::gui::filters;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::Key;
+use crate::gui::sql;
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
+use crate::jobs::JobId;
+use crate::model::dtype_name;
+use crate::query::{Filter, Query, QueryResult};
+use crate::studio::{Command, Document};
+use editor::{EditorState, Word};
+use rows::{COPIED_MOST, Copied, RowsState};
+
+/// Choices of how many rows are asked for.
+const LIMITS: [(&str, Option<usize>); 5] = [
+    (mark!("1 000 rows"), Some(1_000)),
+    (mark!("100 000 rows"), Some(100_000)),
+    (mark!("1 million rows"), Some(1_000_000)),
+    (mark!("10 million rows"), Some(10_000_000)),
+    (mark!("All rows"), None),
+];
+
+/// What the panel keeps.
+pub struct QueryState {
+    /// The editor.
+    pub editor: EditorState,
+    /// The rows.
+    pub rows: RowsState,
+    limit: usize,
+    failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
+    waiting: Option<Instant>,
+    /// The job of the query that was asked for last.
+    job: Option<JobId>,
+    took: Duration,
+    /// What the rows are of.
+    ran: Option<(String, Vec<Filter>)>,
+    asked: Option<(String, Vec<Filter>)>,
+    words: (Option<Key>, Vec<Word>),
+    saving: String,
+}
+
+impl Default for QueryState {
+    fn default() -> Self {
+        Self {
+            editor: EditorState::new("SELECT *\nFROM data"),
+            rows: RowsState::default(),
+            limit: 1,
+            failed: None,
+            waiting: None,
+            job: None,
+            took: Duration::ZERO,
+            ran: None,
+            asked: None,
+            words: (None, Vec::new()),
+            saving: String::new(),
+        }
+    }
+}
+
+impl QueryState {
+    /// A query has begun; only its answer is taken.
+    pub fn started(&mut self, job: JobId) {
+        self.job = Some(job);
+    }
+
+    /// Takes the rows of a finished query.
+    pub fn take(&mut self, job: Option<JobId>, result: Arc<QueryResult>) {
+        if self.job != job {
+            return;
+        }
+        self.job = None;
+        self.rows.take(result);
+        self.failed = None;
+        self.took = self.waiting.take().map_or(Duration::ZERO, |since| since.elapsed());
+        self.ran = self.asked.take();
+    }
+
+    /// Takes the failure of a query, or of the attempt to begin one. True when somebody waited for it here.
+    pub fn fail(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        if job.is_some() && self.job != job {
+            return false;
+        }
+        self.job = None;
+        let waited = self.waiting.take().is_some();
+        if waited {
+            let text = error.to_string();
+            let place = sql::place_of(&text, &self.editor.sql);
+            self.failed = Some((text, error.hints().to_vec(), place));
+            self.ran = None;
+        }
+        waited
+    }
+
+    /// The query was stopped. Rows of an older one stay, but answer nothing that is asked now.
+    pub fn stopped(&mut self, job: JobId) {
+        if self.job != Some(job) {
+            return;
+        }
+        self.job = None;
+        (self.waiting, self.asked, self.ran) = (None, None, None);
+    }
+
+    /// True while a query that was asked for here runs; its failure shows here.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// True while something is computed over the rows.
+    pub fn is_busy(&self) -> bool {
+        self.rows.is_busy()
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else {
+        let why = tr!("Open a dataset first.");
+        let state = EmptyState { icon: icons::DATABASE, title: tr!("Nothing to query"), why, actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    };
+    if document.opened().is_none() {
+        let why = tr!("Queries run over written datasets. Write the draft, then open it.");
+        let state = EmptyState { icon: icons::DATABASE, title: tr!("A draft has no tables yet"), why, actions: &[] };
+        let _ = widgets::empty_state(ui, &state);
+        return;
+    }
+    refresh_words(cx, document);
+    let mut run = tools_ui(ui, cx);
+    let state = &mut cx.session.query;
+    let fault = state.failed.as_ref().and_then(|(_, _, place)| place.clone());
+    let before = state.editor.sql.len();
+    run |= editor::ui(ui, &mut state.editor, &state.words.1, fault);
+    if before != state.editor.sql.len()
+        && let Some(failed) = &mut state.failed
+    {
+        failed.2 = None;
+    }
+    rule(ui);
+    filter_ui(ui, cx, document);
+    // Another filter shows other rows.
+    let state = &cx.session.query;
+    let stale = state.ran.as_ref().is_some_and(|(_, filters)| filters != cx.studio.filters());
+    if (run || stale) && !state.is_waiting() {
+        let text = if run { state.editor.sql.clone() } else { state.ran.as_ref().map_or(String::new(), |(sql, _)| sql.clone()) };
+        start(cx, text);
+    }
+    result_ui(ui, cx, document);
+}
+
+fn start(cx: &mut PanelContext<'_>, sql: String) {
+    let filters = cx.studio.filters().to_vec();
+    let state = &mut cx.session.query;
+    state.waiting = Some(Instant::now());
+    state.failed = None;
+    state.asked = Some((sql.clone(), filters.clone()));
+    let limit = LIMITS[state.limit.min(LIMITS.len() - 1)].1;
+    if cx.remembered.queries.history.first() != Some(&sql) {
+        let mut book = cx.remembered.queries.clone();
+        book.ran(&sql);
+        cx.request(Request::Queries(book));
+    }
+    cx.run(Command::Select { query: query_of(filters, sql, limit), path: None });
+}
+
+fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
+    Query { filters, sql: Some(sql), limit, ..Query::default() }
+}
+
+fn rule(ui: &Ui) {
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
+}
+
+fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
+    let key = (cx.session.serial, crate::gui::session::revision(cx.studio));
+    let state = &mut cx.session.query;
+    if state.words.0 == Some(key) {
+        return;
+    }
+    let levels = document.tree().levels.len();
+    let word = |text: String, plain: String, kind: &str| Word { text, plain, kind: kind.to_owned() };
+    let mut words: Vec<Word> = Vec::new();
+    for level in 0..levels {
+        for field in std::iter::once("id".to_owned())
+            .chain(std::iter::once("type".to_owned()))
+            .map(|name| (name, "string".to_owned()))
+            .chain(document.fields(level).into_iter().map(|field| (field.name, dtype_name(&field.dtype))))
+        {
+            if !words.iter().any(|word| word.plain == field.0) {
+                words.push(word(sql::name(&field.0), field.0.clone(), &field.1));
+            }
+        }
+    }
+    words.push(word("\"internal:gdal_vsi\"".into(), "internal:gdal_vsi".into(), "string"));
+    let tables = std::iter::once("data".to_owned()).chain((0..levels).flat_map(|n| [format!("level{n}"), format!("l{n}")]));
+    words.extend(tables.map(|name| word(name.clone(), name, "table")));
+    words.extend(sql::FUNCTIONS.iter().map(|name| word(format!("{name}("), (*name).to_owned(), "function")));
+    words.extend(sql::KEYWORDS.iter().map(|name| word((*name).to_owned(), (*name).to_owned(), "keyword")));
+    state.words = (Some(key), words);
+}
+
+/// The tool bar. True when the query shall run.
+fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
+    let mut run = false;
+    Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
+        ui.set_height(24.0);
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let waiting = cx.session.query.is_waiting().then_some(tr!("The query is running"));
+            let button =
+                Button::primary(tr!("Run")).icon(icons::PLAY).name(tr!("Run query")).tooltip("Ctrl Enter").blocked(waiting);
+            run = ui.add(button).clicked();
+            let stop = Button::danger(tr!("Stop")).icon(icons::STOP).name(tr!("Stop query"));
+            if cx.session.query.is_waiting()
+                && ui.add(stop).clicked()
+                && let Some(job) = cx.session.query.job
+            {
+                cx.run(Command::Cancel { job });
+            }
+            history_ui(ui, cx);
+            saved_ui(ui, cx);
+            let format = Button::ghost(tr!("Format" in "to set out a query")).icon(icons::LIST);
+            if ui.add(format.tooltip(tr!("Put each clause on a line of its own"))).clicked() {
+                let editor = &mut cx.session.query.editor;
+                editor.sql = sql::formatted(&editor.sql);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.available_width() > 270.0 {
+                    let text = cx.session.query.editor.sql.clone();
+                    let export = Button::secondary(tr!("Export subset…" in "tool bar, as short as can be")).icon(icons::EXPORT);
+                    if ui.add(export.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked() {
+                        cx.request(Request::ExportSubset(Some(text.clone())));
+                    }
+                    let python = Button::secondary(tr!("Copy Python")).icon(icons::CODE);
+                    if ui.add(python.tooltip(tr!("Copy this query as a script for tacoreader"))).clicked() {
+                        let script = python_of(cx, &text);
+                        cx.request(Request::Copy(script));
+                    }
+                }
+                let names = LIMITS.map(|(name, _)| crate::text::of(name));
+                let current = names[cx.session.query.limit.min(names.len() - 1)];
+                if ui.available_width() > 130.0
+                    && let Some(index) = widgets::combo(ui, tr!("Rows at the most"), current, 124.0, false, &names)
+                {
+                    cx.session.query.limit = index;
+                }
+            });
+        });
+    });
+    rule(ui);
+    run
+}
+
+fn one_line(sql: &str) -> String {
+    let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() > 90 { flat.chars().take(89).chain(['…']).collect() } else { flat }
+}
+
+fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let none = cx.remembered.queries.history.is_empty().then_some(tr!("No query has run yet"));
+    let button = ui.add(Button::ghost(tr!("History")).icon(icons::CLOCK_COUNTER_CLOCKWISE).blocked(none));
+    Popup::menu(&button).show(|ui| {
+        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            ui.set_min_width(420.0);
+            for sql in &cx.remembered.queries.history {
+                if widgets::menu_entry(ui, icons::CLOCK, &one_line(sql), "", None).clicked() {
+                    cx.session.query.editor.sql.clone_from(sql);
+                    ui.close();
+                }
+            }
+        });
+    });
+}
+
+fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let button = ui.add(Button::ghost(tr!("Saved" in "queries")).icon(icons::FLOPPY_DISK).name(tr!("Saved queries")));
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+        ui.set_min_width(360.0);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let mut changed = None;
+        for saved in &cx.remembered.queries.saved {
+            ui.horizontal(|ui| {
+                let forget = tr!("Forget query {name}", name = &saved.name);
+                if ui.add(Button::icon_only(icons::TRASH, forget)).clicked() {
+                    let mut book = cx.remembered.queries.clone();
+                    book.saved.retain(|other| other.name != saved.name);
+                    changed = Some(book);
+                }
+                if ui.add(Button::ghost(saved.name.as_str()).tooltip(one_line(&saved.sql))).clicked() {
+                    cx.session.query.editor.sql.clone_from(&saved.sql);
+                    ui.close();
+                }
+            });
+        }
+        ui.horizontal(|ui| {
+            let field = TextField::new(tr!("Name of the query"), &mut cx.session.query.saving).hide_label();
+            field.hint(tr!("name")).width(230.0).show(ui);
+            let name = cx.session.query.saving.trim().to_owned();
+            let nameless = name.is_empty().then_some(tr!("Give the query a name"));
+            let save = Button::secondary(tr!("Save")).icon(icons::PLUS).name(tr!("Save query"));
+            if ui.add(save.blocked(nameless)).clicked() {
+                let mut book = cx.remembered.queries.clone();
+                book.save(&name, &cx.session.query.editor.sql);
+                changed = Some(book);
+                cx.session.query.saving.clear();
+            }
+        });
+        if let Some(book) = changed {
+            cx.request(Request::Queries(book));
+        }
+    });
+}
+
+/// The chips, and the way to write them into the statement.
+fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    if cx.studio.filters().is_empty() {
+        return;
+    }
+    let t = theme::tokens(ui);
+    Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
+            ui.label(RichText::new(tr!("And" in "before the filters")).font(font::regular(12.0)).color(t.tx2));
+            filters::chips_ui(ui, cx);
+            let text = filters::tally_text(cx, document, 0);
+            ui.label(RichText::new(text).font(font::regular(12.0)).color(t.tx3));
+            if widgets::link(ui, tr!("Add to SQL")).clicked() {
+                add_to_sql(cx, document);
+            }
+        });
+    });
+    rule(ui);
+}
+
+/// Writes the filters that the statement can say into it, and takes them off.
+fn add_to_sql(cx: &mut PanelContext<'_>, document: &Document) {
+    let mut left = Vec::new();
+    for filter in cx.studio.filters().to_vec() {
+        // The statement reads level 0; a filter below it stays a chip.
+        match filters::as_sql(&filter, document).filter(|_| filter.level == 0) {
+            Some(condition) => {
+                let editor = &mut cx.session.query.editor;
+                editor.sql = sql::with_condition(&editor.sql, &condition);
+            }
+            None => left.push(filter),
+        }
+    }
+    cx.session.query.ran = None;
+    cx.run(Command::Filter { filters: left });
+}
+
+fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let state = &cx.session.query;
+    if let Some((why, hints, place)) = &state.failed {
+        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
+            let line =
+                place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
+            // The engine may have told the place already.
+            let line = line.filter(|_| !why.contains("(line "));
+            note_ui(ui, &Note::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
+            for hint in hints {
+                note_ui(ui, &Note::Info(hint.clone()));
+            }
+        });
+        return;
+    }
+    let Some(result) = state.rows.result.clone() else {
+        let why = tr!("Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with the levels above.");
+        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::DATABASE, title: tr!("No rows yet"), why, actions: &[] });
+        return;
+    };
+    bar_ui(ui, cx, &result);
+    let level = level_of(state_sql(cx), document.tree().levels.len());
+    rows::ui(ui, cx, level);
+}
+
+fn state_sql<'a>(cx: &'a PanelContext<'_>) -> &'a str {
+    cx.session.query.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
+}
+
+/// The level that a statement reads first: what its ids are of.
+fn level_of(text: &str, levels: usize) -> usize {
+    let pieces = sql::pieces(text);
+    let mut words = pieces.iter().map(|(range, _)| &text[range.clone()]);
+    let table = words.by_ref().skip_while(|word| !word.eq_ignore_ascii_case("FROM")).nth(1).unwrap_or_default();
+    let number = table.strip_prefix("level").or(table.strip_prefix('l')).and_then(|digits| digits.parse::<usize>().ok());
+    number.filter(|&level| level < levels).unwrap_or(0)
+}
+
+fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 8.0;
+            let state = &cx.session.query;
+            let icon = if state.is_waiting() { icons::CIRCLE_NOTCH } else { icons::CHECK_CIRCLE };
+            ui.label(RichText::new(icon).font(font::icon(14.0)).color(if state.is_waiting() { t.tx3 } else { t.ok }));
+            let n = paint::grouped(result.row_count as u64);
+            let rows = match result.truncated {
+                true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
+                false => tr_n!(result.row_count, "{n} row", "{n} rows", n),
+            };
+            let columns = state.rows.columns.len();
+            let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);
+            ui.label(RichText::new(format!("{rows}, {columns}")).font(font::medium(12.0)).color(t.tx));
+            if !state.took.is_zero() {
+                let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
+                ui.label(RichText::new(took).text_style(text_style("small12")).color(t.tx3));
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if cx.session.query.rows.selected().is_some() {
+                    ui.label(RichText::new(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
+                }
+                rows_menu_ui(ui, cx, result);
+            });
+        });
+    });
+    rule(ui);
+}
+
+fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
+    let many = (result.row_count > COPIED_MOST)
+        .then(|| tr!("More than {most} rows: save them", most = paint::grouped(COPIED_MOST as u64)));
+    let copy = ui.add(Button::ghost(tr!("Copy")).icon(icons::COPY).name(tr!("Copy rows")).blocked(many));
+    Popup::menu(&copy).show(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let ways =
+            [(tr!("Copy as CSV"), Copied::Csv), (tr!("Copy as JSON"), Copied::Json), (tr!("Copy as Markdown"), Copied::Markdown)];
+        for (text, how) in ways {
+            if widgets::menu_entry(ui, icons::COPY, text, "", None).clicked() {
+                cx.session.query.rows.copy(cx.jobs, how);
+                ui.close();
+            }
+        }
+    });
+    let save = Button::ghost(tr!("Save rows…")).icon(icons::DOWNLOAD_SIMPLE);
+    if ui.add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet"))).clicked()
+        && let Some((sql, filters)) = cx.session.query.ran.clone()
+    {
+        cx.request(Request::SaveRows(query_of(filters, sql, None)));
+    }
+}
+
+/// The query as a script for the official reader.
+fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
+    let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", quoted(&path.unwrap_or_default()));
+    let mut statement = text.trim().to_owned();
+    // The reader's own filters do not narrow what its SQL sees: they become conditions.
+    for filter in cx.studio.filters() {
+        match cx.document().and_then(|document| filters::as_duckdb(filter, document)).filter(|_| filter.level == 0) {
+            Some(condition) => statement = sql::with_condition(&statement, &condition),
+            None => script.push_str(&format!("# left out: {}\n", filters::chip_text(filter).1)),
+        }
+    }
+    script.push_str(&format!(
+        "rows = ds.sql(\"\"\"\n{}\n\"\"\")\n",
+        statement.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
+    ));
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level_of;
+
+    #[test]
+    fn the_level_is_that_of_the_first_table() {
+        assert_eq!(level_of("SELECT * FROM data", 3), 0);
+        assert_eq!(level_of("SELECT id FROM level2 WHERE x", 3), 2);
+        assert_eq!(level_of("SELECT id FROM l9", 3), 0);
+        assert_eq!(level_of("", 3), 0);
+    }
+}

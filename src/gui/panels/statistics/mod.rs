@@ -1,0 +1,263 @@
+//! Statistics under the filter: pooled numbers for each band, shares of classes, sizes of the splits, what leaks between them.
+
+mod leaks;
+
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use crate::extensions::pooled::{Moments, Pooled, PooledReport};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::filters;
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::preview::sidebar::{band_names, classes_of, number};
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::studio::{ColumnSummary, Document, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
+use leaks::LeaksState;
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct StatisticsState {
+    made_for: Option<Key>,
+    level: Option<usize>,
+    /// Read the pixels: asked for with a button, as it takes its time.
+    exact: bool,
+    pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,
+    splits: AsyncValue<(Key, usize), Option<ColumnSummary>>,
+    /// What leaks between the splits.
+    pub leaks: LeaksState,
+}
+
+impl StatisticsState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.pooled.poll();
+        self.splits.poll();
+        self.leaks.poll();
+    }
+
+    /// True while statistics are pooled.
+    pub fn is_busy(&self) -> bool {
+        self.pooled.is_busy() || self.splits.is_busy() || self.leaks.is_busy()
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let nothing = |ui: &mut Ui, title: &str, why: &str| {
+        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::CHART_BAR, title, why, actions: &[] });
+    };
+    let Some(document) = cx.document() else { return nothing(ui, tr!("No statistics"), tr!("Open a dataset first.")) };
+    let key = (cx.session.serial, revision(cx.studio));
+    if cx.session.statistics.made_for != Some(key) {
+        cx.session.statistics = StatisticsState { made_for: Some(key), ..StatisticsState::default() };
+    }
+    let Some(open) = document.opened() else {
+        ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            note(ui, tr!("Statistics are pooled over a written dataset. Write the draft, then open it."));
+            leaks::ui(ui, cx, document);
+        });
+        return;
+    };
+    let levels = document.tree().levels.len();
+    if levels == 0 {
+        return nothing(ui, tr!("No statistics"), tr!("This dataset has no levels."));
+    }
+    let has = |level: usize| document.fields(level).iter().any(|field| field.name == "geotiff:stats" || field.name == "stats:mean");
+    let level = cx.session.statistics.level.or_else(|| (0..levels).find(|&level| has(level))).unwrap_or(levels.saturating_sub(1));
+    let request = StatsRequest { level: Some(level), exact: cx.session.statistics.exact, ..StatsRequest::default() };
+    let kept = cx.studio.kept().cloned();
+    let state = &mut cx.session.statistics;
+    state.pooled.poll();
+    // An address tells one filter from the next.
+    let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize));
+    if has(level) || request.exact {
+        let reader = open.reader.clone();
+        state.pooled.want(cx.jobs, wanted.clone(), tr!("Pool statistics"), move |ctx| {
+            let among = kept.as_ref().and_then(|kept| kept.rows(level));
+            pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
+        });
+    }
+    splits(cx, document, key);
+    head_ui(ui, cx, document, level, levels);
+    ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let pooled = cx.session.statistics.pooled.of(&wanted).map(|outcome| match outcome {
+            Ok(report) => Ok(report.clone()),
+            Err(error) => Err(error.to_string()),
+        });
+        match pooled {
+            Some(Ok(report)) => report_ui(ui, document, &report),
+            Some(Err(why)) => note(ui, &why),
+            None if cx.session.statistics.pooled.is_busy() => drop(widgets::spinner(ui, 20.0)),
+            None => {
+                note(ui, tr!("This level has no column of statistics. Read the pixels, or run the statistics extension."));
+            }
+        }
+        if let Some(Some(summary)) = cx.session.statistics.splits.last().cloned() {
+            splits_ui(ui, &summary);
+        }
+        leaks::ui(ui, cx, document);
+    });
+}
+
+fn note(ui: &mut Ui, text: &str) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(12).show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx3)));
+}
+
+fn splits(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
+    let column = document.fields(0).into_iter().map(|field| field.name).find(|name| name == "split" || name.ends_with(":split"));
+    let Some((column, open)) = column.zip(document.opened()) else { return };
+    let kept = cx.studio.kept().cloned();
+    let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+    let reader = open.reader.clone();
+    let state = &mut cx.session.statistics;
+    state.splits.poll();
+    state.splits.want(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
+        let rows = kept.as_ref().and_then(|kept| kept.rows(0));
+        level_summary(reader.as_ref(), &SummaryRequest { level: 0, column }, rows, ctx).map(Some)
+    });
+}
+
+fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level: usize, levels: usize) {
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 8.0;
+            let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
+            let name = tr!("Level of the statistics");
+            if let Some(index) = widgets::combo(ui, name, &names[level.min(levels - 1)], 90.0, false, &names) {
+                (cx.session.statistics.level, cx.session.statistics.exact) = (Some(index), false);
+            }
+            let exact = cx.session.statistics.exact;
+            let text = if exact { tr!("From metadata") } else { tr!("Read the pixels") };
+            let tip = match exact {
+                true => tr!("Pool what the metadata say"),
+                false => tr!("Compute from every pixel of the selection; takes its time"),
+            };
+            if ui.add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip)).clicked() {
+                cx.session.statistics.exact = !exact;
+            }
+            let text = filters::tally_text(cx, document, level);
+            ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx3)).truncate());
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
+    let t = theme::tokens(ui);
+    let names = band_names(Some(document));
+    let name = |band: usize| match names.get(band) {
+        Some(name) if !name.is_empty() => name.clone(),
+        _ => tr!("Band {number}", number = band + 1),
+    };
+    widgets::section_header(ui, tr!("Pooled by band"), |ui| {
+        let mut parts = vec![tr_n!(report.samples, "{n} sample", "{n} samples", n = paint::grouped(report.samples))];
+        if report.without > 0 {
+            parts.push(tr!("{n} without statistics", n = paint::grouped(report.without)));
+        }
+        let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("every sample counts alike") };
+        parts.push(weight.to_owned());
+        ui.label(RichText::new(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
+    });
+    match &report.pooled {
+        Pooled::Continuous { bands } => {
+            let heads = [tr!("band"), tr!("min"), tr!("mean"), tr!("max"), tr!("std"), tr!("pixels")];
+            row_ui(ui, heads.map(str::to_owned), true);
+            for (band, moments) in bands.iter().enumerate() {
+                match moments {
+                    Some(Moments { min, max, mean, std, count }) => {
+                        let cells =
+                            [name(band), number(*min), number(*mean), number(*max), number(*std), paint::grouped(*count as u64)];
+                        row_ui(ui, cells, false);
+                    }
+                    None => row_ui(
+                        ui,
+                        [name(band), tr!("no data").into(), String::new(), String::new(), String::new(), String::new()],
+                        false,
+                    ),
+                }
+            }
+        }
+        Pooled::Categorical { bands } => {
+            let classes = classes_of(document);
+            for (band, shares) in bands.iter().enumerate() {
+                for (class, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+                    let label = classes.names.iter().find(|(number, _)| *number == class as i64).map(|(_, name)| name.as_str());
+                    let text = format!(
+                        "{} {class} {}",
+                        if bands.len() > 1 { name(band) } else { tr!("class").into() },
+                        label.unwrap_or_default()
+                    );
+                    share_ui(ui, text.trim(), *share, &format!("{:.2} %", share * 100.0));
+                }
+            }
+        }
+    }
+}
+
+fn row_ui(ui: &mut Ui, cells: [String; 6], head: bool) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Row, true, cells.join(" ")));
+    let inner = rect.shrink2(vec2(12.0, 0.0));
+    let first = (inner.width() * 0.28).min(220.0);
+    let width = ((inner.width() - first) / 5.0).min(130.0);
+    let (font, color) = if head { (font::mono(11.0), t.tx3) } else { (font::mono(12.0), t.tx) };
+    paint::text_left(
+        ui.painter(),
+        inner.with_max_x(inner.left() + first),
+        &cells[0],
+        font.clone(),
+        if head { t.tx3 } else { t.tx2 },
+    );
+    for (index, cell) in cells.iter().enumerate().skip(1) {
+        let right = inner.left() + first + width * index as f32;
+        paint::text_right(
+            ui.painter(),
+            Rect::from_min_max(pos2(right - width, rect.top()), pos2(right, rect.bottom())),
+            cell,
+            font.clone(),
+            color,
+        );
+    }
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+}
+
+fn share_ui(ui: &mut Ui, name: &str, share: f64, text: &str) {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{name}: {text}")));
+    let inner = rect.shrink2(vec2(12.0, 0.0)).with_max_x(rect.left() + rect.width().min(640.0));
+    let (label, rest) = inner.split_left_right_at_fraction(0.34);
+    paint::text_left(ui.painter(), label, name, font::mono(12.0), t.tx2);
+    paint::text_right(ui.painter(), rest, text, font::mono(12.0), t.tx);
+    let track = Rect::from_min_max(pos2(rest.left(), rest.center().y - 4.0), pos2(rest.right() - 110.0, rest.center().y + 4.0));
+    if track.width() > 10.0 {
+        ui.painter().rect_filled(track, 2, t.bg3);
+        ui.painter().rect_filled(track.with_max_x(track.left() + track.width() * (share as f32).clamp(0.0, 1.0)), 2, t.tx3);
+    }
+}
+
+fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
+    let t = theme::tokens(ui);
+    widgets::section_header(ui, tr!("Splits"), |ui| {
+        ui.label(RichText::new(&summary.name).font(font::mono(11.0)).color(t.tx3));
+    });
+    let valid = summary.rows.max(1) as f64;
+    for (value, count) in &summary.top {
+        let share = *count as f64 / valid;
+        share_ui(ui, value, share, &format!("{}   {:.1} %", paint::grouped(*count), share * 100.0));
+    }
+    if summary.nulls > 0 {
+        let share = summary.nulls as f64 / valid;
+        share_ui(ui, tr!("without a split"), share, &format!("{}   {:.1} %", paint::grouped(summary.nulls), share * 100.0));
+    }
+}

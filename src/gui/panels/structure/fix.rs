@@ -1,0 +1,456 @@
+//! The selected fault: what is wrong, what stands there now and after the fix, the ways out to choose from, and the same fix for
+//! all roots alike, with the difference first. Drawn at the head of the Sample panel.
+
+use std::sync::Arc;
+
+use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+
+use super::matrix::state_word;
+use super::{Lens, root_of, structure_of};
+use crate::draft::{self, Care, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
+use crate::gui::async_value::AsyncValue;
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::sample_status::finding_sample;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, Button, Tone, paint};
+use crate::model::{Finding, SampleKind};
+use crate::studio::{Command, Document};
+
+/// Which fix, for the plan that does the same everywhere.
+type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct FixState {
+    of: Option<(Key, usize, u32, Option<u32>)>,
+    fault: Option<Fault>,
+    chosen: usize,
+    plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
+    /// The plan to show as soon as it is there.
+    asked: Option<Wanted>,
+}
+
+impl FixState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.plan.poll();
+    }
+
+    /// True while a plan is made.
+    pub fn is_busy(&self) -> bool {
+        self.plan.is_busy()
+    }
+}
+
+/// One fault with its ways out.
+struct Fault {
+    title: String,
+    rule: &'static str,
+    /// Ids from the root, and which of them is the one at fault.
+    path: Vec<String>,
+    last: String,
+    text: String,
+    now: Vec<(String, bool)>,
+    fixes: Vec<Fix>,
+    /// Roots of the same shape.
+    alike: u64,
+    root: u32,
+    above: Vec<String>,
+    target: Option<String>,
+}
+
+/// Looks for the fault that is selected; what was found stays until the draft or the selection changes.
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+    super::refresh(cx);
+    let key = (cx.session.serial, revision(cx.studio));
+    let Some(at) = cx.session.selected else {
+        cx.session.structure.fix.fault = None;
+        cx.session.structure.fix.of = None;
+        return;
+    };
+    let root = root_of(document, at);
+    let report = cx.studio.report().clone();
+    let position = cx.session.structure.cell.filter(|(of, _)| *of == root).map(|(_, position)| position);
+    // A row beyond the levels' tells one selection from the next as well.
+    let of = Some((key, Arc::as_ptr(&report) as usize ^ ((at.row as usize) << 8) ^ at.level, root, position));
+    if cx.session.structure.fix.of == of {
+        return;
+    }
+    let lens = cx.session.structure.lens.clone();
+    let fault = cell_fault(cx, document, &lens, root, position, at.level == 0).or_else(|| {
+        let finding = report.findings.iter().find(|finding| finding_sample(finding) == Some(at))?;
+        finding_fault(cx, document, finding, root)
+    });
+    let state = &mut cx.session.structure.fix;
+    let mut next = FixState { of, fault, ..FixState::default() };
+    // Another report of the same draft does not change what a plan does: one that somebody waits for is not thrown away.
+    if state.of.as_ref().is_some_and(|old| (old.0, old.2, old.3) == (key, root, position)) {
+        (next.plan, next.asked, next.chosen) = (std::mem::take(&mut state.plan), state.asked.take(), state.chosen);
+    }
+    *state = next;
+}
+
+fn cell_fault(
+    cx: &PanelContext<'_>,
+    document: &Document,
+    lens: &Lens,
+    root: u32,
+    position: Option<u32>,
+    whole: bool,
+) -> Option<Fault> {
+    let draft = document.draft()?;
+    let structure = document.structure()?;
+    if !structure.worst(root as usize).is_fault() {
+        return None;
+    }
+    let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
+    let alike = draft::alike_count(&structure, root as usize);
+    drop(structure);
+    let at_fault =
+        |position: &u32| places.get(*position as usize).is_some_and(|place| place.state.is_fault() && !place.unreachable);
+    let position = match position {
+        Some(position) => Some(position).filter(at_fault),
+        None if whole => (0..places.len() as u32).find(at_fault),
+        None => None,
+    }?;
+    let place = places.get(position as usize)?;
+    let node = lens.pattern.get(position as usize)?;
+    let finding = draft::fault_of(draft.dataset(), root as usize)?;
+    let fixes = cx.studio.fixes(&finding);
+    let id = document.id(crate::studio::RowRef { level: 0, row: root })?.to_owned();
+    let mut path: Vec<String> = lens.path(position).iter().map(|id| (*id).to_owned()).collect();
+    path.pop();
+    let above = path.clone();
+    path.insert(0, id.clone());
+    let total = paint::grouped(lens.total());
+    let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
+    let sound = paint::grouped(counts.of(PositionState::Present) + counts.of(PositionState::Padded));
+    let inside = if above.is_empty() { tr!("the root").to_owned() } else { above.join(" / ") };
+    let (title, text) = match place.state {
+        PositionState::Missing => (
+            tr!("Missing child"),
+            tr!(
+                "Every root must hold the same children in the same order. {sound} of {total} roots hold {id} in {inside}; this one does not.",
+                sound,
+                total,
+                id = node.id,
+                inside
+            ),
+        ),
+        PositionState::WrongType => {
+            let found = place.kind.unwrap_or(SampleKind::File);
+            (tr!("Wrong type"), tr!("{id} is a {found} here; the pattern says {wanted}.", id = node.id, found, wanted = node.kind))
+        }
+        PositionState::WrongId => (
+            tr!("Wrong id"),
+            tr!(
+                "Position {position} is {found}; the pattern says {wanted}.",
+                position = node.position,
+                found = place.id.as_deref().unwrap_or_default(),
+                wanted = node.id
+            ),
+        ),
+        PositionState::WrongOrder => (
+            tr!("Wrong order"),
+            tr!(
+                "{id} stands at another position; {sound} of {total} roots have it at position {position}.",
+                id = node.id,
+                sound,
+                total,
+                position = node.position
+            ),
+        ),
+        PositionState::Present | PositionState::Padded => return None,
+    };
+    let now = lens
+        .siblings(position)
+        .map(|sibling| {
+            let place: &Place = &places[sibling as usize];
+            let off = place.state.is_fault();
+            let word = match place.state {
+                PositionState::Missing | PositionState::WrongType => state_word(place),
+                _ => place.id.as_deref().unwrap_or_default().to_owned(),
+            };
+            (word, off)
+        })
+        .collect();
+    Some(Fault {
+        title: title.into(),
+        rule: "PIT-1",
+        path,
+        last: tr!("position {position} ({id})", position = node.position, id = node.id),
+        text,
+        now,
+        fixes,
+        alike,
+        root,
+        above,
+        target: Some(node.id.to_string()),
+    })
+}
+
+fn finding_fault(cx: &PanelContext<'_>, document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
+    document.draft()?;
+    let fixes = cx.studio.fixes(finding);
+    let mut path: Vec<String> = finding_sample(finding)
+        .and_then(|at| document.path(at))
+        .map(|path| path.0.iter().map(|id| id.to_string()).collect())
+        .unwrap_or_default();
+    let last = path.pop()?;
+    Some(Fault {
+        title: crate::text::of(finding.rule.what()).into(),
+        rule: finding.rule.code(),
+        path,
+        last,
+        text: finding.message.clone(),
+        now: Vec::new(),
+        fixes,
+        alike: 0,
+        root,
+        above: Vec::new(),
+        target: None,
+    })
+}
+
+/// Draws the selected fault, if there is one.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    if document.draft().is_none() {
+        return;
+    }
+    refresh(cx, document);
+    show_plan(cx);
+    // Taken out for the frame, so that the rest of the context stays free.
+    let Some(fault) = cx.session.structure.fix.fault.take() else { return };
+    let t = theme::tokens(ui);
+    Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 10, bottom: 10 }).show(ui, |ui| {
+        ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
+        head_ui(ui, &fault);
+        if !fault.now.is_empty() {
+            ui.label(RichText::new(tr!("Now")).font(font::semibold(12.0)));
+            chips_ui(ui, fault.now.iter().map(|(word, off)| (word.as_str(), *off)), t.errbg, t.errline, t.err);
+        }
+        fixes_ui(ui, cx, document, &fault);
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line2));
+    cx.session.structure.fix.fault = Some(fault);
+}
+
+fn head_ui(ui: &mut Ui, fault: &Fault) {
+    let t = theme::tokens(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(icons::WARNING_OCTAGON).font(font::icon(16.0)).color(t.err));
+        widgets::badge(ui, Tone::Neutral, None, fault.rule);
+        ui.label(RichText::new(&fault.title).font(font::semibold(14.0)).color(t.tx));
+    });
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        for id in &fault.path {
+            ui.label(RichText::new(format!("{id} / ")).font(font::mono(12.0)).color(t.tx));
+        }
+        ui.label(RichText::new(&fault.last).font(font::mono(12.0)).color(t.err));
+    });
+    ui.label(RichText::new(&fault.text).text_style(text_style("small12")).color(t.tx2));
+}
+
+fn chips_ui<'a>(
+    ui: &mut Ui,
+    words: impl Iterator<Item = (&'a str, bool)>,
+    fill: egui::Color32,
+    line: egui::Color32,
+    color: egui::Color32,
+) {
+    let t = theme::tokens(ui);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(5.0, 4.0);
+        for (word, marked) in words.take(24) {
+            let text = if marked { color } else { t.tx };
+            let galley = ui.painter().layout_no_wrap(word.to_owned(), font::mono(12.0), text);
+            let (rect, response) = ui.allocate_exact_size(vec2((galley.size().x + 12.0).round(), 21.0), Sense::hover());
+            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, word));
+            ui.painter().rect_filled(rect, 3, if marked { fill } else { t.bg3 });
+            if marked {
+                paint::dashed_rect(ui.painter(), rect, line);
+            }
+            paint::text_center(ui.painter(), rect, word, font::mono(12.0), text);
+        }
+    });
+}
+
+fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: &Fault) {
+    let t = theme::tokens(ui);
+    if fault.fixes.is_empty() {
+        ui.label(
+            RichText::new(tr!("No fix is known for this: only you can tell what belongs here."))
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
+        return;
+    }
+    let chosen = cx.session.structure.fix.chosen.min(fault.fixes.len() - 1);
+    let fix = &fault.fixes[chosen];
+    let after = siblings_after(&fix.preview.1, &fault.above);
+    ui.label(RichText::new(tr!("After the fix")).font(font::semibold(12.0)));
+    match after {
+        Some(after) => {
+            let before: Vec<String> = siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
+            let fresh = |word: &String| !before.contains(word) || fault.target.as_ref() == Some(word);
+            chips_ui(ui, after.iter().map(|word| (word.as_str(), fresh(word))), t.accbg, t.accfill, t.acc);
+        }
+        None => {
+            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root is gone.") } else { tr!("The FOLDER is gone.") };
+            ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        }
+    }
+    ui.add_space(4.0);
+    ui.label(RichText::new(tr!("Fix" in "heading")).font(font::semibold(12.0)));
+    for (index, fix) in fault.fixes.iter().enumerate() {
+        if choice_ui(ui, fix, index == chosen) {
+            cx.session.structure.fix.chosen = index;
+        }
+    }
+    ui.horizontal_wrapped(|ui| {
+        let apply = match fix.care {
+            Care::Safe => Button::primary(tr!("Apply")),
+            Care::Ids => Button::secondary(tr!("Apply")),
+            Care::Removes => Button::danger(tr!("Apply")),
+        };
+        // Findings of the draft as it was are no ground for changing the draft as it is.
+        let checking = cx.studio.is_checking().then_some(tr!("The draft is being checked"));
+        if ui.add(apply.name(tr!("Apply: {fix}", fix = fix.label)).blocked(checking)).clicked() {
+            cx.run(Command::Edit { edit: fix.edit.clone() });
+        }
+        if fault.alike > 1 {
+            let text = tr!("Apply to {roots} like this…", roots = paint::grouped(fault.alike));
+            let tip = tr!("Shows what changes in every root of the same shape, before anything is changed");
+            let busy = cx.session.structure.fix.asked.is_some().then_some(tr!("Looking at the other roots"));
+            if ui.add(Button::secondary(text).name(tr!("Apply to all like this")).tooltip(tip).blocked(busy)).clicked() {
+                ask_plan(cx, document, fault.root, fix);
+            }
+        }
+    });
+}
+
+/// One way out as a card with a radio button. True when it was clicked.
+fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
+    let t = theme::tokens(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, chosen, tr!("Fix: {fix}", fix = fix.label)));
+    let (fill, line) = match () {
+        () if chosen => (t.accbg, t.accline),
+        () if response.hovered() => (t.hover, t.line2),
+        () => (t.bg1, t.line),
+    };
+    let painter = ui.painter();
+    painter.rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+    let dot = pos2(rect.left() + 16.0, rect.top() + 15.0);
+    if chosen {
+        painter.circle_filled(dot, 7.0, t.accfill);
+        painter.circle_filled(dot, 3.0, t.onacc);
+    } else {
+        painter.circle(dot, 6.5, t.input, Stroke::new(1.0, t.ctl));
+    }
+    let inner = Rect::from_min_max(pos2(rect.left() + 32.0, rect.top() + 4.0), rect.max - vec2(8.0, 4.0));
+    let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
+    let color = if fix.care == Care::Removes { t.err } else { t.tx };
+    paint::text_left(painter, upper, &fix.label, font::medium(12.5), color);
+    paint::text_left(painter, lower, &explanation(fix), font::regular(11.5), t.tx2);
+    paint::focus_ring(ui, &response, 4);
+    response.clicked()
+}
+
+/// `1 sample`, `12 samples`.
+pub fn sample_counted(count: u64) -> String {
+    tr_n!(count, "{n} sample", "{n} samples", n = paint::grouped(count))
+}
+
+/// What a fix does beyond its label.
+fn explanation(fix: &Fix) -> String {
+    match fix.verb {
+        _ if fix.care == Care::Ids => tr!("The names differ. Apply it only where it is the same thing.").into(),
+        FixVerb::Pad => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
+        FixVerb::Place => tr!("From the unplaced files. Undo takes it out again.").into(),
+        FixVerb::Drop => {
+            tr!("Takes {samples} out of the dataset. Files on disk stay.", samples = sample_counted(fix.affects))
+        }
+        FixVerb::Rename => tr!("Only the id changes.").into(),
+        FixVerb::Move => tr!("Only the order changes.").into(),
+        FixVerb::Wrap => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
+        _ if fix.care == Care::Safe => tr!("Changes {samples}. Removes nothing.", samples = sample_counted(fix.affects)),
+        _ => tr!("Changes {samples}. Some are taken out; files on disk stay.", samples = sample_counted(fix.affects)),
+    }
+}
+
+/// Of a preview's lines the ids directly below the FOLDER at `above`, which starts below the root. `None` when it is not there.
+fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
+    let depth_of = |line: &str| (line.len() - line.trim_start_matches(' ').len()) / 2;
+    let mut open = vec![true];
+    let mut found = None;
+    for line in lines {
+        let (depth, id) = (depth_of(line), line.trim_start_matches(' '));
+        if depth == 0 {
+            if above.is_empty() {
+                found = Some(Vec::new());
+            }
+            continue;
+        }
+        open.truncate(depth);
+        let inside = open.last().copied().unwrap_or(false) && open.len() == depth;
+        if inside && depth == above.len() + 1 {
+            found.get_or_insert_with(Vec::new).push(id.to_owned());
+        }
+        let here = inside && above.get(depth - 1).is_some_and(|wanted| wanted == id);
+        if here && depth == above.len() {
+            found.get_or_insert_with(Vec::new);
+        }
+        open.push(here);
+    }
+    found
+}
+
+/// Starts to look what the same fix does in all roots alike.
+fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix) {
+    let Some(draft) = document.draft() else { return };
+    let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
+    let key = (cx.session.serial, revision(cx.studio));
+    let wanted: Wanted = (key, choice.clone(), root, fix.verb, fix.care);
+    let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
+    let state = &mut cx.session.structure.fix;
+    state.asked = Some(wanted.clone());
+    state.plan.want(cx.jobs, wanted, tr!("Look at the roots alike"), move |ctx| {
+        let structure = structure_of(&dataset, choice);
+        ctx.check()?;
+        let tray = draft::TrayIndex::of(tray);
+        let fixes = |finding: &Finding| draft::fixes_of(&dataset, &structure, finding, &tray);
+        Ok(draft::alike_plan(&dataset, &structure, root as usize, &like, fixes).map(Arc::new))
+    });
+}
+
+fn show_plan(cx: &mut PanelContext<'_>) {
+    let state = &mut cx.session.structure.fix;
+    state.plan.poll();
+    let Some(wanted) = &state.asked else { return };
+    let Some(made) = state.plan.of(wanted) else { return };
+    let plan = made.as_ref().ok().and_then(|plan| plan.clone());
+    state.asked = None;
+    if let Some(plan) = plan {
+        cx.request(Request::Plan(plan));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_children_of_a_folder_are_read_from_a_preview() {
+        let lines: Vec<String> = ["roi", "  s2", "    t0", "    t1", "  s1", "    t0", "    t9", "  dem"].map(str::to_owned).into();
+        let of = |above: &[&str]| siblings_after(&lines, &above.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&[]), Some(vec!["s2".into(), "s1".into(), "dem".into()]));
+        assert_eq!(of(&["s1"]), Some(vec!["t0".into(), "t9".into()]));
+        assert_eq!(of(&["s3"]), None);
+        assert_eq!(siblings_after(&[], &[]), None, "a root that is gone");
+    }
+}

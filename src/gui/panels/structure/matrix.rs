@@ -1,0 +1,513 @@
+//! Roots below each other, positions of the pattern side by side, with the pattern's tree as the head. Only what is in sight is
+//! drawn; every state has a colour and a mark of its own.
+
+use std::sync::Arc;
+
+use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+use super::columns::{BESIDE, Columns, LETTER};
+use super::footer;
+use super::{Lens, cell_rect, root_of, select, step};
+use crate::draft::{self, Place, PositionState};
+use crate::gui::drag::{self, Dragged, Target};
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::theme::{self, Tokens, font};
+use crate::gui::widgets::{self, VirtualRows, paint};
+use crate::model::{Dataset, SampleKind};
+use crate::studio::{Document, RowRef};
+
+/// Width of the ids at the left.
+const IDS: f32 = 108.0;
+const LEVEL: f32 = 58.0;
+pub(super) const FOOT: f32 = 28.0;
+const LEGEND: f32 = 28.0;
+
+/// Draws the matrix.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+    let t = theme::tokens(ui);
+    let area = ui.max_rect();
+    let columns = Columns::new(lens);
+    let level_height = if area.height() < 420.0 { 46.0 } else { LEVEL };
+    let head = Rect::from_min_size(area.min, vec2(area.width(), level_height * lens.levels as f32 + 6.0));
+    let foot = Rect::from_min_max(pos2(area.left(), area.bottom() - FOOT - LEGEND), area.max);
+    let body = Rect::from_min_max(pos2(area.left(), head.bottom()), pos2(area.right(), foot.top()));
+    scroll_sideways(ui, cx, area, &columns);
+    let shift = area.left() + IDS - cx.session.structure.x;
+    let clip = Rect::from_min_max(pos2(area.left() + IDS - 2.0, area.top()), area.max).intersect(ui.clip_rect());
+    head_ui(ui, cx, document, lens, &columns, head, level_height, shift, clip);
+    rows_ui(ui, cx, document, lens, &columns, body, shift, clip);
+    footer::ui(ui, t, lens, &columns, foot, shift, clip);
+    sideways_bar(ui, cx, Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max), &columns);
+}
+
+fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &Columns) {
+    let state = &mut cx.session.structure;
+    let most = (columns.width + 16.0 - (area.width() - IDS)).max(0.0);
+    if most > 0.0 && ui.rect_contains_pointer(area) {
+        state.x -= ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.x));
+    }
+    if state.reveal_column
+        && let Some((_, position)) = state.cell
+        && let Some(&left) = columns.left.get(position as usize)
+    {
+        let room = area.width() - IDS - 16.0;
+        state.x = state.x.min(left).max(left + columns.cell - room);
+    }
+    state.reveal_column = false;
+    state.x = state.x.clamp(0.0, most).round();
+}
+
+fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Columns) {
+    let content = columns.width + 16.0;
+    let most = content - track.width();
+    if most <= 0.0 {
+        return;
+    }
+    let t = theme::tokens(ui);
+    let length = (track.width() * track.width() / content).max(28.0);
+    let room = (track.width() - length).max(1.0);
+    let response = ui.interact(track, ui.scope_id().with("sideways"), Sense::DRAG);
+    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Positions, sideways")));
+    let state = &mut cx.session.structure;
+    if response.dragged() {
+        state.x = (state.x + response.drag_delta().x * most / room).clamp(0.0, most);
+    }
+    let color = if response.hovered() || response.dragged() { t.ctl } else { t.bg4 };
+    let handle = Rect::from_min_size(pos2(track.left() + state.x / most * room, track.top() + 1.0), vec2(length, 6.0));
+    ui.painter().rect_filled(handle, 3, color);
+}
+
+#[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
+fn head_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &Lens,
+    columns: &Columns,
+    rect: Rect,
+    level_height: f32,
+    shift: f32,
+    clip: Rect,
+) {
+    let t = theme::tokens(ui);
+    let painter = ui.painter_at(rect);
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line2));
+    let top_of = |level: usize| rect.top() + level_height * level as f32;
+    for level in 0..lens.levels {
+        let label = Rect::from_min_size(pos2(rect.left() + 10.0, top_of(level)), vec2(IDS - 16.0, level_height));
+        paint::text_left(&painter, label, &tr!("Level {level}", level), font::regular(12.0), t.tx2);
+        if level > 0 {
+            let y = top_of(level);
+            painter.extend(Shape::dashed_line(&[pos2(rect.left(), y), pos2(rect.right(), y)], Stroke::new(1.0, t.line), 3.0, 3.0));
+        }
+    }
+    let painter = painter.with_clip_rect(clip.intersect(rect));
+    let card_top = |level: usize| top_of(level) + (level_height - 38.0) / 2.0;
+    let wire = Stroke::new(1.0, t.line2);
+    // The root stands over the middle of what is in sight of its children.
+    let middle = |from: f32, to: f32| {
+        let (from, to) = ((from + shift).max(clip.left()), (to + shift).min(clip.right()));
+        ((from + to) / 2.0).round()
+    };
+    let root_x = middle(0.0, columns.width);
+    let root = Rect::from_min_size(pos2(root_x - 76.0, card_top(0)), vec2(152.0, 38.0));
+    let mut wires: Vec<(f32, f32, Vec<f32>)> = vec![(root_x, root.bottom(), Vec::new())];
+    let mut owners: Vec<usize> = Vec::with_capacity(lens.pattern.len());
+    let mut cards = Vec::new();
+    for (index, node) in lens.pattern.iter().enumerate() {
+        let (from, to) = columns.span(index);
+        let spans = node.kind == SampleKind::Folder && to - from > columns.cell;
+        let (x, width) = match spans {
+            true => {
+                let width = (to - from).min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
+                // It stays above its own columns, also where they are partly out of sight.
+                let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
+                (middle(from, to).min(last.floor()).max(first.ceil()), width)
+            }
+            false => (shift + columns.left[index] + columns.cell / 2.0, columns.cell),
+        };
+        let card = Rect::from_center_size(pos2(x, card_top(node.level) + 19.0), vec2(width, 38.0));
+        let owner = node.parent.map_or(0, |parent| owners[parent as usize]);
+        wires[owner].2.push(x);
+        owners.push(wires.len());
+        wires.push((x, card.bottom(), Vec::new()));
+        let visible = to + shift >= clip.left() && from + shift <= clip.right();
+        if visible {
+            cards.push((index as u32, card));
+            // Down to the matrix.
+            let column = shift + columns.left[index] + columns.cell / 2.0;
+            let below = pos2(column, top_of(node.level + 1) + level_height / 2.0);
+            let from = if spans { below.y + 10.0 } else { card.bottom() };
+            painter.vline(column, from..=rect.bottom(), wire);
+            if spans {
+                let label = Rect::from_center_size(below, vec2(columns.cell, 16.0));
+                paint::text_center(&painter, label, tr!("the folder"), font::regular(11.0), t.tx3);
+                painter.vline(column, top_of(node.level + 1)..=label.top(), wire);
+                wires[owners[index]].2.push(column);
+            }
+        }
+    }
+    for (x, bottom, below) in &wires {
+        if below.is_empty() {
+            continue;
+        }
+        let y = ((bottom - rect.top()) / level_height).ceil() * level_height + rect.top() - 0.5;
+        painter.vline(*x, *bottom..=y, wire);
+        let (left, right) = below.iter().fold((*x, *x), |(left, right), &x| (left.min(x), right.max(x)));
+        painter.hline(left..=right, y, wire);
+        for &x in below {
+            painter.vline(x, y..=y + (level_height - 38.0) / 2.0, wire);
+        }
+    }
+    card_ui(
+        &painter,
+        t,
+        root,
+        Card {
+            icon: icons::TREE_STRUCTURE,
+            id: tr!("root"),
+            right: "TORTILLA",
+            count: &format!("{} FOLDER", paint::grouped(lens.total())),
+            faults: 0,
+            selected: false,
+            hovered: false,
+        },
+    );
+    for (position, card) in cards {
+        node_ui(ui, cx, document, lens, columns, position, card, &painter);
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
+fn node_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &Lens,
+    columns: &Columns,
+    position: u32,
+    card: Rect,
+    painter: &Painter,
+) {
+    let t = theme::tokens(ui);
+    let node = &lens.pattern[position as usize];
+    let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
+    let faults = counts.faults();
+    let present = lens.total() - counts.of(PositionState::Missing);
+    let clip = card.intersect(painter.clip_rect());
+    let response = ui.interact(clip, ui.scope_id().with(("position", position)), Sense::click());
+    let path = lens.path(position).join(" / ");
+    let name = tr!("Position {path}: {present} of {total}, {faults} off the pattern", path, present, total = lens.total(), faults);
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    let folder = node.kind == SampleKind::Folder;
+    let below = columns.end[position as usize] - position as usize - 1;
+    let right = if folder && below > 0 {
+        let direct = lens.pattern.iter().filter(|other| other.parent == Some(position)).count();
+        format!("FOLDER × {direct}")
+    } else {
+        String::new()
+    };
+    let selected = cx.session.structure.cell.is_some_and(|(_, chosen)| chosen == position);
+    card_ui(
+        painter,
+        t,
+        card,
+        Card {
+            icon: if folder { icons::STACK } else { crate::gui::panels::tree::file_icon(&node.id) },
+            id: &node.id,
+            right: &right,
+            count: &paint::grouped(present),
+            faults,
+            selected,
+            hovered: response.hovered(),
+        },
+    );
+    paint::focus_ring(ui, &response, 4);
+    if response.clicked() {
+        // The first root that is off the pattern here, after the selected one.
+        let from = cx.session.structure.cell.map(|(root, _)| root as usize + 1).unwrap_or(0);
+        let found = document.structure().and_then(|structure| {
+            let off = |root: &usize| structure.states(*root).get(position as usize).is_some_and(|state| state.is_fault());
+            (from..structure.roots()).find(off).or_else(|| (0..structure.roots()).find(off))
+        });
+        if let Some(root) = found {
+            select(cx, document, root as u32, Some(position));
+            if let Some(row) = cx.session.structure.row_of(root as u32) {
+                cx.session.structure.scroll.reveal(row);
+            }
+        }
+    }
+    response.on_hover_text(name);
+}
+
+struct Card<'a> {
+    icon: &'a str,
+    id: &'a str,
+    right: &'a str,
+    count: &'a str,
+    faults: u64,
+    selected: bool,
+    hovered: bool,
+}
+
+fn card_ui(painter: &Painter, t: &Tokens, rect: Rect, card: Card<'_>) {
+    let (fill, border) = match () {
+        () if card.selected => (t.accbg, t.accfill),
+        () if card.faults > 0 => (if card.hovered { t.bg3 } else { t.bg2 }, t.errline),
+        () => (if card.hovered { t.bg3 } else { t.bg2 }, t.line2),
+    };
+    painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
+    let inner = rect.shrink2(vec2(5.0, 4.0));
+    let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
+    paint::icon(painter, pos2(upper.left() + 6.0, upper.center().y), card.icon, 12.0, t.tx2);
+    let mut id = upper.with_min_x(upper.left() + 15.0);
+    if !card.right.is_empty() && rect.width() > 90.0 {
+        id.max.x = paint::text_right(painter, upper, card.right, font::regular(11.0), t.tx3) - 4.0;
+    }
+    paint::text_left(painter, id, card.id, font::mono_semibold(12.0), t.tx);
+    paint::text_left(painter, lower, card.count, font::mono(11.0), t.tx2);
+    if card.faults > 0 {
+        paint::text_right(painter, lower, &format!("-{}", paint::grouped(card.faults)), font::mono(11.0), t.err);
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
+fn rows_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &Lens,
+    columns: &Columns,
+    body: Rect,
+    shift: f32,
+    clip: Rect,
+) {
+    let rows = cx.session.structure.shown.as_ref().map_or(lens.total(), |shown| shown.len() as u64);
+    if rows == 0 {
+        ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
+            let state = widgets::EmptyState {
+                icon: icons::CHECK_CIRCLE,
+                title: tr!("Every root fits the pattern"),
+                why: tr!("No root has a problem or padding."),
+                actions: &[],
+            };
+            let _ = widgets::empty_state(ui, &state);
+        });
+        return;
+    }
+    let Some(dataset) = document.draft().map(|draft| draft.dataset().clone()) else { return };
+    let selected = cx.session.selected.map(|at| root_of(document, at));
+    let cell = cx.session.structure.cell.filter(|(root, _)| Some(*root) == selected);
+    let cursor = selected.and_then(|root| cx.session.structure.row_of(root));
+    let mut scroll = cx.session.structure.scroll;
+    let state = &cx.session.structure;
+    let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt("matrix-rows"));
+    let list = VirtualRows::new(tr!("Roots"), rows).cursor(cursor).role(Role::Table);
+    let (mut picked, mut dropped) = (None, None);
+    let carried = drag::carried(ui.ctx());
+    let carried = carried.as_deref();
+    let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
+        let root = state.root_of(row);
+        let drawn = MatrixRow { document, lens, columns, dataset: &dataset, shift, clip, root, cell, carried };
+        let chosen = Some(root) == selected;
+        match drawn.ui(ui, rect, response, chosen) {
+            Some(Touched::Clicked(position)) => picked = Some((root, Some(position))),
+            Some(Touched::Dropped(what, target)) => dropped = Some((what, target)),
+            None => {}
+        }
+        if response.clicked() {
+            let x = response.interact_pointer_pos().map(|pointer| pointer.x - shift);
+            picked = Some((root, x.and_then(|x| columns.at(x))));
+        }
+    });
+    if let Some((what, target)) = dropped {
+        drag::let_go(cx, document, &what, &target);
+    }
+    let state = &mut cx.session.structure;
+    state.scroll = scroll;
+    state.rows_seen = out.visible.end - out.visible.start;
+    if let Some((root, position)) = picked {
+        return select(cx, document, root, position);
+    }
+    let position = cell.map(|(_, position)| position);
+    if let Some(row) = out.moved_to {
+        let root = cx.session.structure.root_of(row);
+        return select(cx, document, root, position);
+    }
+    if out.sideways != 0
+        && let Some(root) = selected
+    {
+        let next = position.map_or(0, |position| position.saturating_add_signed(i32::from(out.sideways)));
+        cx.session.structure.reveal_column = true;
+        select(cx, document, root, Some(next.min(lens.pattern.len().saturating_sub(1) as u32)));
+    }
+    if out.entered {
+        step(cx, document, selected);
+    }
+}
+
+struct MatrixRow<'a> {
+    document: &'a Document,
+    lens: &'a Lens,
+    columns: &'a Columns,
+    dataset: &'a Dataset,
+    shift: f32,
+    clip: Rect,
+    root: u32,
+    cell: Option<(u32, u32)>,
+    carried: Option<&'a Dragged>,
+}
+
+/// What happened to a cell.
+enum Touched {
+    Clicked(u32),
+    Dropped(Arc<Dragged>, Target),
+}
+
+impl MatrixRow<'_> {
+    /// Draws one root; gives what happened to one of its cells.
+    fn ui(&self, ui: &mut Ui, rect: Rect, response: &Response, chosen: bool) -> Option<Touched> {
+        let t = theme::tokens(ui);
+        let id = self.document.id(RowRef { level: 0, row: self.root }).unwrap_or_default();
+        let (worst, extra, places) = match self.document.structure() {
+            Some(structure) => {
+                let worst = structure.worst(self.root as usize);
+                let off = worst > PositionState::Present;
+                let places = if off { draft::places(self.dataset, &structure, self.root as usize).0 } else { Vec::new() };
+                (worst, structure.extra(self.root as usize), places)
+            }
+            None => (PositionState::Present, 0, Vec::new()),
+        };
+        let bad = |place: &&Place| place.state.is_fault() && !place.unreachable;
+        let faults = places.iter().filter(bad).count();
+        let said = match (faults, extra) {
+            (0, 0) if worst == PositionState::Padded => tr!("{id}, padded", id),
+            (0, 0) if worst.is_fault() => tr!("{id} is a FILE", id),
+            (0, 0) => id.to_owned(),
+            (faults, 0) => tr!("{id}, {faults} off the pattern", id, faults),
+            (faults, extra) => tr!("{id}, {faults} off the pattern, {extra} too many", id, faults, extra),
+        };
+        response.widget_info(|| WidgetInfo::selected(Role::Row, true, chosen, &said));
+        let painter = ui.painter().clone();
+        paint::row_background(&painter, t, rect, chosen, response.hovered());
+        let own_fault = worst.is_fault() && faults == 0;
+        let mut label = Rect::from_min_max(pos2(rect.left() + 10.0, rect.top()), pos2(rect.left() + IDS - 6.0, rect.bottom()));
+        if own_fault {
+            paint::icon(&painter, pos2(label.left() + 6.0, rect.center().y), icons::WARNING_OCTAGON, 13.0, t.err);
+            label.min.x += 17.0;
+        }
+        paint::text_left(&painter, label, id, font::mono(12.0), if own_fault { t.err } else { t.tx });
+        let painter = painter.with_clip_rect(self.clip.intersect(ui.clip_rect()));
+        let first = self.columns.left.partition_point(|left| left + self.columns.cell + self.shift < self.clip.left());
+        let mut touched = None;
+        for index in first..self.columns.left.len() {
+            let left = self.columns.left[index] + self.shift;
+            if left > self.clip.right() {
+                break;
+            }
+            let cell = cell_rect(rect, left, self.columns.cell);
+            let folder = self.lens.pattern[index].kind == SampleKind::Folder;
+            match places.get(index) {
+                Some(place) if place.state > PositionState::Present => {
+                    touched = self.marked_ui(ui, &painter, cell, index as u32, place, id).or(touched);
+                }
+                // A root that is a FILE holds nothing.
+                None if worst.is_fault() => footer::hatch(&painter, t, cell),
+                _ => drop(painter.rect_filled(cell, 3, if folder { t.bg4 } else { t.bg3 })),
+            }
+            if self.cell == Some((self.root, index as u32)) {
+                painter.rect_stroke(cell.expand(1.0), 4, Stroke::new(2.0, t.accfill), StrokeKind::Outside);
+            }
+        }
+        touched
+    }
+
+    /// A cell that is not as the pattern says, with what happened to it.
+    fn marked_ui(&self, ui: &mut Ui, painter: &Painter, cell: Rect, position: u32, place: &Place, root: &str) -> Option<Touched> {
+        let t = theme::tokens(ui);
+        if place.unreachable {
+            footer::hatch(painter, t, cell);
+            return None;
+        }
+        let path = self.lens.path(position).join(" / ");
+        let word = state_word(place);
+        let clip = cell.intersect(painter.clip_rect());
+        let response = ui.interact(clip, ui.scope_id().with(("cell", self.root, position)), Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Cell, true, format!("{root} / {path}: {word}")));
+        place_ui(painter, t, cell, place);
+        paint::focus_ring(ui, &response, 3);
+        let clicked = response.clicked().then_some(Touched::Clicked(position));
+        if let Some(carried) = self.carried
+            && matches!(place.state, PositionState::Missing | PositionState::Padded)
+        {
+            return self.slot_ui(ui, painter, &response, position, carried);
+        }
+        response.on_hover_text(format!("{root} / {path}: {word}"));
+        clicked
+    }
+
+    /// A cell that could take what is being dragged.
+    fn slot_ui(&self, ui: &Ui, painter: &Painter, response: &Response, position: u32, carried: &Dragged) -> Option<Touched> {
+        let t = theme::tokens(ui);
+        let target = Target::Slot(self.root, position);
+        let refused = drag::refusal(self.document, carried, &target).is_some();
+        let over = response.contains_pointer();
+        let color = if refused && over { t.err } else { t.accfill };
+        if over || !refused {
+            let width = if over { 2.0 } else { 1.0 };
+            painter.rect_stroke(response.rect.expand(1.0), 4, Stroke::new(width, color), StrokeKind::Inside);
+        }
+        if over {
+            if let Some(what) = drag::released(response) {
+                return Some(Touched::Dropped(what, target));
+            }
+            drag::drop_overlay_ui(ui, self.document, carried, &target);
+        }
+        None
+    }
+}
+
+/// The state in words.
+pub fn state_word(place: &Place) -> String {
+    match (place.state, &place.id, place.kind) {
+        (PositionState::Present, ..) => tr!("present" in "state of a position").into(),
+        (PositionState::Padded, ..) => tr!("padded" in "state of a position").into(),
+        (PositionState::Missing, ..) => tr!("missing" in "state of a position").into(),
+        (PositionState::WrongType, _, Some(kind)) => tr!("is a {kind}", kind),
+        (PositionState::WrongOrder, Some(id), _) => tr!("wrong order, {id} stands here", id),
+        (PositionState::WrongId, Some(id), _) => tr!("has the id {id}", id),
+        _ => tr!("wrong" in "state of a position").into(),
+    }
+}
+
+/// Paints a cell that is not as the pattern says.
+fn place_ui(painter: &Painter, t: &Tokens, cell: Rect, place: &Place) {
+    let (fill, line, color) = match place.state {
+        PositionState::Present | PositionState::Padded => (t.bg1, t.tx3, t.tx2),
+        PositionState::WrongOrder | PositionState::WrongId => (t.warnbg, t.warnline, t.warn),
+        PositionState::WrongType | PositionState::Missing => (t.errbg, t.err, t.err),
+    };
+    painter.rect_filled(cell, 3, fill);
+    match place.state {
+        PositionState::Padded => paint::dashed_rect(painter, cell, line),
+        _ => drop(painter.rect_stroke(cell, 3, Stroke::new(1.0, line), StrokeKind::Inside)),
+    }
+    let found = place.id.as_deref().unwrap_or_default();
+    let (icon, text) = match place.state {
+        PositionState::Padded => (None, tr!("pad" in "state of a position")),
+        PositionState::Missing => (Some(icons::X), tr!("none" in "state of a position")),
+        PositionState::WrongType => match place.kind {
+            Some(SampleKind::Folder) => (Some(icons::STACK), "FOLDER"),
+            _ => (Some(icons::FILE), "FILE"),
+        },
+        PositionState::WrongOrder => (Some(icons::ARROWS_DOWN_UP), found),
+        PositionState::WrongId | PositionState::Present => (None, found),
+    };
+    let mut inner = cell.shrink2(vec2(4.0, 0.0));
+    if let Some(icon) = icon {
+        paint::icon(painter, pos2(inner.left() + 6.0, cell.center().y), icon, 11.0, color);
+        inner.min.x += 14.0;
+    }
+    paint::text_center(painter, inner, text, font::mono(11.0), color);
+}

@@ -1,0 +1,446 @@
+//! The structure lens: the pattern's tree as the head of a matrix of roots and positions, the whole dataset as a strip beside it.
+//! What is drawn comes from the draft's `Structure`; everything that takes more than a moment is a job.
+
+mod columns;
+pub mod fix;
+mod footer;
+mod matrix;
+mod strip;
+
+use std::sync::Arc;
+
+use egui::{Align, Frame, Layout, Margin, Rect, TextureHandle, Ui, UiBuilder, pos2, vec2};
+
+use crate::draft::{self, Counts, Overview, PatternChoice, PatternNode, Plan, PositionState, Structure};
+use crate::gui::action::Action;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::dock::Pane;
+use crate::gui::icons;
+use crate::gui::outline::{Gap, ancestors};
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::session::{Key, revision};
+use crate::gui::theme;
+use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, paint};
+use crate::model::{Dataset, NodePath};
+use crate::studio::{Command, Document, RowRef};
+use fix::FixState;
+
+/// Width of the choice of the pattern.
+const PATTERN_WIDTH: f32 = 170.0;
+/// Width of the strip of the whole dataset.
+const STRIP: f32 = 148.0;
+
+/// What the panel keeps.
+#[derive(Default)]
+pub struct StructureState {
+    pub(super) scroll: RowScroll,
+    /// How far the columns are scrolled to the left, in points.
+    pub(super) x: f32,
+    only_faults: bool,
+    made_for: Option<(Key, PatternChoice)>,
+    pub(super) lens: Arc<Lens>,
+    /// The roots that show; all of them when absent.
+    pub(super) shown: Option<Vec<u32>>,
+    shown_for: Option<(Key, PatternChoice, bool)>,
+    pub(super) strip: Option<(Key, PatternChoice, Overview, TextureHandle)>,
+    pub(super) strip_dark: bool,
+    /// Rows of the matrix in sight.
+    pub(super) rows_seen: u64,
+    /// Set to scroll sideways to the selected cell.
+    pub(super) reveal_column: bool,
+    /// The selected cell: root and position of the pattern.
+    pub cell: Option<(u32, u32)>,
+    safe: AsyncValue<(Key, PatternChoice), Option<Arc<Plan>>>,
+    pub(super) fix: FixState,
+}
+
+/// What is drawn of the structure, made once for each revision.
+#[derive(Default)]
+pub struct Lens {
+    /// The positions.
+    pub pattern: Vec<PatternNode>,
+    /// For each position how many roots have each state.
+    pub counts: Vec<Counts>,
+    /// Roots by their worst state.
+    pub roots: Counts,
+    /// The root that gives the pattern.
+    pub model: Option<u32>,
+    /// Levels of the pattern, level 0 among them.
+    pub levels: usize,
+}
+
+impl Lens {
+    /// The ids from level 1 down to a position.
+    pub fn path(&self, position: u32) -> Vec<&str> {
+        let mut path = Vec::new();
+        let mut next = self.pattern.get(position as usize);
+        while let Some(node) = next {
+            path.push(&*node.id);
+            next = node.parent.and_then(|parent| self.pattern.get(parent as usize));
+        }
+        path.reverse();
+        path
+    }
+
+    /// The positions directly below the same FOLDER.
+    pub fn siblings(&self, position: u32) -> impl Iterator<Item = u32> + '_ {
+        let parent = self.pattern.get(position as usize).map(|node| node.parent);
+        (0..self.pattern.len() as u32).filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
+    }
+
+    /// Roots that are padding as a whole.
+    pub fn all_padded(&self) -> u64 {
+        let padded = |counts: &Counts| counts.of(PositionState::Padded);
+        self.counts.iter().map(padded).min().unwrap_or(0)
+    }
+
+    /// Number of roots.
+    pub fn total(&self) -> u64 {
+        self.roots.0.iter().sum()
+    }
+}
+
+impl StructureState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.safe.poll();
+        self.fix.poll();
+    }
+
+    /// True while something is computed.
+    pub fn is_busy(&self) -> bool {
+        self.safe.is_busy() || self.fix.is_busy()
+    }
+
+    /// Scrolls to the root of a sample; the selected cell stays where it belongs to that root.
+    pub fn show(&mut self, document: &Document, at: RowRef) {
+        if document.draft().is_none() {
+            return;
+        }
+        let root = root_of(document, at);
+        self.cell = self.cell.filter(|(of, _)| *of == root);
+        // Another sample of the same root was selected elsewhere.
+        if let Some((_, position)) = self.cell.filter(|_| at.level > 0)
+            && let Some((draft, structure)) = document.draft().zip(document.structure())
+        {
+            let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
+            let found = places.get(position as usize).and_then(|place| place.found.clone());
+            self.cell = self.cell.filter(|_| found == document.node(at));
+        }
+        if let Some(row) = self.row_of(root) {
+            self.scroll.reveal(row);
+        }
+    }
+
+    /// The row of the matrix that shows a root.
+    pub(super) fn row_of(&self, root: u32) -> Option<u64> {
+        match &self.shown {
+            Some(shown) => shown.binary_search(&root).ok().map(|row| row as u64),
+            None => Some(u64::from(root)),
+        }
+    }
+
+    /// The root that a row of the matrix shows.
+    pub(super) fn root_of(&self, row: u64) -> u32 {
+        match &self.shown {
+            Some(shown) => shown.get(row as usize).copied().unwrap_or_default(),
+            None => row as u32,
+        }
+    }
+
+    /// Why nothing can be fixed without a choice, where that is so.
+    pub fn safe_blocked(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
+        match self.safe_plan(key, choice) {
+            _ if self.lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
+            None if self.safe.is_busy() => Some(tr!("Looking for fixes")),
+            None => Some(tr!("Every fix here needs a choice: select a cell")),
+            Some(_) => None,
+        }
+    }
+
+    /// [`StructureState::safe_blocked`] only where it is known that nothing is safe.
+    pub fn needs_choice(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
+        let known = self.safe.of(&(key, choice.clone()))?.as_ref().ok()?;
+        known.is_none().then_some(mark!("Every fix here needs a choice: select a cell"))
+    }
+
+    /// The fix of everything that can be mended without removing, once it is known.
+    pub fn safe_plan(&self, key: Key, choice: &PatternChoice) -> Option<&Arc<Plan>> {
+        self.safe.of(&(key, choice.clone()))?.as_ref().ok()?.as_ref()
+    }
+}
+
+/// The structure of a dataset under a choice: for jobs, which can't share the document's own.
+pub(super) fn structure_of(dataset: &Dataset, choice: PatternChoice) -> Structure {
+    let mut structure = Structure::default();
+    structure.choose(choice);
+    structure.update(dataset);
+    structure
+}
+
+/// The root that a sample belongs to.
+pub fn root_of(document: &Document, at: RowRef) -> u32 {
+    ancestors(document.tree(), at).first().copied().unwrap_or(at).row
+}
+
+/// Of a FOLDER of a draft: how many of the children that the pattern wants are there, and how many it wants. `None` where none
+/// is missing.
+pub fn lacking(document: &Document, lens: &Lens, at: RowRef) -> Option<(usize, usize)> {
+    let (draft, structure) = document.draft().zip(document.structure())?;
+    let root = root_of(document, at);
+    if !structure.worst(root as usize).is_fault() {
+        return None;
+    }
+    let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
+    drop(structure);
+    let parent = match at.level {
+        0 => None,
+        _ => {
+            let node = document.node(at);
+            Some(places.iter().position(|place| place.found == node)? as u32)
+        }
+    };
+    let below = lens.pattern.iter().zip(&places).filter(|(node, _)| node.parent == parent);
+    let (all, missing) =
+        below.fold((0, 0), |(all, missing), (_, place)| (all + 1, missing + usize::from(place.state == PositionState::Missing)));
+    (missing > 0).then_some((all - missing, all))
+}
+
+/// The slots of a FOLDER of a draft: where it lacks what the pattern has, in order.
+pub fn gaps(document: &Document, lens: &Lens, at: RowRef) -> Vec<Gap> {
+    let Some((draft, structure)) = document.draft().zip(document.structure()) else { return Vec::new() };
+    let root = root_of(document, at);
+    if !structure.worst(root as usize).is_fault() {
+        return Vec::new();
+    }
+    let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
+    drop(structure);
+    let node = document.node(at);
+    let parent = places.iter().position(|place| place.found == node).map(|position| position as u32);
+    if at.level > 0 && parent.is_none() {
+        return Vec::new();
+    }
+    let mut gaps = Vec::new();
+    let mut before = 0;
+    for (position, (node, place)) in (0..).zip(lens.pattern.iter().zip(&places)) {
+        if node.parent != parent.filter(|_| at.level > 0) || place.unreachable {
+            continue;
+        }
+        match place.found.as_ref().and_then(NodePath::parent) {
+            Some((_, there)) => before = before.max(there + 1),
+            None if place.state == PositionState::Missing => gaps.push(Gap { root, position, before }),
+            None => {}
+        }
+    }
+    gaps
+}
+
+/// Brings what is drawn up to the draft. Called by every panel that shows marks of the structure.
+pub fn refresh(cx: &mut PanelContext<'_>) {
+    let key = (cx.session.serial, revision(cx.studio));
+    let Some(structure) = cx.document().and_then(Document::structure) else { return };
+    let state = &mut cx.session.structure;
+    let wanted = Some((key, structure.choice().clone()));
+    if state.made_for == wanted {
+        return;
+    }
+    state.made_for = wanted;
+    let pattern = structure.pattern().to_vec();
+    let levels = 1 + pattern.iter().map(|node| node.level).max().unwrap_or(0);
+    let model = structure.model().map(|model| model as u32);
+    let counts = structure.position_counts();
+    state.cell = state.cell.filter(|&(root, position)| (position as usize) < pattern.len() && (root as usize) < structure.roots());
+    state.lens = Arc::new(Lens { pattern, counts, roots: structure.root_counts(), model, levels });
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else { return };
+    if document.draft().is_none() {
+        let state = EmptyState {
+            icon: icons::TREE_STRUCTURE,
+            title: tr!("The lens is for drafts"),
+            why: tr!(
+                "A dataset that was written has one pattern, or Problems says what breaks it. Edit it as a draft to change its structure."
+            ),
+            actions: &[tr!("Edit as a draft")],
+        };
+        if widgets::empty_state(ui, &state).is_some() {
+            cx.request(Request::Do(Action::EditCopy));
+        }
+        return;
+    }
+    refresh(cx);
+    let lens = cx.session.structure.lens.clone();
+    if lens.pattern.is_empty() {
+        let add = [tr!("Add folder…")];
+        let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
+            0 => {
+                let why = tr!("Drop files or folders: folders become tortillas, files become samples.");
+                (tr!("No samples yet"), why, &add)
+            }
+            _ => (tr!("No positions"), tr!("The roots that give the pattern are FILEs: nothing stands below them."), &[]),
+        };
+        if widgets::empty_state(ui, &EmptyState { icon: icons::TREE_STRUCTURE, title, why, actions }).is_some() {
+            cx.request(Request::Do(Action::AddFolder));
+        }
+        return;
+    }
+    want_plans(cx, document);
+    toolbar_ui(ui, cx, document, &lens);
+    let area = ui.available_rect_before_wrap();
+    let strip = if area.width() > 460.0 { STRIP } else { 0.0 };
+    let (left, right) = area.split_left_right_at_x(area.left() + strip);
+    if strip > 0.0 {
+        ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("strip"), |ui| strip::ui(ui, cx, document, &lens));
+    }
+    ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| matrix::ui(ui, cx, document, &lens));
+}
+
+/// Asks for the fix of everything, in the background.
+pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
+    let key = (cx.session.serial, revision(cx.studio));
+    let Some((draft, choice)) = document.draft().zip(document.structure().map(|structure| structure.choice().clone())) else {
+        return;
+    };
+    let (dataset, tray) = (draft.dataset().clone(), draft.content().tray.clone());
+    let state = &mut cx.session.structure;
+    state.safe.poll();
+    if state.lens.roots.faults() == 0 {
+        return;
+    }
+    state.safe.want(cx.jobs, (key, choice.clone()), tr!("Look for safe fixes"), move |ctx| {
+        let structure = structure_of(&dataset, choice);
+        ctx.check()?;
+        let tray = draft::TrayIndex::of(tray);
+        Ok(draft::safe_plan(&dataset, &structure, |finding| draft::fixes_of(&dataset, &structure, finding, &tray)).map(Arc::new))
+    });
+}
+
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+    let t = theme::tokens(ui);
+    let key = (cx.session.serial, revision(cx.studio));
+    let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
+    Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
+        let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
+        let color = (lens.roots.faults() > 0).then_some(t.err);
+        let segments = [
+            Segment::new(false, tr!("All roots")),
+            Segment::new(true, tr!("Problems or padding")).icon(icons::WARNING_OCTAGON, color).count(off),
+        ];
+        let words = |ui: &Ui, text: &str| ui.painter().layout_no_wrap(text.to_owned(), theme::font::medium(13.0), t.tx).size().x;
+        let count = cx.session.structure.safe_plan(key, &choice).map_or(0, |plan| plan.roots);
+        let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
+        let texts = words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
+        // The combo, the separator, the icon and what stands around and between.
+        let needed = widgets::segmented_width(ui, &segments) + texts + PATTERN_WIDTH + 120.0;
+        if ui.available_width() >= needed {
+            ui.set_height(24.0);
+            ui.horizontal_centered(|ui| {
+                widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
+                ui.separator();
+                ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
+                pattern_ui(ui, cx, document, &choice);
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| safe_ui(ui, cx, key, &choice, &fix));
+            });
+            return;
+        }
+        // Two lines, or three where the panel is narrower still.
+        ui.set_min_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 6.0;
+        ui.horizontal_wrapped(|ui| {
+            widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
+            safe_ui(ui, cx, key, &choice, &fix);
+        });
+        ui.horizontal_wrapped(|ui| {
+            ui.label(egui::RichText::new(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
+            pattern_ui(ui, cx, document, &choice);
+        });
+    });
+    let rect = ui.min_rect();
+    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    // After an edit the rows that show are found again.
+    let state = &mut cx.session.structure;
+    let wanted = Some((key, choice, state.only_faults));
+    if state.shown_for != wanted {
+        state.shown_for = wanted;
+        let filter = state.only_faults;
+        state.shown = document.structure().filter(|_| filter).map(|structure| {
+            let off = |root: &usize| structure.worst(*root) > PositionState::Present;
+            (0..structure.roots()).filter(off).map(|root| root as u32).collect()
+        });
+    }
+}
+
+/// The fix of everything that is safe, and what it would do.
+fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: Key, choice: &PatternChoice, text: &str) {
+    let plan = cx.session.structure.safe_plan(key, choice).cloned();
+    let blocked = cx.session.structure.safe_blocked(key, choice);
+    let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
+    let button = Button::primary(text).name(tr!("Fix safe")).tooltip(tip);
+    if ui.add(button.blocked(blocked)).clicked()
+        && let Some(plan) = &plan
+    {
+        cx.run(Command::Edit { edit: plan.edit.clone() });
+    }
+    let button = Button::secondary(tr!("Preview fixes")).icon(icons::EYE).blocked(blocked);
+    if ui.add(button).clicked()
+        && let Some(plan) = plan
+    {
+        cx.request(Request::Plan(plan));
+    }
+}
+
+fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choice: &PatternChoice) {
+    let common = tr!("Most common shape");
+    let chosen = match choice {
+        PatternChoice::MostCommon => common.to_owned(),
+        PatternChoice::Root(id) => id.to_string(),
+    };
+    let mut options: Vec<(String, PatternChoice)> = vec![(common.to_owned(), PatternChoice::MostCommon)];
+    if let PatternChoice::Root(_) = choice {
+        options.push((chosen.clone(), choice.clone()));
+    }
+    let root = cx.session.selected.map(|at| RowRef { level: 0, row: root_of(document, at) });
+    if let Some(id) = root.and_then(|root| document.id(root)).filter(|id| *id != chosen) {
+        options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
+    }
+    let words: Vec<&str> = options.iter().map(|(word, _)| word.as_str()).collect();
+    if let Some(index) = widgets::combo(ui, tr!("Pattern from"), &chosen, PATTERN_WIDTH, false, &words) {
+        cx.run(Command::ChoosePattern { choice: options[index].1.clone() });
+    }
+}
+
+/// Selects a cell: the sample that stands there, or the root where there is none.
+pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, position: Option<u32>) {
+    let sample = position.and_then(|position| {
+        let structure = document.structure()?;
+        let (places, _) = draft::places(document.draft()?.dataset(), &structure, root as usize);
+        let found = places.get(position as usize)?.found.clone()?;
+        drop(structure);
+        document.row_of(&found)
+    });
+    cx.session.structure.cell = position.map(|position| (root, position));
+    // What is wrong there, and the ways out, are told in the sample's panel.
+    cx.request(Request::Show(Pane::Sample));
+    cx.request(Request::Select(Some(sample.unwrap_or(RowRef { level: 0, row: root }))));
+}
+
+/// Goes to the next (or previous) root that is off the pattern, and to its first cell that is.
+pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -> bool {
+    let Some(structure) = document.structure() else { return false };
+    let next = structure.next_fault(from.map(|root| root as usize)).or_else(|| structure.next_fault(None));
+    let Some(root) = next else { return false };
+    let position = structure.states(root).iter().position(|state| state.is_fault()).map(|position| position as u32);
+    drop(structure);
+    select(cx, document, root as u32, position);
+    if let Some(row) = cx.session.structure.row_of(root as u32) {
+        cx.session.structure.scroll.reveal(row);
+    }
+    true
+}
+
+/// A rectangle of one column of the matrix.
+pub(super) fn cell_rect(row: Rect, left: f32, width: f32) -> Rect {
+    Rect::from_min_size(pos2(left, row.top() + 2.0), vec2(width, row.height() - 4.0))
+}

@@ -1,0 +1,511 @@
+//! The hierarchy: every sample as a tree, with filters and marks.
+
+pub mod drop_target;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use egui::{Frame, Margin, RichText, Ui, vec2};
+
+use crate::gui::action::Action;
+use crate::gui::async_value::AsyncValue;
+use crate::gui::drag;
+use crate::gui::dropped_paths;
+use crate::gui::icons;
+use crate::gui::outline::{self, Gap, Outline, ancestors};
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::structure;
+use crate::gui::panels::structure::Lens;
+use crate::gui::panels::tray;
+use crate::gui::session::{Key, revision};
+use crate::gui::theme::{self, font, text_style};
+use crate::gui::widgets::{self, EmptyState, Mark, RowScroll, Segment, TextField, Tone, TreeRow, paint};
+use crate::model::{SampleKind, is_padding};
+use crate::studio::{Document, RowRef};
+
+/// Which samples show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// All of them.
+    #[default]
+    All,
+    /// Those with findings.
+    Problems,
+    /// Placeholders.
+    Padded,
+}
+
+/// A range of more rows is not selected.
+const MARKED_MAX: u64 = 100_000;
+
+/// What a filtered outline is of: document, typed filter, choice, marks, the filter of all views, and the folding where it counts.
+type Wanted = (Key, String, Show, usize, usize, u64);
+
+/// What the panel keeps.
+pub struct TreePanelState {
+    scroll: RowScroll,
+    root_open: bool,
+    open: BTreeSet<RowRef>,
+    /// Selected beside the one that every panel shows.
+    marked: BTreeSet<RowRef>,
+    marked_for: Key,
+    /// Where a range of marks begins.
+    anchor: Option<u64>,
+    /// Typed filter.
+    pub filter: String,
+    show: Show,
+    outline: Arc<Outline>,
+    made_for: Option<(Key, u64, usize)>,
+    changes: u64,
+    filtered: AsyncValue<Wanted, Arc<Outline>>,
+    reveal: Option<RowRef>,
+}
+
+impl Default for TreePanelState {
+    fn default() -> Self {
+        Self {
+            scroll: RowScroll::default(),
+            root_open: true,
+            open: BTreeSet::new(),
+            marked: BTreeSet::new(),
+            marked_for: Key::default(),
+            anchor: None,
+            filter: String::new(),
+            show: Show::All,
+            outline: Arc::default(),
+            made_for: None,
+            changes: 0,
+            filtered: AsyncValue::default(),
+            reveal: None,
+        }
+    }
+}
+
+impl TreePanelState {
+    /// Takes what is finished, also while the panel does not show.
+    pub fn poll(&mut self) {
+        self.filtered.poll();
+    }
+
+    /// True while a filter runs.
+    pub fn is_busy(&self) -> bool {
+        self.filtered.is_busy()
+    }
+
+    /// Unfolds what hides a sample, and scrolls to it.
+    pub fn show(&mut self, document: &Document, at: RowRef) {
+        self.open.extend(ancestors(document.tree(), at));
+        self.root_open = true;
+        self.changes += 1;
+        self.reveal = Some(at);
+    }
+
+    /// Selects one sample only.
+    pub fn clear_marks(&mut self) {
+        self.marked.clear();
+        self.anchor = None;
+    }
+
+    /// All selected samples: the one that every panel shows, and those that were added to it here.
+    pub fn chosen(&self, selected: Option<RowRef>) -> BTreeSet<RowRef> {
+        self.marked.iter().copied().chain(selected).collect()
+    }
+
+    fn toggle(&mut self, at: Option<RowRef>) {
+        match at {
+            None => self.root_open = !self.root_open,
+            Some(at) => {
+                if !self.open.remove(&at) {
+                    self.open.insert(at);
+                }
+            }
+        }
+        self.changes += 1;
+    }
+}
+
+/// Draws the panel.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(document) = cx.document() else {
+        let state = EmptyState {
+            icon: icons::TREE_STRUCTURE,
+            title: tr!("Nothing is open"),
+            why: tr!("Drop files or folders into the window, or open a dataset."),
+            actions: &[tr!("Open file…")],
+        };
+        if widgets::empty_state(ui, &state).is_some() {
+            cx.request(Request::Do(Action::OpenFile));
+        }
+        return;
+    };
+    Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| filter_ui(ui, cx));
+    let area = ui.available_rect_before_wrap();
+    let foot = if document.opened().is_some() { 96.0 } else { tray::height(cx, document, area.height()) };
+    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - foot);
+    structure::refresh(cx);
+    refresh(cx, document);
+    ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| tree_ui(ui, cx, document));
+    ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| match document.opened() {
+        Some(_) => source_ui(ui, cx, document),
+        None => tray::ui(ui, cx, document),
+    });
+}
+
+fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let t = theme::tokens(ui);
+    ui.spacing_mut().item_spacing.y = 6.0;
+    let id = egui::Id::unique("hierarchy-filter");
+    TextField::new(tr!("Filter ids"), &mut cx.session.tree.filter)
+        .id(id)
+        .hide_label()
+        .quiet()
+        .icon(icons::FUNNEL)
+        .hint(tr!("Filter ids, e.g. roi_00* or t02"))
+        .show(ui);
+    let problems = cx.session.marks.sample_count();
+    let padded = cx.session.totals().padded;
+    let mut segments = vec![Segment::new(Show::All, tr!("All" in "samples"))];
+    if problems > 0 || cx.session.tree.show == Show::Problems {
+        let segment = Segment::new(Show::Problems, tr!("With problems")).icon(icons::WARNING_OCTAGON, Some(t.err));
+        segments.push(segment.count(problems));
+    }
+    if padded > 0 || cx.session.tree.show == Show::Padded {
+        let segment = Segment::new(Show::Padded, tr!("Padded" in "samples")).icon(icons::CIRCLE_DASHED, None);
+        segments.push(segment.count(padded));
+    }
+    if segments.len() > 1 {
+        widgets::segmented(ui, "hierarchy-show", &mut cx.session.tree.show, &segments);
+    }
+}
+
+/// Makes the outline again when the document, the folding or the filter changed.
+fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+    let key = (cx.session.serial, revision(cx.studio));
+    let marks = cx.session.marks.clone();
+    let kept = cx.studio.kept().cloned();
+    let lens = cx.session.structure.lens.clone();
+    let state = &mut cx.session.tree;
+    if state.marked_for != key {
+        // Rows have other numbers now.
+        state.clear_marks();
+        state.marked_for = key;
+    }
+    if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
+        let wanted = Some((key, state.changes, Arc::as_ptr(&lens) as usize));
+        if state.made_for != wanted {
+            let gaps = |at| structure::gaps(document, &lens, at);
+            state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open, &gaps));
+            state.made_for = wanted;
+        }
+        return;
+    }
+    state.made_for = None;
+    state.filtered.poll();
+    let (filter, show) = (state.filter.trim().to_owned(), state.show);
+    let tree = document.tree().clone();
+    // Addresses tell one report, and one filter, from the next.
+    let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+    // Without other wishes only what is unfolded of the kept roots shows: a filter leaves the tree as short as it was.
+    let folded = filter.is_empty() && show == Show::All;
+    let open = folded.then(|| (state.root_open, state.open.clone()));
+    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
+    let work_marks = marks.clone();
+    state.filtered.want(cx.jobs, wanted, tr!("Filter"), move |ctx| {
+        ctx.check()?;
+        let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
+        if let Some((root_open, open)) = open {
+            return Ok(Arc::new(Outline::filtered(outline::keep_open(&tree, root_open, &open, stays))));
+        }
+        let problems: std::collections::HashSet<RowRef> = match show {
+            Show::Problems => work_marks.samples().collect(),
+            _ => Default::default(),
+        };
+        let rows = outline::keep(&tree, |at, id| {
+            let shown = match show {
+                Show::All => true,
+                Show::Problems => problems.contains(&at),
+                Show::Padded => is_padding(id),
+            };
+            shown && stays(at) && (filter.is_empty() || outline::matches(&filter, id))
+        });
+        Ok(Arc::new(Outline::filtered(rows)))
+    });
+    if let Some(found) = state.filtered.last() {
+        state.outline = found.clone();
+    }
+}
+
+fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let tree = document.tree();
+    let outline = cx.session.tree.outline.clone();
+    if let Some(at) = cx.session.tree.reveal.take()
+        && let Some(row) = outline.find(tree, at)
+    {
+        cx.session.tree.scroll.reveal(row);
+    }
+    let selected = cx.session.selected;
+    let cursor = match selected {
+        None => Some(0),
+        Some(at) => {
+            let cell = cx.session.structure.cell;
+            let slot = cell.and_then(|(root, position)| outline.find_gap(root, position));
+            slot.or_else(|| outline.find(tree, at))
+        }
+    };
+    let marks = cx.session.marks.clone();
+    let (open, root_open) = (&cx.session.tree.open, cx.session.tree.root_open);
+    let filtered = !cx.session.tree.filter.trim().is_empty() || cx.session.tree.show != Show::All;
+    let mut scroll = cx.session.tree.scroll;
+    let mut requests = Vec::new();
+    let draft = document.draft().is_some();
+    let lens = cx.session.structure.lens.clone();
+    let marked = &cx.session.tree.marked;
+    let carried = drag::carried(ui.ctx()).filter(|_| draft);
+    let row_of = |row: u64| {
+        let node = outline.node(tree, row);
+        match (node.gap, node.at) {
+            (Some(gap), _) => gap_row(&lens, node.depth, gap, carried.is_some()),
+            // The outline may be older than the tree, while the filter runs again.
+            (None, Some(at)) if document.id(at).is_none() => TreeRow::default(),
+            (None, None) => root_row(document, &marks, filtered || root_open),
+            (None, Some(at)) => {
+                let row = sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at));
+                TreeRow { chosen: marked.contains(&at), ..row }
+            }
+        }
+    };
+    let (mut begun, mut dropped) = (None, None);
+    let touch = |ui: &mut Ui, row: u64, rect: egui::Rect, response: &egui::Response| {
+        let node = outline.node(tree, row);
+        if node.at.is_some_and(|at| document.id(at).is_none()) {
+            return;
+        }
+        if node.gap.is_none() {
+            response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut requests));
+        }
+        if !draft {
+            return;
+        }
+        if response.drag_started() && node.gap.is_none() {
+            begun = node.at;
+        }
+        if let Some(found) = drop_target::row_ui(ui, document, node, rect, response, carried.as_deref()) {
+            dropped = Some(found);
+        }
+    };
+    // Sizes stand in the level tables.
+    let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
+    let out = widgets::tree(ui, tr!("Samples"), &mut scroll, outline.rows(), cursor, row_of, touch);
+    cx.session.tree.scroll = scroll;
+    cx.requests.extend(requests);
+    if let Some(at) = begun {
+        drop_target::begin(ui.ctx(), cx, document, at);
+    }
+    if let Some((what, target)) = dropped {
+        drag::let_go(cx, document, &what, &target);
+    }
+    for level in 0..=deepest.min(tree.levels.len().saturating_sub(1)) {
+        cx.want_level(level);
+    }
+    if let Some(row) = out.toggled.filter(|_| !filtered) {
+        cx.session.tree.toggle(outline.node(tree, row).at);
+    }
+    if let Some(row) = out.selected {
+        select(ui, cx, document, &outline, cursor, row);
+    }
+    if out.to_parent
+        && let Some(at) = selected
+    {
+        cx.request(Request::Select(ancestors(tree, at).pop()));
+    }
+    if let Some(row) = out.activated {
+        let node = outline.node(tree, row);
+        match node.at.and_then(|at| document.kind(at)) {
+            _ if node.gap.is_some() => cx.request(Request::Do(Action::Place)),
+            Some(SampleKind::File) => cx.request(Request::Do(Action::ShowPreview)),
+            _ if !filtered => cx.session.tree.toggle(node.at),
+            _ => {}
+        }
+    }
+}
+
+/// Selects a row; with Ctrl or Shift held it is added to what is selected.
+fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
+    let tree = document.tree();
+    let node = outline.node(tree, row);
+    if node.at.is_some_and(|at| document.id(at).is_none()) {
+        return;
+    }
+    if let Some(gap) = node.gap {
+        cx.session.tree.clear_marks();
+        return structure::select(cx, document, gap.root, Some(gap.position));
+    }
+    // A slot of another row is no longer meant.
+    if let Some((root, position)) = cx.session.structure.cell
+        && outline.find_gap(root, position).is_some()
+    {
+        cx.session.structure.cell = None;
+    }
+    let (several, range) = ui.input(|input| (input.modifiers.command, input.modifiers.shift));
+    let selected = cx.session.selected;
+    let state = &mut cx.session.tree;
+    match (range, several, node.at) {
+        (true, _, Some(_)) => {
+            let anchor = *state.anchor.get_or_insert(cursor.unwrap_or(row));
+            let (from, to) = (anchor.min(row), anchor.max(row).min(anchor.min(row) + MARKED_MAX));
+            state.marked =
+                (from..=to).map(|row| outline.node(tree, row)).filter(|node| node.gap.is_none()).filter_map(|n| n.at).collect();
+        }
+        (false, true, Some(at)) => {
+            state.marked.extend(selected);
+            if !state.marked.insert(at) && state.marked.len() > 1 {
+                state.marked.remove(&at);
+                let next = state.marked.iter().next_back().copied();
+                return cx.request(Request::Select(next));
+            }
+            state.anchor = Some(row);
+        }
+        _ => {
+            state.clear_marks();
+            state.anchor = Some(row);
+        }
+    }
+    cx.request(Request::Select(node.at));
+}
+
+/// A place where a sample is missing.
+fn gap_row(lens: &Lens, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
+    let node = lens.pattern.get(gap.position as usize);
+    let position = node.map_or(0, |node| node.position);
+    let filling = if wanted { tr!("drop to fill slot {position}", position) } else { tr!("missing" in "samples").to_owned() };
+    let text = node.map(|node| node.id.to_string()).unwrap_or_default();
+    TreeRow { depth, icon: icons::FILE, text, slot: Some(filling), wanted, ..TreeRow::default() }
+}
+
+fn root_row(document: &Document, marks: &crate::gui::sample_status::SampleStatus, open: bool) -> TreeRow {
+    TreeRow {
+        open: (document.rows(0) > 0).then_some(open),
+        icon: icons::TREE_STRUCTURE,
+        text: tr!("root").into(),
+        strong: true,
+        right: paint::grouped(document.rows(0) as u64),
+        mark: marks.worst(None),
+        ..TreeRow::default()
+    }
+}
+
+fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bool) -> TreeRow {
+    let level = &document.tree().levels[at.level];
+    let id = level.id(at.row);
+    let folder = level.folder[at.row as usize];
+    let padded = is_padding(id);
+    let children = level.children(at.row).len();
+    let icon = match () {
+        () if padded => icons::CIRCLE_DASHED,
+        () if folder => icons::STACK,
+        () => file_icon(id),
+    };
+    let lacking = if folder { crate::gui::panels::structure::lacking(document, lens, at) } else { None };
+    let right = match (folder, lacking) {
+        (_, Some((there, all))) => format!("{there}/{all}"),
+        (true, None) => paint::grouped(children as u64),
+        (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
+    };
+    let mark = if padded && mark < Mark::Warning { Mark::Padded } else { mark };
+    TreeRow {
+        depth: at.level as u16 + 1,
+        open: (folder && children > 0).then_some(open),
+        icon,
+        text: id.to_owned(),
+        weak: padded,
+        right,
+        right_bad: lacking.is_some() || (mark == Mark::Error && folder),
+        mark,
+        ..TreeRow::default()
+    }
+}
+
+/// The glyph for a file's name: rasters, tables and documents look different. Without an ending it is most likely a raster.
+pub fn file_icon(id: &str) -> &'static str {
+    let ending = id.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    match ending.as_deref() {
+        None | Some("tif" | "tiff" | "jp2" | "png" | "jpg" | "jpeg" | "nc" | "h5" | "vrt" | "webp" | "img" | "grib") => {
+            icons::IMAGE
+        }
+        Some("csv" | "parquet") => icons::FILE_CSV,
+        Some("json" | "geojson") => icons::BRACKETS_CURLY,
+        Some("txt" | "md" | "pdf") => icons::FILE_TEXT,
+        Some("zip" | "tacozip") => icons::FILE_ZIP,
+        _ => icons::FILE,
+    }
+}
+
+fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, requests: &mut Vec<Request>) {
+    let mut entry = |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Request>)| {
+        if widgets::menu_entry(ui, icon, text, "", None).clicked() {
+            make(requests);
+            ui.close();
+        }
+    };
+    if let Some(at) = at {
+        entry(ui, icons::COPY, tr!("Copy id path"), &mut |requests| {
+            if let Some(path) = document.path(at) {
+                requests.push(Request::Copy(path.to_archive()));
+            }
+        });
+        if document.kind(at) == Some(SampleKind::File) {
+            entry(ui, icons::IMAGE, tr!("Show preview"), &mut |requests| {
+                requests.push(Request::Select(Some(at)));
+                requests.push(Request::Do(Action::ShowPreview));
+            });
+        }
+    }
+    if !draft {
+        return;
+    }
+    entry(ui, icons::FILE, tr!("Add files here…"), &mut |requests| {
+        requests.push(Request::Select(at));
+        requests.push(Request::Do(Action::AddFiles));
+    });
+    entry(ui, icons::FOLDER_SIMPLE_PLUS, tr!("Add folder here…"), &mut |requests| {
+        requests.push(Request::Select(at));
+        requests.push(Request::Do(Action::AddFolder));
+    });
+    if at.is_some() {
+        for action in
+            [Action::Rename, Action::MoveUp, Action::MoveDown, Action::Nest, Action::Unnest, Action::Group, Action::Dissolve]
+        {
+            entry(ui, action.info().icon, action.info().text, &mut |requests| {
+                requests.push(Request::Select(at));
+                requests.push(Request::Do(action));
+            });
+        }
+        entry(ui, Action::Remove.info().icon, Action::Remove.info().text, &mut |requests| {
+            requests.push(Request::Select(at));
+            requests.push(Request::Do(Action::Remove));
+        });
+    }
+}
+
+/// Where an opened dataset lies.
+fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+    let t = theme::tokens(ui);
+    let Some(open) = document.opened() else { return };
+    let info = open.reader.info();
+    ui.painter().hline(ui.max_rect().x_range(), ui.max_rect().top() + 0.5, egui::Stroke::new(1.0, t.line));
+    ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
+    widgets::section_header(ui, tr!("Source"), |ui| {
+        widgets::badge(ui, Tone::Info, None, info.format.badge());
+    });
+    Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
+        let path = RichText::new(dropped_paths::display_path(&info.path)).font(font::mono(11.0)).color(t.tx2);
+        ui.add(egui::Label::new(path).truncate()).on_hover_text(info.path.display().to_string());
+        let size = info.size_bytes.map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
+        let samples = document.tree().total() as u64;
+        let text = tr_n!(samples, "{n} sample, {size}", "{n} samples, {size}", n = paint::grouped(samples), size);
+        ui.label(RichText::new(text).text_style(text_style("small12")).color(t.tx2));
+        if widgets::link(ui, tr!("Copy path")).clicked() {
+            cx.request(Request::Copy(info.path.display().to_string()));
+        }
+    });
+}

@@ -1,0 +1,72 @@
+//! Drafts that were open when the program ended without being asked to: on the welcome screen, each with a way back.
+
+use egui::{Align, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2};
+
+use super::{day_text, heading};
+use crate::gui::icons;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{Button, paint};
+use crate::studio::{Command, Recoverable, recoverable};
+
+const ROW: f32 = 53.0;
+/// More of them are not listed.
+const SHOWN: usize = 4;
+
+/// Draws them, where there are any.
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(folder) = cx.session.autosave.clone() else { return };
+    cx.session
+        .recoverable
+        .want(cx.jobs, cx.session.forgotten, tr!("Look for drafts that were not saved"), move |_| Ok(recoverable(&folder)));
+    let Some(found) = cx.session.recoverable.last().filter(|found| !found.is_empty()).cloned() else { return };
+    let t = theme::tokens(ui);
+    heading(ui, tr!("Not saved"));
+    let shown = found.len().min(SHOWN);
+    let (card, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW * shown as f32), Sense::hover());
+    ui.painter().rect(card, 6, t.accbg, Stroke::new(1.0, t.accline), StrokeKind::Inside);
+    for (index, draft) in found.iter().take(shown).enumerate() {
+        let rect = Rect::from_min_size(card.min + vec2(0.0, ROW * index as f32), vec2(card.width(), ROW));
+        row_ui(ui, cx, rect, draft, index);
+    }
+    ui.add_space(16.0);
+}
+
+fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverable, index: usize) {
+    let t = theme::tokens(ui);
+    let name = match &draft.project {
+        Some(project) => project.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        None if !draft.id.is_empty() => draft.id.clone(),
+        None => tr!("Untitled draft").to_owned(),
+    };
+    let since = draft.changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let when = since.map(|since| day_text(since.as_secs())).unwrap_or_default();
+    let changes = tr_n!(draft.steps, "{n} change", "{n} changes", n = paint::grouped(draft.steps as u64));
+    let inner = rect.shrink2(vec2(14.0, 8.0));
+    let buttons = Rect::from_min_max(pos2(inner.right() - 170.0, inner.top()), inner.max);
+    let text = Rect::from_min_max(pos2(inner.left() + 30.0, inner.top()), pos2(buttons.left() - 8.0, inner.bottom()));
+    paint::icon(ui.painter(), pos2(rect.left() + 24.0, rect.center().y), icons::CLOCK_COUNTER_CLOCKWISE, 18.0, t.acc);
+    let (upper, lower) = text.split_top_bottom_at_fraction(0.5);
+    ui.scope_builder(UiBuilder::new().max_rect(upper), |ui| {
+        ui.add(egui::Label::new(RichText::new(&name).font(font::medium(13.0)).color(t.tx)).truncate());
+    });
+    paint::text_left(ui.painter(), lower, &format!("{changes}, {when}"), font::regular(12.0), t.tx2);
+    ui.scope_builder(UiBuilder::new().max_rect(buttons).layout(Layout::right_to_left(Align::Center)), |ui| {
+        let name = match index {
+            0 => tr!("Forget unsaved draft").to_owned(),
+            index => tr!("Forget unsaved draft {number}", number = index + 1),
+        };
+        let forget = Button::danger_ghost(tr!("Forget")).name(name);
+        if ui.add(forget.tooltip(tr!("Throw away what was kept of this draft"))).clicked() {
+            cx.request(Request::ForgetDraft(draft.journal.clone()));
+        }
+        let name = match index {
+            0 => tr!("Restore unsaved draft").to_owned(),
+            index => tr!("Restore unsaved draft {number}", number = index + 1),
+        };
+        let restore = Button::primary(tr!("Restore")).name(name);
+        if ui.add(restore.tooltip(tr!("Open the draft as it was after its last change"))).clicked() {
+            cx.run(Command::Restore { path: draft.journal.clone() });
+        }
+    });
+}
