@@ -212,8 +212,8 @@ fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
     let own = [
         "src/files.rs",
         "src/cli/bench.rs",
-        "src/container/output.rs",
-        "src/container/output/",
+        "src/container/atomic_write.rs",
+        "src/container/atomic_write/",
         "src/gui/dialogs/crash.rs",
         "src/gui/single_instance.rs",
         "src/gui/view_state.rs",

@@ -7,7 +7,7 @@ use super::output::{print, print_json, say};
 use super::query::parse_box;
 use super::verbs::studio;
 use crate::error::{Error, Result};
-use crate::extensions::pooled::{Pooled, PooledReport};
+use crate::extensions::pooled_statistics::{Pooled, PooledReport};
 use crate::studio::{Command, Event, StatsRequest};
 
 /// Arguments of `stats`.

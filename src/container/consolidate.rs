@@ -10,8 +10,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 
-use super::merge::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
-use super::output::{PartialFile, PartialFolder};
+use super::atomic_write::{PartialFile, PartialFolder};
+use super::merge_collections::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{Built, ContainerReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
 use crate::error::{Error, IoContext, Result};

@@ -2,6 +2,7 @@
 //! Nothing else writes a dataset. Must not judge a dataset: readers hand over facts, and only note what they had to work round.
 
 mod assembly;
+mod atomic_write;
 mod collection_file;
 mod consolidate;
 mod cozip;
@@ -11,26 +12,28 @@ mod extent;
 mod folder;
 mod joined;
 mod levels;
-mod made;
-mod merge;
+mod merge_collections;
+mod offset_check;
 mod open;
-mod opening;
-mod output;
+mod opened;
 mod part_files;
 mod parts;
 mod plan;
 mod provenance;
+mod sample_bytes;
 mod source;
 mod subset;
+mod synthetic_levels;
 mod table_files;
 mod tacocat;
-mod tiling;
 mod tortilla;
-mod transfer;
 mod versions;
 mod zip;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
+pub use atomic_write::{
+    PartialFile, PartialFolder, Scratch, Staging, aside_of, foreign_in, free_bytes, restore_aside, write_document, write_documents,
+};
 pub use collection_file::{
     check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
 };
@@ -41,24 +44,21 @@ pub use extent::{extent_of, extent_of_samples};
 pub use folder::FolderReader;
 pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
 pub use levels::{LevelSet, Positions, RowParts};
-pub use made::name_in_file;
 pub use open::{OpenOptions, open, open_with};
-pub use opening::Opening;
-pub use output::{
-    PartialFile, PartialFolder, Scratch, Staging, aside_of, foreign_in, free_bytes, restore_aside, write_document, write_documents,
-};
+pub use opened::Opening;
 pub use parts::{Parts, PlannedPart, file_name_of, outputs_of, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::raster_source;
+pub use sample_bytes::{OnDamage, SourceCheck};
 pub use source::{ByteSource, LocalFile, asset_size, copy_asset, is_same_file, read_asset, stream_asset};
 pub use subset::tree_order;
+pub use synthetic_levels::name_in_file;
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
     CHAIN_ROOT, Chunk, ChunkLayout, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft,
     TortillaHeader, TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join,
     lone_chunk, nested_items, part_name, parts_called, patterns_in, with_places, write_tortilla,
 };
-pub use transfer::{OnDamage, SourceCheck};
 pub use versions::expect_containers;
 pub use zip::{Directory, Entry, HeaderEntry, LocalHeader, TacoHeader, ZipReader};
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::atomic_write::aside_of;
 use super::detect_remote::parts_at;
-use super::output::aside_of;
 use super::{
     ContainerReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader, ZipReader, detect,
 };

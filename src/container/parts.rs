@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-use super::output::{Staging, check_space};
-use super::transfer::wrapped;
+use super::atomic_write::{Staging, check_space};
+use super::sample_bytes::wrapped;
 use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
 
-use super::transfer::name_sample;
+use super::sample_bytes::name_sample;
 use super::versions::Versions;
 use super::zip::local_header_len;
 use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of, write_collection};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::output::PartialFile;
-use super::transfer::{OnDamage, Sources};
+use super::atomic_write::PartialFile;
+use super::sample_bytes::{OnDamage, Sources};
 use super::{Directory, HeaderEntry, RowSource};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::handles::SharedFile;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::sample_bytes::named;
 use super::source::stamp_at;
-use super::transfer::named;
 use super::zip::is_archive;
 use super::{Assembly, ByteSource, Directory, RowSource};
 use crate::error::Result;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Edit;
-use super::fields::cast;
+use super::align_schema::cast;
 use super::primitives::{insert, no_sample, no_tortilla, sample_mut, tortilla_mut, values_for, without};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::arrange::{group, move_many, remove_many, rename_by, rename_many, reorder, unnest};
-use super::columns::{ColumnChange, change_column};
+use super::column_change::{ColumnChange, change_column};
 use super::primitives::{
     add_field, batch, insert, relocate, remove, remove_field, rename, replace, set_payload, set_row, set_value,
 };

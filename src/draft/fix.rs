@@ -97,7 +97,7 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
             fixes.extend(rename_root(dataset, node.0[0]));
             fixes.extend(drop_root(dataset, node.0[0]));
         }
-        Rule::PitSchemaUniform => fixes.extend(super::fields::one_schema(dataset, level + 1)),
+        Rule::PitSchemaUniform => fixes.extend(super::align_schema::one_schema(dataset, level + 1)),
         _ => {}
     }
     fixes

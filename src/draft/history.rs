@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::size::edit_bytes;
+use super::edit_memory::edit_bytes;
 use super::tray::Unplaced;
 use super::{Content, Edit};
 use crate::error::{Error, Result};

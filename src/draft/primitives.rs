@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::fields::cast;
+use super::align_schema::cast;
 use super::{Content, Edit};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};

@@ -12,7 +12,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema};
 use geo::Geometry;
 use serde_json::{Value as Json, json};
 
-use super::place::{self, Place};
+use super::footprint::{self, Place};
 use super::{Described, Document, stac};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -25,11 +25,11 @@ const PLACES: [&str; 3] = ["stac:centroid", "istac:centroid", "istac:geometry"];
 
 /// The samples of the first level that has places, or of the one that was asked for.
 pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Document>> {
-    let level = place::level_with_places(described.assembly, described.facts.level);
+    let level = footprint::level_with_places(described.assembly, described.facts.level);
     let batch = &described.assembly.levels[level].batch;
     let ids = &described.assembly.tree.levels[level].ids;
     let keep: Vec<u32> = (0..ids.len() as u32).filter(|&row| !is_padding(ids.value(row as usize))).collect();
-    let all = place::places(batch, ctx)?;
+    let all = footprint::places(batch, ctx)?;
     let places: Vec<Place> = keep.iter().map(|&row| all[row as usize].clone()).collect();
     if places.iter().all(|place| place.geometry.is_none()) {
         return Err(Error::usage("no sample has a place, so there is nothing for a map")
@@ -219,7 +219,7 @@ fn geo_key(places: &[Place]) -> String {
     // A box that crosses the antimeridian can't be joined with others by numbers alone.
     let plain: Option<Vec<[f64; 4]>> =
         places.iter().filter_map(|place| place.bbox).map(|bbox| (bbox[0] <= bbox[2]).then_some(bbox)).collect();
-    if let Some(bbox) = plain.and_then(|boxes| place::union(boxes.into_iter())) {
+    if let Some(bbox) = plain.and_then(|boxes| footprint::union(boxes.into_iter())) {
         column["bbox"] = json!(bbox);
     }
     let covering = ["xmin", "ymin", "xmax", "ymax"].map(|side| (side.to_owned(), json!(["bbox", side])));

@@ -4,9 +4,9 @@
 mod card;
 mod croissant;
 mod datacite;
+mod footprint;
 mod geoparquet;
 mod page;
-mod place;
 mod stac;
 
 use std::path::{Path, PathBuf};

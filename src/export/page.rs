@@ -6,7 +6,7 @@ use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
 
 use super::card::{Block, blocks};
-use super::{Described, place};
+use super::{Described, footprint};
 use crate::error::{Error, Result};
 use crate::extensions::tortilla::countries::countries;
 use crate::jobs::JobContext;
@@ -34,11 +34,11 @@ type Bounds = [f64; 4];
 /// The map of footprints and of the files' boxes; `None` for a dataset that says nothing about places.
 pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
     let files = file_boxes(described);
-    let level = place::level_with_places(described.assembly, described.facts.level);
+    let level = footprint::level_with_places(described.assembly, described.facts.level);
     let rows = described.assembly.levels.get(level).map_or(0, |table| table.batch.num_rows());
     let step = rows.div_ceil(SHOWN).max(1);
     let places = match described.assembly.levels.get(level) {
-        Some(table) => place::places(&every(&table.batch, step)?, ctx)?,
+        Some(table) => footprint::places(&every(&table.batch, step)?, ctx)?,
         None => Vec::new(),
     };
     let footprints: Vec<Bounds> = places.iter().filter_map(|place| box_of(place.geometry.as_ref()?)).collect();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::place::{self, Place};
+use super::footprint::{self, Place};
 use super::{Described, Document, Facts, json_document};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -229,7 +229,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
             }
             properties.insert(name.to_owned(), value);
         }
-        let geometry = place.geometry.as_ref().map_or(Json::Null, place::geojson);
+        let geometry = place.geometry.as_ref().map_or(Json::Null, footprint::geojson);
         let mut item = Map::new();
         item.insert("type".into(), json!("Feature"));
         item.insert("stac_version".into(), json!(VERSION));
@@ -237,7 +237,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
         item.insert("id".into(), json!(id));
         item.insert("geometry".into(), geometry);
         if let Some(bbox) = place.bbox {
-            item.insert("bbox".into(), json!(bbox.map(place::digits)));
+            item.insert("bbox".into(), json!(bbox.map(footprint::digits)));
         }
         item.insert("properties".into(), Json::Object(properties));
         item.insert("links".into(), json!([{ "rel": "collection", "href": "../collection.json", "type": "application/json" }]));
@@ -259,8 +259,8 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Json>> {
 
 /// The places of the roots: their own, or what their descendants cover.
 pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> {
-    let level = place::level_with_places(described.assembly, None);
-    let found = place::places(&described.assembly.levels[level].batch, ctx)?;
+    let level = footprint::level_with_places(described.assembly, None);
+    let found = footprint::places(&described.assembly.levels[level].batch, ctx)?;
     if level == 0 {
         return Ok(found);
     }
@@ -272,11 +272,11 @@ pub fn roots(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Place>> 
             list.push(place);
         }
     }
-    let own = place::places(&described.assembly.levels[0].batch, ctx)?;
+    let own = footprint::places(&described.assembly.levels[0].batch, ctx)?;
     let joined = gathered.into_iter().zip(own).map(|(list, own)| {
-        let bbox = own.bbox.or_else(|| place::union(list.iter().filter_map(|place| place.bbox)));
+        let bbox = own.bbox.or_else(|| footprint::union(list.iter().filter_map(|place| place.bbox)));
         Place {
-            geometry: own.geometry.or(bbox.map(place::polygon_of)),
+            geometry: own.geometry.or(bbox.map(footprint::polygon_of)),
             bbox,
             start: own.start.or_else(|| list.iter().filter_map(|place| place.start).min()),
             end: own.end.or_else(|| list.iter().filter_map(|place| place.end.or(place.start)).max()),

@@ -16,13 +16,13 @@
 
 pub mod collection;
 mod declared;
-pub mod exact;
 mod join;
 mod leakage;
-mod notes;
 mod options;
-pub mod pooled;
+pub mod pixel_statistics;
+pub mod pooled_statistics;
 mod registry;
+mod run_report;
 mod runner;
 pub mod sample;
 pub mod tortilla;
@@ -33,9 +33,9 @@ pub use leakage::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
     leakage,
 };
-pub use notes::Note;
 pub use options::{OptionKind, OptionSpec, parse_options};
 pub use registry::{Registry, builtin};
+pub use run_report::Note;
 pub use runner::{Column, Failure, Run, clashes, run};
 pub use view::{SampleView, TortillaView};
 

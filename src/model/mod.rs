@@ -11,7 +11,7 @@ mod rule;
 mod sample;
 mod shapes;
 mod skeleton;
-mod splice;
+mod skeleton_update;
 mod stamp;
 mod value;
 

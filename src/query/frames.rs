@@ -7,8 +7,8 @@ use polars::prelude::*;
 use polars::sql::SQLContext;
 
 use super::filter::Filter;
-use super::spatial_functions;
 use super::scan::{LevelScan, Rows};
+use super::spatial_functions;
 use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::scan::{LevelScan, leaves};
 use super::hash_aggregate::{MANY, Measure, Tally};
+use super::scan::{LevelScan, leaves};
 
 /// Fewer row groups are not worth it.
 const LEAST_GROUPS: usize = 4;

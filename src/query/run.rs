@@ -14,8 +14,8 @@ use super::source_span::Place;
 use super::sql_dialect::Sampling;
 use super::tables::{TableName, Tables};
 use super::{
-    QueryResult, bounds, duckdb_arithmetic, duckdb_semantics, extent, frames, naming, output, partial_aggregation, spatial_functions,
-    sql_dialect, subquery_rewrite, summary, top_k,
+    QueryResult, bounds, duckdb_arithmetic, duckdb_semantics, extent, frames, naming, output, partial_aggregation,
+    spatial_functions, sql_dialect, subquery_rewrite, summary, top_k,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
@@ -107,8 +107,8 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let mut statements = query.steps.clone();
     statements.push(sql.to_owned());
     for (step, statement) in statements.iter().enumerate() {
-        let listing =
-            step + 1 < statements.len() && (sql_dialect::shows_tables(statement) || sql_dialect::described_table(statement).is_some());
+        let listing = step + 1 < statements.len()
+            && (sql_dialect::shows_tables(statement) || sql_dialect::described_table(statement).is_some());
         if let Some((summary, hint)) = sql_dialect::refused(statement).filter(|_| !listing) {
             return Err(Error::usage(summary).hint(hint).at(Place::start(step, statements.len())));
         }

@@ -12,8 +12,8 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::arrow_convert;
-use super::tables::{RowPositions, TruePositions};
 use super::hash_aggregate::Numbered;
+use super::tables::{RowPositions, TruePositions};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;

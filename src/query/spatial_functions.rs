@@ -7,8 +7,8 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, FunctionRegistry};
 
-use super::geometry::{from_text, to_text, write};
 use super::duckdb_functions;
+use super::geometry::{from_text, to_text, write};
 use crate::table::{parse_wkb, wkb_bounds, wkb_point};
 
 /// What a function takes and gives; geometries are WKB.

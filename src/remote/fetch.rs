@@ -10,7 +10,7 @@ use futures::StreamExt;
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
-use super::access::root_cause;
+use super::credentials::root_cause;
 use super::http::Attempt;
 use super::limits::patience;
 use super::meter::{Purpose, RequestLine};
@@ -337,7 +337,7 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
             Scheme::Az => {
                 "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or leave them away (--anonymous)"
             }
-            Scheme::Http | Scheme::Https if super::access::is_hub(address) => {
+            Scheme::Http | Scheme::Https if super::credentials::is_hub(address) => {
                 "the address needs a token (HF_TOKEN) or a fresh link"
             }
             Scheme::Http | Scheme::Https => {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::StreamExt;
 
-use super::access::{access_for, cleaned, connections, store_for};
 use super::cache::{BLOCK, Blocks};
+use super::credentials::{access_for, cleaned, connections, store_for};
 pub use super::fetch::Identity;
 use super::fetch::{Fetched, Part, Target, fetch, means_absent};
 use super::limits::memory_cap;

@@ -5,8 +5,8 @@
 //! Everything here blocks the thread that calls and is not for the interface thread; the requests themselves run on one
 //! runtime of their own. A cancelled job stops waiting at once.
 
-mod access;
 mod cache;
+mod credentials;
 mod fetch;
 mod file;
 mod http;
@@ -16,8 +16,8 @@ mod meter;
 mod profile;
 mod runtime;
 
-pub use access::{Access, Secret, access, admit, set_access};
 pub use cache::{CacheState, cache_state, clear_cache};
+pub use credentials::{Access, Secret, access, admit, set_access};
 pub use fetch::{may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
 pub use limits::{Limits, set_limits};

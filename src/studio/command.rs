@@ -9,7 +9,7 @@ use super::StatsRequest;
 use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, Example, Fix, PatternChoice, PatternReport, Slot};
 use crate::error::Error;
-use crate::extensions::pooled::PooledReport;
+use crate::extensions::pooled_statistics::PooledReport;
 use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};

@@ -1,4 +1,4 @@
-//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then [`crate::extensions::pooled`] or the pixels.
+//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then [`crate::extensions::pooled_statistics`] or the pixels.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::document::Content;
 use super::{Event, Finish, Outcome, Studio};
 use crate::container::{Assembly, ContainerReader, RowSource, raster_source};
 use crate::error::{Error, Result};
-use crate::extensions::exact::exact;
-use crate::extensions::pooled::{PooledReport, SampleStats, pool};
+use crate::extensions::pixel_statistics::exact;
+use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value, is_padding};
 use crate::query::{Filter, Tables, VsiBase, kept_rows};

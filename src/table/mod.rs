@@ -2,15 +2,15 @@
 
 mod budget;
 mod cells;
+mod column_stats;
 mod columns;
 mod decode;
 mod deltas;
 mod footer;
-mod groups;
 mod pages;
 mod parquet_io;
 mod parquet_options;
-mod ranges;
+mod row_groups;
 mod sidecar;
 mod thrift;
 mod unfolded;
@@ -19,12 +19,12 @@ mod wkb;
 
 pub use budget::DecodeBudget;
 pub use cells::{cell_json, cell_text, value_json, value_text, wkb_point};
+pub use column_stats::ColumnRange;
 pub use columns::{array_of, inferred, value_at};
 pub use footer::COLUMNS_MAX;
-pub use groups::RowGroups;
 pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
-pub use ranges::ColumnRange;
+pub use row_groups::RowGroups;
 pub use sidecar::{read_sidecar, read_sidecar_as};
 pub use wkb::{parse_wkb, wkb_bounds};
 

@@ -4,9 +4,9 @@
 mod collection;
 mod columns;
 mod folder;
+mod incremental;
 mod joined;
 mod levels;
-mod live;
 mod local_meta;
 mod pit;
 pub mod pixels;
@@ -22,7 +22,7 @@ mod tortilla;
 mod zip;
 
 pub use collection::check_collection;
-pub use live::LiveCheck;
+pub use incremental::LiveCheck;
 pub use pit::check_tree;
 pub use sarif::sarif;
 pub use sources::sources;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, Int64Array, StringArray};
 
-use crate::container::made::{MadeLevel, Ranges, level_tables};
+use crate::container::synthetic_levels::{MadeLevel, Ranges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
     ContainerInfo, ContainerReader, Directory, Format, LevelSet, LocalFile, LocalHeader, Opening, Physical, asset_size,

@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 
-use crate::container::output::{PartialFolder, check_space};
-use crate::container::transfer::{PlannedFile, Sources, WHOLE_MAX, name_sample};
+use crate::container::atomic_write::{PartialFolder, check_space};
+use crate::container::sample_bytes::{PlannedFile, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};

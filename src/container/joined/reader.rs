@@ -11,7 +11,7 @@ use tempfile::{SpooledData, SpooledTempFile};
 use super::columns::{ColumnChange, JoinMode, SourceColumns, join};
 use super::rows::{LevelRows, with_internal};
 use super::sources::Sources;
-use crate::container::merge::{PartFacts, merged, sources_of, summed};
+use crate::container::merge_collections::{PartFacts, merged, sources_of, summed};
 use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, RowSource, detect,
     field_schema_of, read_collection_file,

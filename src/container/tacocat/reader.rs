@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::index::TacocatIndex;
+use crate::container::offset_check::tiling_parts;
 use crate::container::part_files::PartFiles;
 use crate::container::table_files::{TableFiles, read_tables, unreadable};
-use crate::container::tiling::tiling_parts;
 use crate::container::zip::HEADER_END;
 use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader, read_collection,

@@ -9,8 +9,8 @@ use std::path::Path;
 use bytes::Bytes;
 
 use super::header::{HEADER_SIZE, TortillaHeader};
-use crate::container::output::{PartialFile, check_space};
-use crate::container::transfer::Sources;
+use crate::container::atomic_write::{PartialFile, check_space};
+use crate::container::sample_bytes::Sources;
 use crate::container::{LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;

@@ -13,7 +13,7 @@ use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
 use super::header::{HEADER_SIZE, part_name};
 use super::tiff::{ChunkLayout, chunk_layout};
 use super::writing::Whole;
-use crate::container::output::Staging;
+use crate::container::atomic_write::Staging;
 use crate::container::{Built, Format, LocalFile, OnDamage, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};

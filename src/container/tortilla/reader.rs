@@ -9,7 +9,7 @@ use super::chain::{Chunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
 use super::parts::{PartSet, pattern};
 use super::scan::{Footers, Scan, ScannedLevel, Tortilla, read_level, read_tortilla, said_twice, scan, twice_named};
-use crate::container::made::{MadeLevel, level_tables};
+use crate::container::synthetic_levels::{MadeLevel, level_tables};
 use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, read_collection};
 use crate::error::{Error, Kind, Result, settled};
 use crate::jobs::JobContext;

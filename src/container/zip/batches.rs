@@ -7,7 +7,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use rayon::prelude::*;
 
 use super::records::{DosTime, Member};
-use crate::container::transfer::{Copied, Sources, WHOLE_MAX, name_sample};
+use crate::container::sample_bytes::{Copied, Sources, WHOLE_MAX, name_sample};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
-use crate::container::tiling::{ends_before, tiling_parts};
+use crate::container::offset_check::{ends_before, tiling_parts};
 use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, read_collection};
 use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use crate::extensions::pooled::{Moments, Pooled, PooledReport};
+use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
 use crate::gui::async_value::AsyncValue;
 use crate::gui::filters;
 use crate::gui::icons;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 
 use super::Edit;
+use super::align_schema::cast;
 use super::arrange::{full_row, map_level};
-use super::fields::cast;
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};

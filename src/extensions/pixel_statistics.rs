@@ -1,7 +1,7 @@
 //! Statistics of pixels themselves, when those in the metadata are not trusted or not there. Reads every pixel once, samples in
 //! parallel; how a raster is read in bounded memory is the raster's own matter.
 
-use super::pooled::{Moments, ONE_KIND, Pooled, PooledReport, merge};
+use super::pooled_statistics::{Moments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::{self, RasterSource};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Edit;
-use super::columns::ColumnChange;
+use super::column_change::ColumnChange;
 use crate::model::{AssetPath, Payload, Sample, Tortilla, Value};
 
 /// What a reference-counted allocation takes beside its content.
