@@ -15,6 +15,7 @@ mod sidecar;
 mod thrift;
 mod unfolded;
 mod views;
+mod widening;
 mod wkb;
 
 pub use budget::DecodeBudget;
@@ -26,6 +27,7 @@ pub use parquet_io::{ParquetSink, ParquetSlice, TableHead, write_parquet, writte
 pub use parquet_options::{Compression, ParquetOptions};
 pub use row_groups::RowGroups;
 pub use sidecar::{read_sidecar, read_sidecar_as};
+pub use widening::{any_type, exact_type, is_exact_as};
 pub use wkb::{parse_wkb, wkb_bounds};
 
 use std::sync::Arc;

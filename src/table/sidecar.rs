@@ -12,6 +12,7 @@ use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use serde_json::Value as Json;
 
 use super::budget::size_text;
+use super::widening::{EXACT_IN_DOUBLE, number_type};
 use super::{COLUMNS_MAX, LevelTable, ParquetSlice, TableHead, array_of, inferred};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -160,7 +161,8 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
     for (name, mut column) in names.into_iter().zip(columns) {
         ctx.check()?;
         column.resize(rows, Json::Null);
-        let dtype = column.iter().map(json_type).try_fold(DataType::Null, |so_far, next| common(&so_far, &next?));
+        let dtype = column.iter().map(json_type).try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?));
+        let dtype = dtype.filter(|dtype| column.iter().all(|value| is_exact(value, dtype)));
         let (values, dtype): (Vec<Value>, DataType) = match dtype {
             Some(dtype) if has_struct(&dtype) => {
                 arrays.push(structs(&name, &dtype, &column)?);
@@ -221,7 +223,7 @@ fn plain_value(json: &Json) -> Value {
 fn json_type(json: &Json) -> Option<DataType> {
     Some(match json {
         Json::Array(items) => {
-            let item = items.iter().map(json_type).try_fold(DataType::Null, |so_far, next| common(&so_far, &next?))?;
+            let item = items.iter().map(json_type).try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?))?;
             DataType::List(Arc::new(Field::new("item", item, true)))
         }
         Json::Object(members) if members.is_empty() => return None,
@@ -262,33 +264,17 @@ fn json_text(json: &Json) -> Value {
     }
 }
 
-/// The type that holds both; `None` when only text does.
-fn common(a: &DataType, b: &DataType) -> Option<DataType> {
-    let whole = |dtype: &DataType| matches!(dtype, DataType::Int64 | DataType::UInt64);
-    let number = |dtype: &DataType| whole(dtype) || dtype == &DataType::Float64;
-    match (a, b) {
-        (a, b) if a == b => Some(a.clone()),
-        (DataType::Null, other) | (other, DataType::Null) => Some(other.clone()),
-        (DataType::List(a), DataType::List(b)) => {
-            let item = common(a.data_type(), b.data_type())?;
-            Some(DataType::List(Arc::new(Field::new("item", item, true))))
+/// Whether a value is the same in this type: doubles would round integers above 2^53.
+fn is_exact(json: &Json, dtype: &DataType) -> bool {
+    match (json, dtype) {
+        (Json::Number(number), DataType::Float64) => {
+            number.is_f64() || number.as_i64().is_some_and(|value| value.unsigned_abs() <= EXACT_IN_DOUBLE)
         }
-        (DataType::Struct(a), DataType::Struct(b)) => {
-            let mut fields: Vec<Field> = a.iter().map(|field| field.as_ref().clone()).collect();
-            for field in b {
-                match fields.iter_mut().find(|known| known.name() == field.name()) {
-                    Some(known) => {
-                        let both = common(known.data_type(), field.data_type())?;
-                        known.set_data_type(both);
-                    }
-                    None => fields.push(field.as_ref().clone()),
-                }
-            }
-            Some(DataType::Struct(fields.into()))
+        (Json::Array(items), DataType::List(item)) => items.iter().all(|value| is_exact(value, item.data_type())),
+        (Json::Object(members), DataType::Struct(fields)) => {
+            fields.iter().all(|field| members.get(field.name()).is_none_or(|value| is_exact(value, field.data_type())))
         }
-        // Numbers above 2^63 beside negative ones: only a double has room for both.
-        (a, b) if number(a) && number(b) => Some(DataType::Float64),
-        _ => None,
+        _ => true,
     }
 }
 
@@ -296,6 +282,22 @@ fn common(a: &DataType, b: &DataType) -> Option<DataType> {
 mod tests {
     use super::*;
     use crate::model::dtype_name;
+
+    #[test]
+    fn integers_in_json_are_never_rounded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.json");
+        let read = |rows: &str| {
+            std::fs::write(&path, rows).expect("writes");
+            read_sidecar(&path, &JobContext::default()).expect("reads")
+        };
+        let table = read(r#"[{"a": 9007199254740993, "b": 1}, {"a": 0.5, "b": 2.5}, {"a": 18446744073709551615}]"#);
+        assert_eq!(table.value(0, 0), Value::text("9007199254740993"));
+        assert_eq!(table.value(2, 0), Value::text("18446744073709551615"));
+        assert_eq!((table.value(0, 1), table.value(1, 1)), (Value::Float(1.0), Value::Float(2.5)));
+        let table = read(r#"[{"a": -1}, {"a": 18446744073709551615}]"#);
+        assert_eq!((table.value(0, 0), table.value(1, 0)), (Value::text("-1"), Value::text("18446744073709551615")));
+    }
 
     #[test]
     fn csv_types_are_inferred_from_every_row() {

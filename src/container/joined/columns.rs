@@ -6,6 +6,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
+use crate::table::exact_type;
 
 /// What becomes of columns that not every dataset has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -115,13 +116,15 @@ fn joined_field(
             continue;
         };
         let dtype = field.data_type();
-        found = match found {
-            None => Some((&source.name, dtype.clone())),
-            Some((first, known)) if mode != JoinMode::Strict && wider(&known, dtype).is_some() => {
-                Some((first, wider(&known, dtype).unwrap_or(known)))
-            }
-            Some((first, known)) if known == *dtype => Some((first, known)),
+        match found.take() {
+            None => found = Some((&source.name, dtype.clone())),
             Some((first, known)) => {
+                let both =
+                    if mode == JoinMode::Strict { (known == *dtype).then(|| known.clone()) } else { exact_type(&known, dtype) };
+                if let Some(both) = both {
+                    found = Some((first, both));
+                    continue;
+                }
                 let types = (dtype_name(&known), dtype_name(dtype));
                 if mode == JoinMode::Intersection {
                     let column = name.to_owned();
@@ -131,7 +134,7 @@ fn joined_field(
                 let message = format!("column {name} of level{level} is {} in {first} and {} in {}", types.0, types.1, source.name);
                 return Err(Error::invalid(message).hint("leave such columns out: --mode intersection"));
             }
-        };
+        }
     }
     let Some((_, dtype)) = found else { return Ok(None) };
     if lacking.is_empty() {
@@ -144,20 +147,6 @@ fn joined_field(
     let dropped = mode == JoinMode::Intersection;
     changes.push(ColumnChange { level, column: name.to_owned(), dropped, lacking, types: None });
     Ok((!dropped).then(|| Field::new(name, dtype, true)))
-}
-
-/// A type that holds the values of both.
-fn wider(a: &DataType, b: &DataType) -> Option<DataType> {
-    use DataType::{Binary, Float16, Float32, Float64, Int64, LargeBinary, LargeUtf8, Null, UInt64, Utf8};
-    Some(match (a, b) {
-        (a, b) if a == b => a.clone(),
-        (Null, other) | (other, Null) => other.clone(),
-        (Utf8, LargeUtf8) | (LargeUtf8, Utf8) => LargeUtf8,
-        (Binary, LargeBinary) | (LargeBinary, Binary) => LargeBinary,
-        (a, b) if a.is_integer() && b.is_integer() && *a != UInt64 && *b != UInt64 => Int64,
-        (Float16 | Float32 | Float64, Float16 | Float32 | Float64) => Float64,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
-use crate::table::{COLUMNS_MAX, DecodeBudget, LevelTable, cell_text};
+use crate::table::{COLUMNS_MAX, DecodeBudget, LevelTable, any_type, cell_text, is_exact_as};
 
 /// Bytes of a text that is null.
 const NULL_TEXT: usize = 4;
@@ -52,7 +52,10 @@ pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch
     let mut schema = Vec::with_capacity(fields.len());
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
     for (name, found) in fields {
-        let target = found.iter().cloned().reduce(|a, b| common(&a, &b)).unwrap_or(DataType::Null);
+        let mut target = found.iter().cloned().reduce(|a, b| any_type(&a, &b)).unwrap_or(DataType::Null);
+        if found.len() > 1 && !all_exact(tables, &name, &target)? {
+            target = DataType::Utf8;
+        }
         // Nulls fit everywhere, and the two sizes of text are one thing.
         let kinds: Vec<&DataType> = found.iter().filter(|dtype| **dtype != DataType::Null && !is_text(dtype)).collect();
         if kinds.len() > 1 || (kinds.len() == 1 && found.iter().any(is_text)) {
@@ -86,28 +89,20 @@ pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch
     Ok((batch.map_err(|error| Error::internal("joined columns don't make a table").because(error))?, widened))
 }
 
-fn is_text(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+/// Whether no value of the column changes in this type.
+fn all_exact(tables: &[LevelTable], name: &str, target: &DataType) -> Result<bool> {
+    for table in tables {
+        if let Some(index) = table.column_index(name)
+            && !is_exact_as(&table.column(index)?, target)
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// The narrowest type that holds the values of both without loss that anybody would notice; text where there is none.
-fn common(a: &DataType, b: &DataType) -> DataType {
-    use DataType::{Boolean, Float32, Float64, Int64, LargeList, List, Null, UInt64, Utf8};
-    match (a, b) {
-        _ if a == b => a.clone(),
-        (Null, other) | (other, Null) => other.clone(),
-        _ if is_text(a) && is_text(b) => Utf8,
-        (List(x) | LargeList(x), List(y) | LargeList(y)) => {
-            List(Arc::new(Field::new("element", common(x.data_type(), y.data_type()), true)))
-        }
-        (Float32 | Float64, Float32 | Float64) => Float64,
-        (Float32 | Float64, other) | (other, Float32 | Float64) if other.is_integer() => Float64,
-        (Boolean, other) | (other, Boolean) if other.is_integer() => Int64,
-        // A number above the largest signed one is not to be expected, and must not become another.
-        (UInt64, other) | (other, UInt64) if other.is_signed_integer() => Utf8,
-        (x, y) if x.is_integer() && y.is_integer() => Int64,
-        _ => Utf8,
-    }
+fn is_text(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
@@ -160,10 +155,21 @@ mod tests {
         let names: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
         assert_eq!(names, ["a", "s", "n", "only"]);
         assert_eq!(batch.column(0).as_primitive::<Float64Type>().values(), &[1.0, 2.0, 0.5]);
-        assert_eq!(batch.column(1).as_string::<i32>().value(2), "z");
+        assert_eq!(batch.column(1).as_string::<i64>().value(2), "z");
         assert_eq!((batch.column(2).null_count(), batch.column(3).null_count()), (2, 2));
         assert_eq!(widened.len(), 1, "{widened:?}");
         assert_eq!((widened[0].name.as_str(), widened[0].into.as_str()), ("a", "double"));
+    }
+
+    #[test]
+    fn integers_that_a_double_would_round_become_text() {
+        let whole = (1 << 53) + 1;
+        let one = table(vec![("a", Arc::new(Int64Array::from(vec![whole])))]);
+        let two = table(vec![("a", Arc::new(Float64Array::from(vec![0.5])))]);
+        let (batch, widened) = join(&[one, two], &DecodeBudget::default()).expect("joins");
+        let text = batch.column(0).as_string::<i32>();
+        assert_eq!((text.value(0), text.value(1)), ("9007199254740993", "0.5"));
+        assert_eq!(widened[0].into, "string");
     }
 
     #[test]
