@@ -42,6 +42,15 @@ struct Unfolded {
     counted: Mutex<HashSet<(usize, usize)>>,
 }
 
+/// What becomes of values that a file has as keys of a dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dictionaries {
+    /// They are read as values sooner or later, and count with every row.
+    Unfold,
+    /// They stay keys.
+    Keep,
+}
+
 impl RowGroups {
     /// The row groups of a file of which the footer was read.
     pub fn new(head: &TableHead) -> Self {
@@ -74,7 +83,7 @@ impl RowGroups {
     /// [`crate::error::Kind::TooLarge`] when the columns asked for so far unfold to more than the file's bytes can be worth.
     pub fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let name = || self.schema().fields().get(column).map_or(String::new(), |field| field.name().clone());
-        guarded("reading a column", || self.decode(&self.metadata, group, column, keep))
+        guarded("reading a column", || self.decode(&self.metadata, group, column, keep, Dictionaries::Unfold))
             .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
     }
 
@@ -90,7 +99,7 @@ impl RowGroups {
         if !(pages.is_only(Encoding::RLE_DICTIONARY) || pages.is_only(Encoding::PLAIN_DICTIONARY)) {
             return None;
         }
-        match guarded("reading a column", || self.decode(metadata, group, column, None)) {
+        match guarded("reading a column", || self.decode(metadata, group, column, None, Dictionaries::Keep)) {
             Ok(arrays) => match arrays.as_slice() {
                 [array] => array.as_dictionary_opt::<Int32Type>().cloned().map(Ok),
                 _ => None,
@@ -105,6 +114,7 @@ impl RowGroups {
         group: usize,
         column: usize,
         keep: Option<&BooleanArray>,
+        dictionaries: Dictionaries,
     ) -> Result<Vec<ArrayRef>> {
         let metadata = reading.metadata();
         let Some(described) = metadata.row_groups().get(group) else {
@@ -135,8 +145,8 @@ impl RowGroups {
             let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
             found += batch.num_rows();
             let Some(array) = batch.columns().first() else { continue };
-            // Numbers of a dictionary stay what they are.
-            if is_large && !matches!(array.data_type(), DataType::Dictionary(..)) {
+            let keeps = dictionaries == Dictionaries::Keep && matches!(array.data_type(), DataType::Dictionary(..));
+            if is_large && !keeps {
                 self.unfolded
                     .budget
                     .take(unfolded_bytes(array), || format!("column {} unfolds", self.schema().field(column).name()))?;
