@@ -50,7 +50,7 @@
 //!
 //! **A command**: a variant of [`studio::Command`] (plain data) with its verb in a file of `studio`, its arm in `studio/mod.rs`,
 //! and its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for both. A verb of
-//! the command line is a variant of [`cli::Verb`] that sends the command, a row in README.md, and a section of
+//! the command line is a variant of [`cli::Verb`] that sends the command, a row in `docs/COMMAND-LINE.md`, and a section of
 //! `docs/COMMANDS.md`, which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
 //!
 //! **A text of the window** stands in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
