@@ -1,5 +1,5 @@
-//! A dataset laid out level by level, ready for a writer: from a draft, or from an opened dataset without touching its rows
-//! one by one.
+//! A dataset arranged level by level for the writers: built from a draft, or from an opened dataset whose tables are reused as
+//! Arrow batches.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use crate::model::{
 };
 use crate::table::array_of;
 
-/// Where the bytes of one row come from.
+/// Source of the bytes of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowSource {
-    /// A FOLDER: its bytes are the `__meta__` that the writer makes.
+    /// A FOLDER; the writer generates its `__meta__`.
     Folder,
     /// Bytes in memory.
     Bytes(Bytes),
-    /// A file or a range of one, `size` bytes long.
+    /// A whole file or a byte range of one.
     Asset {
-        /// Where.
+        /// File or range.
         path: AssetPath,
         /// Length in bytes.
         size: u64,
-        /// When a whole file was last changed, where somebody looked.
+        /// Modification time of a whole file, where it was recorded.
         modified: Modified,
     },
 }
 
 impl RowSource {
-    /// A file or a range of one, of which only place and length are known.
+    /// An asset with known path and length, and no recorded modification time.
     pub fn asset(path: AssetPath, size: u64) -> Self {
         RowSource::Asset { path, size, modified: Modified::default() }
     }
 
-    /// Bytes of data.
+    /// Length of the data in bytes; 0 for a FOLDER.
     pub fn size_bytes(&self) -> u64 {
         match self {
             RowSource::Folder => 0,
@@ -52,31 +52,35 @@ impl RowSource {
     }
 }
 
-/// One level.
+/// Table and data sources of one level.
 #[derive(Clone, Debug)]
 pub struct AssemblyLevel {
     /// `id`, `type` and the extension columns, rows in tree order.
     pub batch: RecordBatch,
-    /// Where each row's bytes come from.
+    /// Source of each row's bytes; same length as `batch`.
     pub sources: Vec<RowSource>,
-    /// For each FOLDER row of the level above, in order: which columns of `batch` its `__meta__` has. Empty: all of them.
+    /// For FOLDER rows of the level above: the indices into the columns of `batch` that the folder's `__meta__` contains. FOLDERs
+    /// without an entry contain all columns.
     pub meta_columns: HashMap<u32, Arc<[usize]>>,
 }
 
-/// All that a writer needs.
+/// Input of the writers: collection, tree and level tables.
 #[derive(Clone, Debug)]
 pub struct Assembly {
-    /// The descriptive fields; what the tree says is computed by the plan.
+    /// The descriptive fields. [`BuildPlan`](crate::container::BuildPlan) computes `taco:pit_schema` and `taco:field_schema`.
     pub collection: Collection,
-    /// The tree, rows of every level grouped by parent in order.
+    /// The tree; in every level, rows are grouped by parent, in the parents' order.
     pub tree: Arc<Skeleton>,
-    /// Parallel to the tree's levels.
+    /// One entry per level of the tree.
     pub levels: Vec<AssemblyLevel>,
 }
 
 impl Assembly {
-    /// Lays out a draft. Fields that differ between tortillas of one level are joined by name; a field with two types, a bad
-    /// id or field name, an empty FOLDER or too many levels is an error that names the place.
+    /// Converts a draft. Columns of the tortillas of one level are united by name.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`](crate::error::Kind::Invalid), with the sample's path or the level, for a dataset without samples, a
+    /// field with two types on one level, an invalid id or field name, an empty FOLDER, or more levels than [`MAX_LEVELS`].
     pub fn of_dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Laying out the samples"), None);
         let tree = Skeleton::of(dataset);
@@ -90,7 +94,7 @@ impl Assembly {
         let mut levels = Vec::with_capacity(tree.levels.len());
         for depth in 0..tree.levels.len() {
             ctx.check()?;
-            // Which FOLDER row of the level above each tortilla belongs to.
+            // For each tortilla, its FOLDER's row in the level above.
             let owners: Vec<u32> = match depth.checked_sub(1) {
                 Some(above) => {
                     (0..tree.levels[above].len() as u32).filter(|&row| tree.levels[above].folder[row as usize]).collect()
@@ -103,7 +107,10 @@ impl Assembly {
         Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels })
     }
 
-    /// Lays out an opened dataset, with every metadata value and type as it is.
+    /// Converts an opened dataset; metadata values and types are kept.
+    ///
+    /// # Errors
+    /// When a level table cannot be read, or has no usable `id`, `type` or parent column.
     pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Reading the metadata"), None);
         let set = reader.levels();
@@ -149,22 +156,25 @@ impl Assembly {
         Ok(Self { collection: reader.collection().clone(), tree, levels })
     }
 
-    /// `taco:pit_schema` of the tree.
+    /// `taco:pit_schema` of the tree (TACO 2.0, section 6.1).
+    ///
+    /// # Errors
+    /// When the tree has no samples.
     pub fn pit_schema(&self) -> Result<PitSchema> {
         PitSchema::of(&self.tree).ok_or_else(|| Error::invalid("the dataset has no samples"))
     }
 
-    /// `taco:field_schema` for level tables with these schemas; descriptions of an opened dataset are kept.
+    /// `taco:field_schema` for level tables with these schemas; field descriptions of an opened dataset are kept.
     pub fn field_schema(&self, schemas: &[Schema]) -> serde_json::Value {
         field_schema_of(schemas, self.collection.get("taco:field_schema"))
     }
 
-    /// Bytes of data, without metadata.
+    /// Total size of the samples' data in bytes, without metadata.
     pub fn data_bytes(&self) -> u64 {
         self.levels.iter().flat_map(|level| &level.sources).map(RowSource::size_bytes).sum()
     }
 
-    /// Number of FILEs.
+    /// Number of FILE samples on all levels.
     pub fn files(&self) -> usize {
         self.levels.iter().flat_map(|level| &level.sources).filter(|source| **source != RowSource::Folder).count()
     }
@@ -174,7 +184,7 @@ fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {
     check_sample_id(id).map_err(|fault| Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path()))
 }
 
-/// The extension columns of a level, with `rows` in this order.
+/// The extension columns of a level, with its rows reordered to `rows`.
 fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], ctx: &JobContext) -> Result<RecordBatch> {
     let table = set.table(depth, ctx)?;
     let fields = table.schema().fields();
@@ -188,8 +198,8 @@ fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], ctx: &JobContext) -
         .map_err(|error| Error::internal("rows can't be put in tree order").because(error))
 }
 
-/// Which columns the `__meta__` of each FOLDER has, as places in the batch of the level below (without `internal:*`).
-/// FOLDERs that have them all are left out.
+/// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the level below (without
+/// `internal:*`). FOLDERs whose `__meta__` has every column are omitted.
 fn meta_columns(
     reader: &dyn ContainerReader,
     depth: usize,
@@ -208,7 +218,7 @@ fn meta_columns(
         if index % AT_ONCE == 0 {
             reader.bring_assets(depth, &rows[index..rows.len().min(index + AT_ONCE)])?;
         }
-        // A FOLDER whose __meta__ is broken gets a whole new one.
+        // A FOLDER with an unreadable `__meta__` gets all columns.
         let Ok(table) = reader.local_meta(depth, row) else { continue };
         let chosen: Vec<usize> =
             table.schema().fields().iter().filter_map(|field| names.iter().position(|name| name == field.name())).collect();
@@ -220,7 +230,7 @@ fn meta_columns(
     Ok(choices)
 }
 
-/// One level of a draft: the union of its tortillas' fields, level 0 in the order added, deeper ones by name.
+/// Builds one level of a draft from the union of its tortillas' columns: in insertion order on level 0, sorted by name below it.
 fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32]) -> Result<AssemblyLevel> {
     let level = &tree.levels[depth];
     let mut fields: Vec<FieldSpec> = Vec::new();

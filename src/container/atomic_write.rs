@@ -1,5 +1,5 @@
-//! Files and folders that appear under their name complete or not at all: made in a hidden place beside the target, brought to the
-//! disk, then given their name. What they replace goes last.
+//! Atomic output of files and folders: written under a temporary name beside the target, synced to disk, then renamed. Replaced
+//! outputs are deleted last.
 
 #[cfg(test)]
 mod interrupted;
@@ -32,16 +32,16 @@ pub struct PartialFile {
 pub struct PartialFolder {
     scratch: Scratch,
     target: PathBuf,
-    /// Where it is made.
+    /// The temporary folder.
     place: PathBuf,
     overwrite: bool,
-    /// It may replace a folder of any files that it has as well.
+    /// Whether arbitrary files may be replaced (all of which must exist in the new folder), instead of a dataset.
     files: bool,
 }
 
-/// The parent folder of `target`; creates nothing.
+/// The parent folder of `target`. Creates nothing.
 fn parent_of(target: &Path) -> Result<PathBuf> {
-    // As a path of this machine it would be a folder called https:.
+    // As a local path an address would become a folder called `https:`.
     if is_remote(target) {
         return Err(Error::usage("outputs are written to this machine")
             .at_path(target)
@@ -51,12 +51,12 @@ fn parent_of(target: &Path) -> Result<PathBuf> {
     Ok(parent.to_owned())
 }
 
-/// The name of `target` in its folder.
+/// The last component of `target`.
 fn name_of(target: &Path) -> Result<&OsStr> {
     target.file_name().ok_or_else(|| Error::usage("the output has no name").at_path(target))
 }
 
-/// What every output begins with: what an interrupted one left goes, or is brought back; then nothing may be in the way.
+/// Prepares an output: cleans up or restores what an interrupted write left, then checks that the target may be written.
 fn begin(target: &Path, overwrite: bool) -> Result<()> {
     parent_of(target)?;
     name_of(target)?;
@@ -64,9 +64,9 @@ fn begin(target: &Path, overwrite: bool) -> Result<()> {
     refuse(target, overwrite)
 }
 
-/// An error for what nothing is to be written to: a device, and what exists unless `overwrite`.
+/// Refuses devices, and existing targets unless `overwrite`.
 fn refuse(target: &Path, overwrite: bool) -> Result<()> {
-    // Renaming over a device would put a plain file in its place.
+    // Renaming over a device would replace it by a regular file.
     if target.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return Err(Error::usage("the output is neither a file nor a folder").at_path(target));
     }
@@ -78,11 +78,14 @@ fn refuse(target: &Path, overwrite: bool) -> Result<()> {
     Ok(())
 }
 
-/// What stands at the top of the folders that the studio writes. A folder with anything else in it is somebody's own.
+/// Top-level entries of the folders that the studio writes. A folder with other entries is not replaced.
 const OURS: [&str; 4] = ["COLLECTION.json", "DATA", "METADATA", ".tacocat"];
 
-/// The first thing in the folder `target` that is no part of a dataset, for which it can't be replaced. None when it is a dataset,
-/// empty, or no folder.
+/// The first entry of the folder `target` that does not belong to a dataset, and so prevents replacing it. `None` for a dataset,
+/// an empty folder, or a path that is no folder.
+///
+/// # Errors
+/// When the folder cannot be listed.
 pub fn foreign_in(target: &Path) -> Result<Option<String>> {
     if !target.is_dir() {
         return Ok(None);
@@ -98,7 +101,7 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
     Ok(names.into_iter().find(|name| !whole || !ours(name)))
 }
 
-/// An error when `target` is a folder that holds something else than a dataset: replacing it would take that along.
+/// Refuses to replace a folder that contains anything but a dataset.
 fn refuse_foreign(target: &Path) -> Result<()> {
     match foreign_in(target)? {
         None => Ok(()),
@@ -108,7 +111,7 @@ fn refuse_foreign(target: &Path) -> Result<()> {
     }
 }
 
-/// An error when `target` is a folder in which something would be lost: a file that is not in `new` as well.
+/// Refuses to replace the folder `target` when it has a file that `new` lacks.
 fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
     for entry in std::fs::read_dir(target).io_at("look into the folder that is to be replaced", target)? {
         let entry = entry.io_at("look into the folder that is to be replaced", target)?;
@@ -125,7 +128,10 @@ fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
 }
 
 impl PartialFile {
-    /// Begins `target`, which must not exist unless `overwrite`.
+    /// Starts writing `target`.
+    ///
+    /// # Errors
+    /// When `target` exists and `overwrite` is false, is a folder, or its folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         begin(target, overwrite)?;
         if target.is_dir() {
@@ -135,17 +141,20 @@ impl PartialFile {
         Ok(Self { temporary, target: target.to_owned(), overwrite, made })
     }
 
-    /// The open file.
+    /// The open temporary file.
     pub fn file(&self) -> &File {
         self.temporary.as_file()
     }
 
-    /// Where it lies until it has its name.
+    /// Path of the temporary file.
     pub fn path(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// Brings the bytes to the disk and gives the file its name.
+    /// Syncs the file to disk and renames it to the target.
+    ///
+    /// # Errors
+    /// When syncing or renaming fails; the target is then unchanged.
     pub fn finish(mut self) -> Result<()> {
         self.temporary.as_file().sync_all().io_at("bring the output to the disk", &self.target)?;
         let outcome =
@@ -157,15 +166,21 @@ impl PartialFile {
 }
 
 impl PartialFolder {
-    /// Begins a dataset at `target`, which must not exist unless `overwrite`; then it has to be a dataset or empty.
+    /// Starts writing a dataset at `target`, which with `overwrite` may be an existing dataset or empty folder.
+    ///
+    /// # Errors
+    /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         begin(target, overwrite)?;
         refuse_foreign(target)?;
         Self::make(target, overwrite, false)
     }
 
-    /// Begins a folder of any files at `target`, which must not exist unless `overwrite`; then all that is in it has to be in the
-    /// new one as well.
+    /// Starts writing a folder of arbitrary files at `target`. With `overwrite`, every file of an existing folder must also be in
+    /// the new one.
+    ///
+    /// # Errors
+    /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
         begin(target, overwrite)?;
         Self::make(target, overwrite, true)
@@ -181,16 +196,19 @@ impl PartialFolder {
         Ok(Self { scratch, target: target.to_owned(), place, overwrite, files })
     }
 
-    /// Where to write.
+    /// Path of the temporary folder.
     pub fn path(&self) -> &Path {
         &self.place
     }
 
-    /// Brings everything to the disk and gives the folder its name. A folder that it replaces goes only after that.
+    /// Syncs everything to disk and renames the folder to the target. A replaced folder is deleted afterwards.
+    ///
+    /// # Errors
+    /// When syncing or renaming fails, or the target received foreign files meanwhile; it is then unchanged.
     pub fn finish(mut self) -> Result<()> {
         sync_tree(self.scratch.path())?;
         let (overwrite, files) = (self.overwrite, self.files);
-        // Writing may have taken hours: what came in the meantime counts too.
+        // Writing may take hours: the target is checked again.
         let check = |new: &Path, target: &Path| {
             refuse(target, overwrite)?;
             if files { refuse_losing(target, new) } else { refuse_foreign(target) }
@@ -200,22 +218,25 @@ impl PartialFolder {
     }
 }
 
-/// Several files and folders that get their names together: written into a folder of their own beside them, which goes away.
+/// Several outputs that are renamed together, written into one temporary folder beside them.
 pub struct Staging {
     scratch: Scratch,
     parent: PathBuf,
-    /// Where they are made.
+    /// The temporary folder.
     place: PathBuf,
     names: Vec<OsString>,
-    /// Existing entries with these names are removed together with the replaced outputs.
+    /// Existing entries with these names are deleted together with the replaced outputs.
     gone: Vec<OsString>,
     overwrite: bool,
-    /// Folders hold documents, not datasets.
+    /// Folders contain documents instead of datasets.
     documents: bool,
 }
 
 impl Staging {
-    /// Begins outputs that will lie beside `target`.
+    /// Starts outputs in the folder of `target`.
+    ///
+    /// # Errors
+    /// When the temporary folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         begin(target, true)?;
         let scratch = Scratch::beside(target)?;
@@ -225,12 +246,15 @@ impl Staging {
         Ok(Self { scratch, parent, place, names: Vec::new(), gone: Vec::new(), overwrite, documents: false })
     }
 
-    /// Where to write.
+    /// Path of the temporary folder.
     pub fn path(&self) -> &Path {
         &self.place
     }
 
-    /// An output of this name will be there at the end; it must not exist unless overwriting was allowed.
+    /// Reserves an output name.
+    ///
+    /// # Errors
+    /// When the output exists and may not be replaced.
     pub fn claim(&mut self, name: &str) -> Result<()> {
         let target = self.parent.join(name);
         scratch::tidy_up(&target);
@@ -239,13 +263,16 @@ impl Staging {
         Ok(())
     }
 
-    /// The file of this name goes together with those that are replaced.
+    /// Deletes the existing file `name` together with the replaced outputs.
     pub fn retire(&mut self, name: &OsStr) {
         self.gone.push(name.to_owned());
     }
 
-    /// Gives every claimed output its name, replacing what may be replaced. When one can't have its name, the others are taken
-    /// back and what they replaced returns.
+    /// Renames every reserved output, replacing existing ones where allowed. When one rename fails, the others are rolled back
+    /// and the replaced outputs restored.
+    ///
+    /// # Errors
+    /// When syncing or renaming fails.
     pub fn finish(mut self) -> Result<()> {
         sync_tree(self.scratch.path())?;
         let (overwrite, documents) = (self.overwrite, self.documents);
@@ -254,22 +281,27 @@ impl Staging {
     }
 }
 
-/// An error for what must not make way for one of several outputs.
+/// Refuses targets that one of several outputs may not replace.
 fn check_output(target: &Path, overwrite: bool, documents: bool) -> Result<()> {
     refuse(target, overwrite)?;
     if documents { refuse_strangers(target) } else { refuse_foreign(target) }
 }
 
-/// Writes a small file, complete or not at all.
+/// Writes a small file atomically.
+///
+/// # Errors
+/// When `target` exists and `overwrite` is false, or an IO error.
 pub fn write_document(target: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
     let output = PartialFile::new(target, overwrite)?;
     output.file().write_all(bytes).io_at("write the output", target)?;
     output.finish()
 }
 
-/// Writes small files into a folder, all or none; a name may begin with a folder, which gets its name with all that is in it.
-/// `folders` are ones of which nothing stays that another call wrote: with `overwrite` they make way, unless there is something in
-/// them that is no JSON.
+/// Writes small files into a folder, all or none. A name may have a leading folder, which is replaced as a whole. With
+/// `overwrite`, the `folders` are deleted, including files of earlier calls, unless they contain anything but JSON.
+///
+/// # Errors
+/// When an output exists and may not be replaced, or an IO error; nothing is then written.
 pub fn write_documents(
     folder: &Path,
     documents: &[(&str, &[u8])],
@@ -297,7 +329,7 @@ pub fn write_documents(
     staging.finish()
 }
 
-/// A folder of documents may only be replaced where it holds nothing else.
+/// Refuses to replace a folder of documents that contains anything else.
 fn refuse_strangers(folder: &Path) -> Result<()> {
     if !folder.is_dir() {
         return Ok(());
@@ -317,7 +349,7 @@ fn make_parent(path: &Path) -> Result<()> {
     std::fs::create_dir_all(&parent).io_at("make a folder of the output", &parent)
 }
 
-/// One call for the whole file system where there is one: a folder may hold a hundred thousand files.
+/// A single `syncfs` call where available, as a folder may hold 100,000 files.
 #[cfg(target_os = "linux")]
 fn sync_tree(folder: &Path) -> Result<()> {
     let handle = File::open(folder).io_at("open the output", folder)?;
@@ -337,7 +369,7 @@ fn sync_tree(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Bytes free on the disk that will hold `target`, as far as the system tells. Makes nothing.
+/// Free bytes on the disk that will hold `target`; `None` when the system does not report them. Creates nothing.
 pub fn free_bytes(target: &Path) -> Option<u64> {
     #[cfg(unix)]
     {
@@ -353,7 +385,7 @@ pub fn free_bytes(target: &Path) -> Option<u64> {
     }
 }
 
-/// An error when the disk that will hold `target` has less than `bytes` free, as far as the system tells. Makes nothing.
+/// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not report it. Creates nothing.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
     parent_of(target)?;
     match free_bytes(target) {

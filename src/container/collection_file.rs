@@ -1,4 +1,4 @@
-//! COLLECTION.json as bytes: read whatever is there, write as the Python tools do (key order, indentation, escapes).
+//! COLLECTION.json as bytes: tolerant reading, and writing with the key order, indentation and escapes of the Python tools.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,15 +11,16 @@ use super::ByteSource;
 use crate::error::{Error, IoContext, Result};
 use crate::model::{Collection, KNOWN_KEYS, PitSchema, dtype_name};
 
-/// Bytes of a COLLECTION.json: that of a hundred thousand parts has some ten million.
+/// Maximum size of a COLLECTION.json in bytes. A TACOLLECTION of 100,000 parts has about 10 MB.
 const BYTES_MAX: u64 = 64 << 20;
-/// Values, keys and brackets in it: each takes up to a hundred bytes in memory.
+/// Maximum number of JSON values and keys; each takes up to 100 bytes of memory.
 const VALUES_MAX: usize = 1_000_000;
 
-/// Reads the COLLECTION.json that is a range of a file.
+/// Reads the COLLECTION.json stored at a byte range of `file`.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for one that is larger than any, before it is read.
+/// [`crate::error::Kind::TooLarge`] when `size` exceeds the limit, before anything is read; [`crate::error::Kind::Format`] when
+/// the bytes are not a JSON object.
 pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Collection> {
     if size > BYTES_MAX {
         return Err(beyond(&format!("claims {size} bytes; {BYTES_MAX} are the most")));
@@ -27,10 +28,10 @@ pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Coll
     parse_collection(&file.read(offset, size)?)
 }
 
-/// Reads a COLLECTION.json that is a file.
+/// Reads a COLLECTION.json that is a file of its own.
 ///
 /// # Errors
-/// As [`read_collection`], with the path.
+/// As [`read_collection`], with the path added.
 pub fn read_collection_file(path: &Path) -> Result<Collection> {
     let file = ByteSource::open(path)?;
     read_collection(&file, 0, file.size_bytes()).map_err(|error| error.at_path(path))
@@ -40,10 +41,11 @@ fn beyond(what: &str) -> Error {
     Error::too_large(format!("COLLECTION.json {what}")).hint("the file is damaged, or made to fill the memory: do not trust it")
 }
 
-/// Reads a JSON document that somebody may have sent: a script, a recipe, a mapping.
+/// Reads a JSON document of untrusted origin: a script, a recipe or a mapping.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for one that is larger than any, before it is read; `doing` completes "could not …".
+/// [`crate::error::Kind::TooLarge`] when the file exceeds the limit, before it is read; an IO error when it cannot be read, where
+/// `doing` completes "could not …".
 pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
     let file = crate::files::open(path).io_at(doing, path)?;
     let mut bytes = Vec::new();
@@ -52,10 +54,10 @@ pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// An error for a JSON document that would fill the memory once it is read.
+/// Checks the size and number of values of a JSON document before it is parsed.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`].
+/// [`crate::error::Kind::TooLarge`] when either exceeds its limit.
 pub fn check_json(bytes: &[u8]) -> Result<()> {
     let values = values_in(bytes);
     if bytes.len() as u64 > BYTES_MAX || values > VALUES_MAX {
@@ -65,7 +67,7 @@ pub fn check_json(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Brackets, commas and colons outside of texts: as many as there are values and keys, about.
+/// Number of brackets, commas and colons outside strings: an estimate of the number of values and keys.
 fn values_in(json: &[u8]) -> usize {
     let (mut count, mut in_text, mut escaped) = (0, false, false);
     for byte in json {
@@ -80,10 +82,11 @@ fn values_in(json: &[u8]) -> usize {
     count
 }
 
-/// Reads COLLECTION.json. A broken file is an error that says where.
+/// Parses COLLECTION.json.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for more values than any collection has, [`crate::error::Kind::Format`] for what is no JSON object.
+/// [`crate::error::Kind::TooLarge`] for too many values; [`crate::error::Kind::Format`], with line and column, for anything but a
+/// JSON object.
 pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let values = values_in(bytes);
@@ -97,7 +100,11 @@ pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     }
 }
 
-/// The bytes of COLLECTION.json: known keys first, absent optional ones as null, then extensions, then what the tree says.
+/// Serializes COLLECTION.json (TACO 2.0, section 5.5.2): known keys first (absent optional ones as null), then extensions, then
+/// `taco:pit_schema` and `taco:field_schema`.
+///
+/// # Errors
+/// [`crate::error::Kind::Internal`] when a value cannot be serialized.
 pub fn write_collection(collection: &Collection, pit: &PitSchema, field_schema: &Json) -> Result<Vec<u8>> {
     let mut fields = Map::new();
     for key in KNOWN_KEYS {
@@ -126,8 +133,9 @@ pub fn write_collection(collection: &Collection, pit: &PitSchema, field_schema: 
     Ok(bytes)
 }
 
-/// `taco:field_schema`: for each level its columns as `[name, type, description]`, without those that are added on writing.
-/// Descriptions come from `known` (the schema of the dataset that was opened), else from the fields that every dataset has.
+/// `taco:field_schema`: for each level its columns as `[name, type, description]`, without `internal:offset`, `internal:size` and
+/// `internal:source_file`. Descriptions come from `known` (the schema of the opened dataset), else from the built-in ones of the
+/// standard columns.
 pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
     let mut object = Map::new();
     for (depth, schema) in levels.iter().enumerate() {
@@ -147,10 +155,11 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
     Json::Object(object)
 }
 
-/// The key under which a field's description travels in an Arrow schema between draft and writer.
+/// Arrow field metadata key that carries a field's description from the draft to the writer.
 pub(super) const DESCRIPTION: &str = "taco:description";
 
-/// The type's name in lower case with list elements called `item`, as the tools name them before writing.
+/// The type's name in lower case with list elements called `item`: the type before Parquet coercion, as the Python tools spell
+/// it.
 fn in_memory_name(dtype: &DataType) -> String {
     dtype_name(dtype).to_lowercase().replace("<element: ", "<item: ")
 }

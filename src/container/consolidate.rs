@@ -1,5 +1,5 @@
-//! Writing one index over many ZIPs: `.tacocat`, `__TACOCAT__` or TACOLLECTION.json. Rows stream from part to index batch by
-//! batch, one part open at a time, so memory does not grow with their number. Never touches the parts.
+//! Writes an index over several ZIPs: `.tacocat`, `__TACOCAT__` or TACOLLECTION.json. Rows are streamed batch by batch with one
+//! part open at a time, so memory does not grow with the number of parts. Never modifies the parts.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,31 +19,36 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind};
 use crate::table::{Compression, ParquetOptions, ParquetSink};
 
-/// The row number in the part. Parts of older tools lack it; today's Python reader joins levels on it.
+/// The row number within the part. Parts of older tools have no such column; the current Python reader joins levels on it.
 const CURRENT: &str = "internal:current_id";
-/// zstd level of an index.
+/// Default zstd level of an index; see [`index_parquet`].
 const INDEX_LEVEL: i32 = 3;
-/// The column that names the part of a row.
+/// The column with the part's file name.
 const SOURCE: &str = "internal:source_file";
 
-/// What to join, into which index.
+/// Parts to index, and the index to write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ConsolidateOptions {
-    /// ZIPs, in the order of their rows.
+    /// The ZIPs; their order is the order of the rows.
     pub inputs: Vec<PathBuf>,
-    /// The folder that gets `.tacocat` or `__TACOCAT__`; for a TACOLLECTION the file.
+    /// For `.tacocat` and `__TACOCAT__` the folder that gets them; for a TACOLLECTION the file.
     pub target: PathBuf,
     /// [`Format::Tacocat`], [`Format::TacocatFile`] or [`Format::Tacollection`].
     pub format: Format,
-    /// How the level tables are written.
+    /// Parquet settings of the level tables.
     #[serde(default)]
     pub parquet: ParquetOptions,
-    /// Replace what is there.
+    /// Replace an existing index.
     #[serde(default)]
     pub overwrite: bool,
 }
 
-/// Writes the index; it appears complete or not at all. Parts with other columns, types or trees are errors that name them.
+/// Writes the index (TACO 2.0, sections 6.5 and 6.6). It appears complete or not at all.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the file names, when parts differ in columns, types or tree pattern;
+/// [`Kind::Usage`](crate::error::Kind::Usage) when an input is not a ZIP, two inputs share a file name, or the target exists and
+/// `overwrite` is false.
 pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
     let options = &ConsolidateOptions { parquet: index_parquet(&options.parquet), ..options.clone() };
@@ -56,8 +61,8 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
     }
 }
 
-/// The rows of many parts are written at a lower level than those of one, unless a level was asked for: 200,000 rows of scenes
-/// take five times as long at the level of single datasets, and no byte less.
+/// Parquet settings of an index: [`INDEX_LEVEL`] unless a level was requested. For 200,000 rows of scene metadata the level of
+/// single datasets takes five times as long and saves no bytes.
 fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
     let level = match asked.compression {
         Compression::Zstd => asked.level.or(Some(INDEX_LEVEL)),
@@ -66,7 +71,7 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
     ParquetOptions { level, ..asked.clone() }
 }
 
-/// A ZIP; of anything else that is a dataset, what it is.
+/// Opens a part. For a dataset that is not a ZIP, the error names its format and how to convert it.
 fn open_part(path: &Path) -> Result<ZipReader> {
     ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
         Ok(format) if format != Format::Zip => {
@@ -81,7 +86,7 @@ fn open_part(path: &Path) -> Result<ZipReader> {
     })
 }
 
-/// What the first look at all parts gave.
+/// Facts of all parts, collected before anything is written.
 struct Gathered {
     paths: Vec<PathBuf>,
     parts: Vec<PartFacts>,
@@ -121,7 +126,7 @@ impl Gathered {
         Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples })
     }
 
-    /// The columns of a level of the index: `id`, `type`, the rest by name; of a single part in its own order.
+    /// The columns of a level of the index: `id`, `type`, then the others by name; with a single part, in the part's order.
     fn columns(&self, level: usize) -> Schema {
         let stored = self.schemas[level].fields().iter().filter(|field| field.name() != SOURCE);
         let mut fields: Vec<Field> = stored.map(|field| field.as_ref().clone()).collect();
@@ -140,7 +145,7 @@ impl Gathered {
         Schema::new(fields)
     }
 
-    /// Streams one level of all parts into `out`.
+    /// Streams one level of all parts into `out` as Parquet.
     fn write_level<W: Write + Send>(&self, level: usize, out: W, parquet: &ParquetOptions, ctx: &JobContext) -> Result<W> {
         ctx.stage(&tr!("Writing level {level}", level), None);
         let schema = Arc::new(self.columns(level));
@@ -169,23 +174,23 @@ impl Gathered {
         sink.finish()
     }
 
-    /// COLLECTION.json of the index without the list of the parts.
+    /// COLLECTION.json of the index without the list of parts.
     fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
         let mut fields = merged(&self.first, &self.parts)?;
-        // That of the first part, as the tools do it, but where the index has the row numbers that older parts lack.
+        // The first part's, as the Python tools do, unless the index adds the row numbers that older parts lack.
         if self.first.get("taco:field_schema").is_none() || self.adds_numbers() {
             fields.insert("taco:field_schema".into(), self.field_schema());
         }
         Ok(fields)
     }
 
-    /// `taco:field_schema` of the index itself.
+    /// `taco:field_schema` of the index's own columns.
     fn field_schema(&self) -> serde_json::Value {
         let columns: Vec<Schema> = (0..self.schemas.len()).map(|level| self.columns(level)).collect();
         field_schema_of(&columns, self.first.get("taco:field_schema"))
     }
 
-    /// True when the index has row numbers that its parts lack.
+    /// True when the index adds row numbers that the parts lack.
     fn adds_numbers(&self) -> bool {
         self.schemas.len() > 1 && self.schemas.iter().any(|schema| schema.field_with_name(CURRENT).is_err())
     }
@@ -204,7 +209,7 @@ impl Gathered {
     }
 }
 
-/// Rows of a part from `first` on as rows of the index.
+/// Converts rows of a part, starting at row `first`, into rows of the index.
 fn indexed(
     batch: &RecordBatch,
     first: usize,
@@ -248,13 +253,14 @@ fn schemas_of(zip: &ZipReader) -> Vec<Schema> {
     let schema = |level| {
         let fields = zip.levels().head(level)?.schema().fields().clone();
         let stored = fields.iter().filter(|field| field.name() != SOURCE);
-        // Names and types count, not notes that a writer left.
+        // Compares names and types only, not the metadata of the Arrow schema.
         Some(Schema::new(stored.map(|field| Field::new(field.name(), field.data_type().clone(), true)).collect::<Vec<_>>()))
     };
     (0..zip.levels().count()).filter_map(schema).collect()
 }
 
-/// From the tree itself: some tools leave patterns out. A flat dataset needs no page for that.
+/// The tree pattern derived from the tree, as some tools omit patterns from `taco:pit_schema`. For a flat dataset no page is
+/// read.
 fn pit_of(zip: &ZipReader, ctx: &JobContext) -> Result<PitSchema> {
     if zip.levels().count() == 1
         && let Some(declared) = zip.collection().get("taco:pit_schema").and_then(|pit| pit.get("root")?.get("type")?.as_str())

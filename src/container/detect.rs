@@ -1,4 +1,4 @@
-//! What a path is: by its content, never by its name alone. The only place that decides a format.
+//! Detects the format of a path from its content, never from its name alone. No other module decides a format.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,37 +7,37 @@ use super::PartSet;
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
 
-/// A larger JSON is not looked through.
+/// Maximum size in bytes of a JSON file that is searched for [`LISTS`].
 const JSON_MAX: u64 = 64 << 20;
-/// The key under which a collection lists datasets.
+/// The key of the list of datasets in a TACOLLECTION.
 const LISTS: &[u8] = b"\"taco:sources\"";
 
-/// Every container of every generation that is known by name.
+/// Every known container format of every generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// TACO 2.0 ZIP with TACO_HEADER (§6.3).
+    /// TACO 2.0 ZIP with TACO_HEADER (TACO 2.0, section 6.3).
     Zip,
-    /// TACO 2.0 FOLDER (§6.4).
+    /// TACO 2.0 FOLDER (section 6.4).
     Folder,
-    /// The `.tacocat` folder of today's tools.
+    /// The `.tacocat` folder of current tools.
     Tacocat,
-    /// The `__TACOCAT__` file (§6.5).
+    /// The `__TACOCAT__` file (section 6.5).
     TacocatFile,
-    /// TACOLLECTION.json (§6.6).
+    /// TACOLLECTION.json (section 6.6).
     Tacollection,
-    /// Several datasets opened as one; nothing on disk is that.
+    /// Several datasets opened as one; exists in memory only.
     Joined,
     /// A TORTILLA 0.5 file.
     Tortilla,
     /// A TACO 0.2 file.
     Taco,
-    /// The third generation: a ZIP that begins with `__cozip__`, or its folder.
+    /// TACO 3: a ZIP that begins with `__cozip__`, or its folder form.
     Taco3,
 }
 
 impl Format {
-    /// The word in JSON output.
+    /// Identifier in JSON output.
     pub fn name(self) -> &'static str {
         match self {
             Format::Zip => "zip",
@@ -52,7 +52,7 @@ impl Format {
         }
     }
 
-    /// The word on badges.
+    /// Label on badges of the window.
     pub fn badge(self) -> &'static str {
         match self {
             Format::Zip => "ZIP",
@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// The generation of the specification.
+    /// Generation of the specification.
     pub fn generation(self) -> &'static str {
         match self {
             Format::Zip | Format::Folder | Format::Tacocat | Format::TacocatFile | Format::Tacollection | Format::Joined => "2.0",
@@ -91,18 +91,22 @@ impl Format {
     }
 }
 
-/// A path and what it is.
+/// A detected container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detected {
     /// The kind of container.
     pub format: Format,
-    /// The container itself: for `COLLECTION.json` of a FOLDER, the folder.
+    /// Path of the container itself: for the COLLECTION.json of a FOLDER, the folder.
     pub path: PathBuf,
 }
 
-/// Looks at magic bytes and folder layout.
+/// Detects the format from magic bytes or the folder layout.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) when the path is no TACO dataset, [`Kind::Usage`](crate::error::Kind::Usage) when
+/// a folder holds the parts of several datasets, or an IO error when the path cannot be read.
 pub fn detect(path: &Path) -> Result<Detected> {
-    // A pattern is no path on the disk, unless it is.
+    // A path with wildcards is a pattern only when no file has that literal name.
     if !path.exists()
         && let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next())
     {
@@ -119,7 +123,7 @@ fn found(format: Format, path: &Path) -> Result<Detected> {
     Ok(Detected { format, path: path.to_owned() })
 }
 
-/// The format of a folder that is itself a dataset, with its samples as files below it.
+/// The format of a folder that is a dataset with its samples as files below it.
 fn dataset_folder(path: &Path) -> Option<Format> {
     let has = |name: &str| path.join(name).exists();
     if has("METADATA/sample.parquet") {
@@ -129,7 +133,7 @@ fn dataset_folder(path: &Path) -> Option<Format> {
     is_folder.then_some(Format::Folder)
 }
 
-/// True for a folder that is itself a dataset.
+/// True when the folder is a dataset.
 pub(super) fn is_dataset_folder(path: &Path) -> bool {
     dataset_folder(path).is_some()
 }
@@ -139,7 +143,7 @@ fn detect_folder(path: &Path) -> Result<Detected> {
     if path.file_name().is_some_and(|name| name == ".tacocat") && (has("COLLECTION.json") || has("level0.parquet")) {
         return found(Format::Tacocat, path);
     }
-    // As in the Python reader, the index wins over a dataset in the same folder.
+    // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder.
     if has(".tacocat/COLLECTION.json") {
         return found(Format::Tacocat, &path.join(".tacocat"));
     }
@@ -173,7 +177,7 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
     detect_bytes(path, size, &head)
 }
 
-/// What a file is by its first bytes and its name.
+/// The format of a file, from its first bytes (`head`), its size in bytes and its name.
 pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8]) -> Result<Detected> {
     let u64_at = |at: usize| head.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
@@ -188,7 +192,7 @@ pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8]) -> Result<Detect
     if head.starts_with(b"TACOCAT\0") {
         return found(Format::TacocatFile, path);
     }
-    // Two bytes are little to go by: the footer that they announce has to lie inside the file.
+    // A magic number of two bytes is weak: the footer's range must also lie inside the file.
     if head.starts_with(b"#y") || head.starts_with(b"WX") {
         let footer = u64_at(2).zip(u64_at(10)).and_then(|(offset, length)| offset.checked_add(length));
         if footer.is_some_and(|end| end <= size) || path.extension().is_some_and(|e| e == "tortilla" || e == "taco") {
@@ -215,7 +219,7 @@ pub(super) fn detect_bytes(path: &Path, size: u64, head: &[u8]) -> Result<Detect
         .hint("a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/"))
 }
 
-/// By custom it is called TACOLLECTION.json; of another name, it is the JSON that lists datasets.
+/// True for a JSON file named TACOLLECTION.json, or one of another name that lists datasets.
 fn is_tacollection(path: &Path, size: u64) -> bool {
     if path.file_name().is_some_and(|name| name == "TACOLLECTION.json") {
         return true;

@@ -1,5 +1,5 @@
-//! What an address of another machine is. A server has no folders to look into: a file is asked for, and where there is none, the
-//! files that a folder would have to hold.
+//! Detects the format of an address on a server. Servers list no folders: the address is requested as a file first and, when
+//! there is none, the files that every folder format contains are requested.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,12 +11,16 @@ use crate::error::{Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 
-/// As many as four digits count.
+/// Maximum number of parts: four digits.
 const PARTS_MAX: u64 = 10_000;
-/// Bytes that tell a format.
+/// Bytes read from the beginning of a file for detection.
 const HEAD: u64 = 256;
 
-/// Looks at the beginning of the file, or for the files of a folder.
+/// Reads the first bytes of the file, or probes the address for the files of a folder dataset.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when `path` is no address, [`Kind::Format`](crate::error::Kind::Format) when it
+/// holds no dataset, or the error of the request.
 pub fn detect_remote(path: &Path) -> Result<Detected> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is no address").at_path(path))?;
     let name = address.name().to_owned();
@@ -49,13 +53,16 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
     }
 }
 
-/// The parts that `path` means, here or elsewhere: [`PartSet::of`].
+/// The parts named by `path`, local ([`PartSet::of`]) or remote.
+///
+/// # Errors
+/// When the first part of a remote pattern cannot be read, or does not state its number of parts.
 pub fn parts_at(path: &Path) -> Result<Option<PartSet>> {
     if is_remote(path) { remote_parts(path) } else { Ok(PartSet::of(path)) }
 }
 
-/// The parts of a pattern `name.*.part.tortilla` that are there. No server says what lies beside a file: the first part tells how
-/// many there have to be. Some writers count from 1.
+/// Resolves a remote pattern `name.*.part.tortilla`. Servers list no folders, so the number of parts comes from the first part's
+/// header. Some writers number from 1 instead of 0.
 fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
     let (Some(address), Some(folder)) = (Address::of(path), place_above(path)) else { return Ok(None) };
     let Some((stem, ending)) = pattern(address.name()) else { return Ok(None) };
@@ -89,7 +96,8 @@ fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
 fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
     let places = [".tacocat/COLLECTION.json", "COLLECTION.json"].map(|name| place_below(folder, name));
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
-    // As in the Python reader, the index wins over a dataset in the same folder: one that can't be asked for now may be there.
+    // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder. A request that fails for now
+    // counts as existing.
     if let Some(Ok(_)) = opened.next().map(settled).transpose()? {
         return Ok(Detected { format: Format::Tacocat, path: place_below(folder, ".tacocat") });
     }
@@ -111,7 +119,7 @@ fn detect_folder(folder: &Path, before: Option<Error>) -> Result<Detected> {
     }
 }
 
-/// Its folder has the same COLLECTION.json and DATA/; only the version tells.
+/// True for TACO 3, which has the same COLLECTION.json and DATA/ as a FOLDER and differs in `taco:version`.
 fn is_third_generation(collection: &Arc<RemoteFile>) -> Result<bool> {
     let file = ByteSource::of_remote(collection.clone(), Path::new(collection.text()));
     let fields = settled(read_collection(&file, 0, file.size_bytes()))?;

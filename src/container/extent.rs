@@ -1,4 +1,4 @@
-//! The extent that the samples' metadata imply (§5.5.2, §7.1.1).
+//! Spatial and temporal extent computed from the samples' metadata (TACO 2.0, sections 5.5.2 and 7.1.1).
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -9,16 +9,17 @@ use super::Assembly;
 use crate::jobs::JobContext;
 use crate::table::wkb_point;
 
-/// Degrees by which a stated box may miss a place: it is rounded.
+/// Tolerance in degrees when a stated box is compared with positions; tools round boxes.
 const SLACK: f64 = 1e-9;
 
-/// [`extent_of_samples`]; the whole world without times where no level has a centroid.
+/// [`extent_of_samples`], or the whole world with a null interval when no level has a centroid.
 pub fn extent_of(levels: &[&RecordBatch]) -> Json {
     extent_of_samples(levels).unwrap_or_else(|| json!({ "spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null }))
 }
 
-/// From the first level that has a centroid: the smallest box around them all, in degrees; west is greater than east where it
-/// crosses the antimeridian. Times are first and last `time_middle`, else `time_start`, else `time_end`.
+/// Extent from the first level that has a centroid column. `spatial`: the smallest `[west, south, east, north]` in degrees around
+/// all centroids, with west > east when it crosses the antimeridian. `temporal`: minimum and maximum of `time_middle`, else
+/// `time_start`, else `time_end`. `None` when no level has a centroid.
 pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
     for namespace in ["stac", "istac"] {
         for batch in levels {
@@ -33,8 +34,8 @@ pub fn extent_of_samples(levels: &[&RecordBatch]) -> Option<Json> {
 }
 
 impl Assembly {
-    /// Puts the box of the samples in the place of one that misses some, with a warning. What a writer computes has to be right,
-    /// whoever wrote it before: every verb that rewrites a dataset comes by here.
+    /// Recomputes a spatial extent that misses some samples, with a warning. Every operation that rewrites a dataset calls this,
+    /// so a wrong extent of the input is never copied.
     pub fn mend_extent(&mut self, ctx: &JobContext) {
         let wider = self.collection.get("extent").and_then(|extent| wider_spatial(extent, &self.batches()));
         let extent = self.collection.fields.get_mut("extent").and_then(Json::as_object_mut);
@@ -45,8 +46,8 @@ impl Assembly {
     }
 }
 
-/// The box for samples of which some lie outside the one that `extent` states; `None` where it has them all, or where nothing
-/// says where they lie. Official tools lose the samples on one side of longitude 0.
+/// The spatial box to use instead of `extent`'s when some samples lie outside it; `None` when the stated box contains all
+/// samples, or no level has a centroid. The official writers lose the samples on one side of longitude 0.
 fn wider_spatial(extent: &Json, levels: &[&RecordBatch]) -> Option<Json> {
     let stated: Vec<f64> = extent.get("spatial")?.as_array()?.iter().filter_map(Json::as_f64).collect();
     let &[west, south, east, north] = stated.as_slice() else { return None };
@@ -69,7 +70,8 @@ fn points(array: &arrow::array::ArrayRef) -> Vec<(f64, f64)> {
     binary.as_binary::<i32>().iter().flatten().filter_map(wkb_point).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
 }
 
-/// The smallest box: the widest gap between neighbouring longitudes is what it leaves out.
+/// The smallest `[west, south, east, north]` around `(longitude, latitude)` points: it leaves out the widest gap between
+/// neighbouring longitudes.
 fn bounding_box(points: &[(f64, f64)]) -> Option<[f64; 4]> {
     let mut longitudes: Vec<f64> = points.iter().map(|point| point.0).collect();
     longitudes.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! The level tables of an opened dataset, decoded when asked for and kept.
+//! Level tables of an opened dataset, decoded on first use and cached.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -10,12 +10,12 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Skeleton};
 use crate::table::{LevelTable, TableHead};
 
-/// Every level: footers at once, pages on demand.
+/// All levels: footers are read at once, pages on demand.
 #[derive(Default)]
 pub struct LevelSet {
     levels: Vec<Level>,
     skeleton: OnceLock<Arc<Skeleton>>,
-    /// Ids and parents count from 0 in every part.
+    /// `internal:current_id` and `internal:parent_id` restart at 0 in every part.
     by_part: bool,
 }
 
@@ -26,25 +26,25 @@ struct Level {
     sources: OnceLock<Arc<RowParts>>,
 }
 
-/// Where the rows of a level come from.
+/// Storage of a level's rows.
 enum Rows {
-    /// A Parquet file of the container.
+    /// A Parquet file or member of the container.
     File(TableHead),
-    /// Made while opening, for containers without a table of the whole level.
+    /// Built by the reader, for containers without a table for the whole level.
     Made(Arc<LevelTable>),
 }
 
-/// `internal:source_file` of a level: which part each row comes from.
+/// `internal:source_file` of a level: the part of each row.
 #[derive(Debug, Default)]
 pub struct RowParts {
-    /// The parts' names, in the order in which the rows first name them.
+    /// Names of the parts, in order of first appearance.
     pub names: Vec<Arc<str>>,
-    /// For each row a place in `names`; the greatest number where the row names none.
+    /// For each row, its index in `names`; `u32::MAX` when null.
     pub rows: Vec<u32>,
 }
 
 impl RowParts {
-    /// The name of the part of `row`.
+    /// Name of the part of `row`.
     pub fn of(&self, row: u32) -> Option<Arc<str>> {
         self.names.get(*self.rows.get(row as usize)? as usize).cloned()
     }
@@ -59,7 +59,7 @@ impl RowParts {
                 rows.push(u32::MAX);
                 continue;
             };
-            // Rows of one part stand together: mostly it is the name of the row before.
+            // Rows of one part are usually contiguous, so the previous row's name is compared first.
             let place = match last {
                 Some((known, place)) if known == name => place,
                 _ => *places.entry(name).or_insert_with(|| {
@@ -74,19 +74,19 @@ impl RowParts {
     }
 }
 
-/// Where the level table says the samples' bytes are.
+/// `internal:offset`, `internal:size` and `internal:relative_path` of a level.
 #[derive(Debug, Default)]
 pub struct Positions {
-    /// `internal:offset`, where the level has it.
+    /// Offsets in bytes, when the level has the column.
     pub offsets: Option<Int64Array>,
-    /// `internal:size`, where the level has it.
+    /// Sizes in bytes, when the level has the column.
     pub sizes: Option<Int64Array>,
-    /// `internal:relative_path`, where the level has it.
+    /// Paths below `DATA/`, when the level has the column.
     pub paths: Option<StringArray>,
 }
 
 impl Positions {
-    /// Offset and size of `row`, when both are there and not negative.
+    /// `(offset, size)` of `row` in bytes, when both are present and non-negative.
     pub fn range(&self, row: u32) -> Option<(u64, u64)> {
         let at = |column: &Option<Int64Array>| {
             let column = column.as_ref().filter(|column| (row as usize) < column.len() && column.is_valid(row as usize))?;
@@ -97,12 +97,12 @@ impl Positions {
 }
 
 impl LevelSet {
-    /// Levels of which the footers were read.
+    /// Levels stored as Parquet files with these footers.
     pub fn new(heads: Vec<TableHead>) -> Self {
         Self::of_rows(heads.into_iter().map(Rows::File))
     }
 
-    /// Levels that the reader made, with the columns that every level has: `id`, `type`, `internal:parent_id`.
+    /// Levels built by a reader, with the mandatory columns `id`, `type` and `internal:parent_id`.
     pub fn of_tables(tables: Vec<LevelTable>) -> Self {
         Self::of_rows(tables.into_iter().map(|table| Rows::Made(Arc::new(table))))
     }
@@ -112,12 +112,13 @@ impl LevelSet {
         Self { levels: rows.map(level).collect(), skeleton: OnceLock::new(), by_part: false }
     }
 
-    /// Levels that join those of several parts: `internal:parent_id` is the number of a row within its `internal:source_file`.
+    /// Levels of an index over several parts: `internal:parent_id` is a row number within the rows of the same
+    /// `internal:source_file`.
     pub fn of_parts(heads: Vec<TableHead>) -> Self {
         Self { by_part: true, ..Self::new(heads) }
     }
 
-    /// True when ids and parents count from 0 in every part.
+    /// True when ids and parents restart at 0 in every part.
     pub fn is_by_part(&self) -> bool {
         self.by_part
     }
@@ -127,7 +128,7 @@ impl LevelSet {
         self.levels.len()
     }
 
-    /// Number of rows of `level`; 0 where there is no such level.
+    /// Number of rows of `level`; 0 for a level that does not exist.
     pub fn rows(&self, level: usize) -> usize {
         self.levels.get(level).map_or(0, |level| match &level.rows {
             Rows::File(head) => head.rows(),
@@ -135,7 +136,7 @@ impl LevelSet {
         })
     }
 
-    /// The columns of `level`, `internal:*` included; no page is read.
+    /// The columns of `level`, including `internal:*`. Reads no page.
     pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
         let fields = |level: &Level| {
             let schema = match &level.rows {
@@ -147,7 +148,7 @@ impl LevelSet {
         self.levels.get(level).map_or(Vec::new(), fields)
     }
 
-    /// The footer of `level`, where it is a Parquet file.
+    /// The Parquet footer of `level`, or `None` when the reader built the table.
     pub fn head(&self, level: usize) -> Option<&TableHead> {
         match &self.levels.get(level)?.rows {
             Rows::File(head) => Some(head),
@@ -155,7 +156,7 @@ impl LevelSet {
         }
     }
 
-    /// The table of `level`, where the reader made it and no Parquet file holds it.
+    /// The table of `level` when the reader built it, or `None` when it is a Parquet file.
     pub fn made(&self, level: usize) -> Option<Arc<LevelTable>> {
         match &self.levels.get(level)?.rows {
             Rows::File(_) => None,
@@ -164,6 +165,10 @@ impl LevelSet {
     }
 
     /// The whole table of `level`.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when the Parquet file cannot be decoded,
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level, or when the job is cancelled.
     pub fn table(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
         let slot = self.level(level)?;
         if let Some(table) = slot.table.get() {
@@ -176,7 +181,7 @@ impl LevelSet {
         Ok(slot.table.get_or_init(|| table).clone())
     }
 
-    /// The table of `level`, if it was decoded before: never blocks.
+    /// The table of `level` if it is already decoded. Never blocks.
     pub fn decoded(&self, level: usize) -> Option<&Arc<LevelTable>> {
         let level = self.levels.get(level)?;
         match &level.rows {
@@ -185,17 +190,23 @@ impl LevelSet {
         }
     }
 
-    /// The named columns of `level`, in file order; names that it lacks are left out.
+    /// The named columns of `level`, in file order; unknown names are ignored.
+    ///
+    /// # Errors
+    /// As [`LevelSet::table`].
     pub fn columns(&self, level: usize, names: &[&str], ctx: &JobContext) -> Result<LevelTable> {
         let slot = self.level(level)?;
         match (&slot.rows, slot.table.get()) {
-            // What was decoded once need not be again.
+            // A decoded table is reused.
             (Rows::Made(table), _) | (Rows::File(_), Some(table)) => table.project(names),
             (Rows::File(head), None) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
         }
     }
 
-    /// The position columns of `level`.
+    /// The position columns of `level`, cached.
+    ///
+    /// # Errors
+    /// As [`LevelSet::table`].
     pub fn positions(&self, level: usize, ctx: &JobContext) -> Result<Arc<Positions>> {
         let slot = self.level(level)?;
         if let Some(positions) = slot.positions.get() {
@@ -210,7 +221,10 @@ impl LevelSet {
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
-    /// The part of each row of `level`; an error where the level does not name them.
+    /// The part of each row of `level`.
+    ///
+    /// # Errors
+    /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when the level has no `internal:source_file`.
     pub fn sources(&self, level: usize, ctx: &JobContext) -> Result<Arc<RowParts>> {
         let slot = self.level(level)?;
         if let Some(sources) = slot.sources.get() {
@@ -223,7 +237,10 @@ impl LevelSet {
         Ok(slot.sources.get_or_init(|| sources).clone())
     }
 
-    /// The tree, from the `id`, `type` and `internal:parent_id` columns.
+    /// The tree, built from the `id`, `type` and `internal:parent_id` columns and cached.
+    ///
+    /// # Errors
+    /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when one of these columns is missing.
     pub fn skeleton(&self, ctx: &JobContext) -> Result<Arc<Skeleton>> {
         if let Some(skeleton) = self.skeleton.get() {
             return Ok(skeleton.clone());
@@ -244,7 +261,7 @@ impl LevelSet {
                     let above = self.sources(depth - 1, ctx)?;
                     parents_by_part(&parents, &*self.sources(depth, ctx)?, &above, above_ids.as_ref())
                 }
-                // A parent that is no row number leads nowhere; the level checks say so.
+                // A parent that is not a valid row number becomes `u32::MAX`; the level checks report it.
                 Some(parents) => parents.iter().map(|p| p.and_then(|p| u32::try_from(p).ok()).unwrap_or(u32::MAX)).collect(),
                 None => vec![u32::MAX; rows as usize],
             };
@@ -255,7 +272,7 @@ impl LevelSet {
         Ok(self.skeleton.get_or_init(|| skeleton).clone())
     }
 
-    /// An error about the pages of a level, with the file's name in it.
+    /// The error for an undecodable level table, with its file name.
     fn unreadable(&self, level: usize, error: Error) -> Error {
         if error.is_cancelled() {
             return error;
@@ -270,7 +287,7 @@ impl LevelSet {
     }
 }
 
-/// Which rows are FOLDERs, batch by batch: the column as one array is not needed.
+/// Which rows are FOLDERs, computed batch by batch without concatenating the column.
 fn folders_of(table: &LevelTable) -> Result<Option<Vec<bool>>> {
     let mut folder = Vec::with_capacity(table.rows());
     for batch in table.batches() {
@@ -285,12 +302,12 @@ fn without_nulls(ids: StringArray) -> StringArray {
     if ids.null_count() == 0 { ids } else { ids.iter().map(|id| Some(id.unwrap_or_default())).collect() }
 }
 
-/// Rows of the level above that the rows of a level have as parents. The same part's rows are counted from 0, unless the level
-/// above says otherwise in its `internal:current_id` (`ids`); files of older tools have no such column.
+/// For each row, its parent's row in the level above. Parent numbers refer to `internal:current_id` (`ids`) of the rows of the
+/// same part, or to their row number within the part when that column is missing (files of older tools).
 fn parents_by_part(parents: &Int64Array, here: &RowParts, above: &RowParts, ids: Option<&Int64Array>) -> Vec<u32> {
     let places: HashMap<&str, u32> = above.names.iter().enumerate().map(|(at, name)| (&**name, at as u32)).collect();
     let part_above: Vec<Option<u32>> = here.names.iter().map(|name| places.get(&**name).copied()).collect();
-    // Where each part begins, as long as its rows stand together and count up from 0.
+    // First row of each part, while its rows are contiguous and numbered from 0.
     let mut starts: Vec<Option<usize>> = vec![None; above.names.len()];
     let mut lengths = vec![0usize; above.names.len()];
     let mut regular = true;

@@ -1,4 +1,4 @@
-//! One collection out of those of several parts: summed counts, joined extents, the list of the parts.
+//! Merges the collections of several parts: summed counts, united extents, list of parts.
 
 use arrow::datatypes::Schema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::error::{Error, Result};
 use crate::model::{Collection, PitSchema, dtype_name, is_padding};
 
-/// What is known of one part.
+/// What the merge needs to know about one part.
 #[derive(Clone, Debug)]
 pub struct PartFacts {
     /// Its file name.
@@ -16,11 +16,14 @@ pub struct PartFacts {
     pub id: String,
     /// `extent`, null when the part has none.
     pub extent: Json,
-    /// Its tree.
+    /// Its tree pattern.
     pub pit: PitSchema,
 }
 
-/// The parts must have one tree pattern; an error says what differs, between which files.
+/// The common tree pattern with summed counts.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the two file names and the difference, when the patterns differ.
 pub fn summed(parts: &[PartFacts]) -> Result<PitSchema> {
     let (first, rest) = parts.split_first().ok_or_else(|| Error::usage("no datasets are given"))?;
     let mut sum = first.pit.clone();
@@ -34,7 +37,7 @@ pub fn summed(parts: &[PartFacts]) -> Result<PitSchema> {
             let theirs = part.pit.hierarchy.get(level).map_or(&[][..], Vec::as_slice);
             for (pattern, theirs) in patterns.iter_mut().zip(theirs) {
                 pattern.n += theirs.n;
-                // A part whose roots are all padded at a position does not know its name; another one does.
+                // Where every root of a part is padding, its pattern lacks the real id; another part supplies it.
                 for (id, known) in pattern.ids.iter_mut().zip(&theirs.ids).filter(|(id, _)| is_padding(id)) {
                     id.clone_from(known);
                 }
@@ -53,7 +56,7 @@ pub fn summed(parts: &[PartFacts]) -> Result<PitSchema> {
     Ok(sum)
 }
 
-/// The first thing that differs between two trees, counts aside.
+/// The first difference between two tree patterns, ignoring counts.
 fn difference(one: &PitSchema, other: &PitSchema) -> Option<String> {
     if one.root.kind != other.root.kind {
         return Some(format!("the roots are {} in the first and {} in the second", one.root.kind, other.root.kind));
@@ -91,7 +94,10 @@ fn difference(one: &PitSchema, other: &PitSchema) -> Option<String> {
     None
 }
 
-/// The level tables must have the same columns; an error names file, level, column and both types. Their order is free.
+/// Checks that the level tables have the same columns, in any order.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) with file, level, column and both types.
 pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &str) -> Result<()> {
     if reference.len() != schemas.len() {
         return Err(Error::invalid(format!("{of} has {} levels and {name} has {}", reference.len(), schemas.len())));
@@ -124,7 +130,7 @@ pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &
     Ok(())
 }
 
-/// The collection of the first part with the sums of all, ready for [`collection_bytes`].
+/// The collection of the first part with summed counts and united extent, for [`collection_bytes`].
 pub fn merged(first: &Collection, parts: &[PartFacts]) -> Result<Map<String, Json>> {
     let mut fields = first.fields.clone();
     fields.shift_remove("taco:sources");
@@ -136,7 +142,7 @@ pub fn merged(first: &Collection, parts: &[PartFacts]) -> Result<Map<String, Jso
     Ok(fields)
 }
 
-/// `taco:sources`, as today's tools write it.
+/// `taco:sources`, as the current tools write it (TACO 2.0, section 6.6).
 pub fn sources_of(parts: &[PartFacts]) -> Json {
     let extents: Vec<Json> = parts
         .iter()
@@ -153,14 +159,15 @@ pub fn sources_of(parts: &[PartFacts]) -> Json {
     })
 }
 
-/// `_tacocat`, as the tools that made `__TACOCAT__` wrote it.
+/// `_tacocat`, as the tools that wrote `__TACOCAT__` (section 6.5).
 pub fn tacocat_of(parts: &[PartFacts]) -> Json {
     let mut names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
     names.sort_unstable();
     json!({ "version": 1, "num_datasets": parts.len(), "dataset_sources": names })
 }
 
-/// JSON with this indentation and escapes for everything outside ASCII, as the tools write the collections of several parts.
+/// Serializes JSON with this indentation and every non-ASCII character escaped, as the Python tools write collections of several
+/// parts.
 pub fn collection_bytes(fields: &Map<String, Json>, indent: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, serde_json::ser::PrettyFormatter::with_indent(indent));
@@ -171,7 +178,7 @@ pub fn collection_bytes(fields: &Map<String, Json>, indent: &[u8]) -> Result<Vec
         if letter.is_ascii() {
             escaped.push(letter);
         } else {
-            // Outside strings JSON is ASCII.
+            // Outside strings, JSON is ASCII.
             let mut units = [0; 2];
             letter.encode_utf16(&mut units).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
         }
@@ -179,7 +186,8 @@ pub fn collection_bytes(fields: &Map<String, Json>, indent: &[u8]) -> Result<Vec
     Ok(escaped.into_bytes())
 }
 
-/// The smallest box around all boxes, across the antimeridian where that is shorter; the first and the last time.
+/// The union of extents: the smallest box around all boxes, possibly across the antimeridian, and the interval from first to last
+/// time.
 fn merged_extent(extents: &[&Json]) -> Json {
     let boxes: Vec<[f64; 4]> = extents
         .iter()
@@ -198,14 +206,16 @@ fn merged_extent(extents: &[&Json]) -> Json {
     json!({ "spatial": spatial, "temporal": temporal })
 }
 
-/// West is greater than east in boxes that cross the antimeridian.
+/// The smallest box around `boxes`, each `[west, south, east, north]` in degrees; west > east when a box crosses the
+/// antimeridian.
 fn joined_box(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
     if boxes.is_empty() {
         return None;
     }
     let south = boxes.iter().map(|b| b[1]).fold(f64::INFINITY, f64::min);
     let north = boxes.iter().map(|b| b[3]).fold(f64::NEG_INFINITY, f64::max);
-    // Arcs on the circle from -180: one that crosses runs past 180. The widest gap between them is what the box leaves out.
+    // Boxes as arcs in degrees from -180; one that crosses the antimeridian ends beyond 180. The result leaves out the widest gap
+    // between arcs.
     let mut arcs: Vec<(f64, f64)> = boxes.iter().map(|b| (b[0], if b[0] > b[2] { b[2] + 360.0 } else { b[2] })).collect();
     arcs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let first = arcs[0].0;
@@ -218,8 +228,8 @@ fn joined_box(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
         reach = reach.max(east);
     }
     let wrap = first + 360.0 - reach;
-    // Readers of today take a box as it stands, with west below east: one across the antimeridian is only made where a part has
-    // one, or where the plain box would be the whole way round instead of a few degrees.
+    // Current readers do not interpret west > east, so a box across the antimeridian is only produced when a part has one, or
+    // when it is less than a quarter of the width of the plain box.
     let crosses = boxes.iter().any(|b| b[0] > b[2]) || (360.0 - widest.0) * 4.0 < reach - first;
     let (west, east) = if crosses && widest.0 > wrap && widest.0 > 0.0 {
         (widest.1, if widest.2 > 180.0 { widest.2 - 360.0 } else { widest.2 })

@@ -1,5 +1,5 @@
-//! The on-disk formats: what a path is ([`detect`]), reading ([`ContainerReader`]), laying out ([`BuildPlan`]) and writing.
-//! Nothing else writes a dataset. Must not judge a dataset: readers hand over facts, and only note what they had to work round.
+//! On-disk formats: detection ([`detect`]), reading ([`ContainerReader`]), layout ([`BuildPlan`]) and writing. No other module
+//! writes a dataset. Readers do not validate: they return the data as stored, with notes on problems they worked around.
 
 mod assembly;
 mod atomic_write;
@@ -69,29 +69,29 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Modified, is_remote};
 use crate::table::LevelTable;
 
-/// What was opened.
+/// Format, path and size of an opened dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerInfo {
-    /// The container's kind.
+    /// The container's format.
     pub format: Format,
-    /// Where it lies.
+    /// Path or address of the container.
     pub path: PathBuf,
-    /// Bytes of the file; for a FOLDER, nobody counted.
+    /// Size of the file in bytes; `None` for folders.
     pub size_bytes: Option<u64>,
 }
 
-/// Files of another machine that are asked for side by side, and kept open meanwhile.
+/// Number of remote files that are requested in parallel and kept open.
 pub const AT_ONCE: usize = 32;
 
 /// A readable dataset. All calls are blocking and may be made from several threads.
 pub trait ContainerReader: Send + Sync {
-    /// What opening it found out.
+    /// The state common to all containers.
     fn opening(&self) -> &Opening;
-    /// What it is and where.
+    /// Format, path and size.
     fn info(&self) -> &ContainerInfo {
         &self.opening().info
     }
-    /// COLLECTION.json; empty when it could not be read (then [`ContainerReader::notes`] says why).
+    /// COLLECTION.json; empty when it could not be read, as [`ContainerReader::notes`] then reports.
     fn collection(&self) -> &Collection {
         &self.opening().collection
     }
@@ -99,22 +99,37 @@ pub trait ContainerReader: Send + Sync {
     fn levels(&self) -> &LevelSet {
         &self.opening().levels
     }
-    /// The `__meta__` of the FOLDER in `row` of `level`.
+    /// The `__meta__` of the FOLDER at `row` of `level` (TACO 2.0, section 6.2).
+    ///
+    /// # Errors
+    /// When the row is no FOLDER, or its `__meta__` cannot be read.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable>;
-    /// Has the `__meta__` of these FOLDERs at hand for [`ContainerReader::local_meta`], where reading each by itself would be a
-    /// request each.
+    /// Prefetches the `__meta__` of these FOLDERs for [`ContainerReader::local_meta`], where each would take a request of its
+    /// own.
+    ///
+    /// # Errors
+    /// When a request fails or is cancelled.
     fn bring_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
-    /// Has what [`ContainerReader::asset`] and [`ContainerReader::local_meta`] need for at most [`AT_ONCE`] rows of a level at hand,
-    /// where each of them is a file of another machine.
+    /// Prefetches what [`ContainerReader::asset`] and [`ContainerReader::local_meta`] need for up to [`AT_ONCE`] rows of a level,
+    /// where each row is a remote file.
+    ///
+    /// # Errors
+    /// When a request fails or is cancelled.
     fn bring_assets(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
-    /// The bytes of the sample in `row` of `level`: the data of a FILE, the `__meta__` of a FOLDER. Always the sample's own
-    /// bytes, also where the level table points elsewhere.
+    /// Path and length in bytes of the data of the sample at `row` of `level`: the data of a FILE, or the `__meta__` of a FOLDER.
+    /// Wrong offsets in the level table are corrected.
+    ///
+    /// # Errors
+    /// When the row does not exist, or its data cannot be located.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
-    /// [`ContainerReader::asset`] for a copy, with what is known of the version that was looked at.
+    /// [`ContainerReader::asset`] as the source of a copy, with the file's modification time.
+    ///
+    /// # Errors
+    /// As [`ContainerReader::asset`].
     fn source(&self, level: usize, row: u32) -> Result<RowSource> {
         let (path, size) = self.asset(level, row)?;
         let looked = match &path {
@@ -123,32 +138,32 @@ pub trait ContainerReader: Send + Sync {
         };
         Ok(RowSource::Asset { path, size, modified: looked.as_ref().map(Modified::of_file).unwrap_or_default() })
     }
-    /// What was worked round while opening.
+    /// Problems that were worked around while opening.
     fn notes(&self) -> &[Finding] {
         &self.opening().notes
     }
-    /// The format behind the trait, for checks that need its details.
+    /// The concrete reader, for checks that need details of the format.
     fn physical(&self) -> Physical<'_>;
 }
 
-/// A reader as its own type.
+/// A reader by its concrete type.
 #[derive(Clone, Copy)]
 pub enum Physical<'a> {
-    /// §6.3.
+    /// ZIP (TACO 2.0, section 6.3).
     Zip(&'a ZipReader),
-    /// §6.4.
+    /// FOLDER (section 6.4).
     Folder(&'a FolderReader),
-    /// §6.5, in both forms.
+    /// TACOCAT, file and folder (section 6.5).
     Tacocat(&'a TacocatReader),
-    /// §6.6, and datasets that were opened together.
+    /// TACOLLECTION (section 6.6), and datasets opened together.
     Joined(&'a JoinedReader),
-    /// TORTILLA 0.5 and TACO 0.2.
+    /// TORTILLA 0.5 and TACO 0.2 files.
     Tortilla(&'a TortillaReader),
-    /// TACO 3, archive or folder.
+    /// TACO 3, ZIP and folder.
     Taco3(&'a Taco3Reader),
 }
 
-/// A 2.0 dataset by a name of the first generation would be opened by nobody who goes by names.
+/// Refuses the extensions of the first generation for a 2.0 dataset: tools that select a reader by extension could not open it.
 fn refuse_old_name(target: &Path) -> Result<()> {
     let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     if !["tortilla", "taco"].contains(&ending.as_str()) {
@@ -160,7 +175,11 @@ fn refuse_old_name(target: &Path) -> Result<()> {
         .hint("`compile` writes a .tortilla or .taco out of a dataset, `create --generation tortilla` or `taco` out of a folder"))
 }
 
-/// Lays out and writes a dataset, by the options' format, or its parts. What is written appears complete or not at all.
+/// Writes a dataset in the format of `options`, or as parts. The output appears complete or not at all.
+///
+/// # Errors
+/// Invalid options, an existing target without `overwrite`, changed or damaged sources, and IO errors. Nothing is left at the
+/// target.
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
     refuse_old_name(&options.target)?;

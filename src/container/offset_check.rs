@@ -1,6 +1,5 @@
-//! Whether the positions that the levels state can be right, by arithmetic alone: every member of a TACO archive begins where the
-//! one before it ends, so the right positions tile the data without gap or overlap. Reading each member's name instead would
-//! take a request for every sample of a remote archive.
+//! Verifies the offsets in the level tables by arithmetic: members of a TACO archive are contiguous, so correct ranges tile the
+//! data without gap or overlap. Comparing each member's name instead would take a request per sample of a remote archive.
 
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -8,11 +7,11 @@ use crate::jobs::JobContext;
 use super::zip::{local_header_len, member_of};
 use super::{HeaderEntry, LevelSet};
 
-/// From the local header to the end of the data of one member, and the archive that it is in.
+/// `(part, start, end)`: the byte range from the local header to the end of a member's data, and the number of its archive.
 type Span = (u32, u64, u64);
 
-/// For each part, by its number, whether the positions of its rows tile. `part_of` gives the part of a row of a level; `first` is
-/// where the first member may begin.
+/// For each part, whether the ranges of its rows tile the data. `part_of(level, row)` returns the part's number; `first` is the
+/// earliest possible offset of a member.
 pub fn tiling_parts(
     levels: &LevelSet,
     parts: usize,
@@ -52,7 +51,7 @@ pub fn tiling_parts(
     Ok(holds)
 }
 
-/// True when the data also ends where the tables begin, as the header has it.
+/// True when the data also ends where the first table in `tables` begins.
 pub fn ends_before(levels: &LevelSet, tables: &[HeaderEntry], ctx: &JobContext) -> Result<bool> {
     let mut end = 0;
     for depth in 0..levels.count() {

@@ -1,4 +1,4 @@
-//! Opening a dataset, whatever container it is in.
+//! Opens a dataset of any format.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,24 +12,30 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
 
-/// How to open.
+/// Options of [`open_with`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct OpenOptions {
-    /// Where the archives that an index lists lie; beside the index when absent.
+    /// Folder of the archives that an index lists; by default the folder of the index.
     pub base_path: Option<PathBuf>,
-    /// More datasets, to be opened with the first as one.
+    /// Further datasets, opened together with the first as one.
     pub with: Vec<PathBuf>,
-    /// What becomes of columns that not all of them have.
+    /// How columns that not all datasets have are combined.
     pub mode: JoinMode,
 }
 
-/// Opens the dataset at `path`, whatever it is. Errors say what the path is when it can't be opened.
+/// Opens the dataset at `path`.
+///
+/// # Errors
+/// When `path` is no dataset, or its tables cannot be read; the error names the detected format.
 pub fn open(path: &Path, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
     open_with(path, &OpenOptions::default(), ctx)
 }
 
 /// [`open`] with options.
+///
+/// # Errors
+/// As [`open`]; also when the datasets cannot be joined.
 pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
     if !options.with.is_empty() {
         let paths: Vec<PathBuf> = std::iter::once(path.to_owned()).chain(options.with.iter().cloned()).collect();
@@ -60,7 +66,7 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
             None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
         },
         Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, ctx)?)),
-        // Named one by one, so that a format without a reader does not compile.
+        // Listed one by one, so that a new format without a reader does not compile.
         Format::Joined => Err(Error::internal("nothing on a disk is several datasets opened as one").at_path(path)),
     }
 }

@@ -1,23 +1,23 @@
-//! What every opened dataset has, whatever its container. Must know no container.
+//! The state that all readers have in common, independent of the format.
 
 use super::{ContainerInfo, LevelSet};
 use crate::error::Result;
 use crate::model::{Collection, Finding, Location, Rule};
 
-/// The parts of an opened dataset that don't differ between containers.
+/// Common state of an opened dataset.
 pub struct Opening {
-    /// What it is and where.
+    /// Format, path and size.
     pub info: ContainerInfo,
     /// COLLECTION.json; empty when it could not be read.
     pub collection: Collection,
     /// The level tables.
     pub levels: LevelSet,
-    /// What was worked round.
+    /// Problems that were worked around while opening.
     pub notes: Vec<Finding>,
 }
 
 impl Opening {
-    /// A collection that can't be read becomes a note: the samples are there all the same.
+    /// An unreadable collection becomes a note; the samples remain accessible.
     pub fn new(info: ContainerInfo, levels: LevelSet, collection: Result<Collection>, mut notes: Vec<Finding>) -> Self {
         let collection = collection.unwrap_or_else(|error| {
             notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));

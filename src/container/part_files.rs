@@ -1,5 +1,5 @@
-//! The archives that an index lists: found beside it or in another folder, opened when a sample of theirs is asked for, and
-//! only a few of them open at a time.
+//! The archives listed by an index: located beside the index or in another folder, opened on demand, with a bounded number open
+//! at a time.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,29 +9,32 @@ use crate::error::{Error, Kind, Result};
 use crate::files::{Outside, Root};
 use crate::model::{is_remote, place_below, safe_relative};
 
-/// Archives kept open. Each keeps its footers and its directory.
+/// Maximum number of open archives; each keeps its footers and central directory in memory.
 const OPEN_MAX: usize = 16;
 
-/// The parts of one index. Cheap to share; opening one blocks only those who wait for the list.
+/// The parts of one index. Cheap to clone; opening a part blocks only other users of the cache.
 pub struct PartFiles {
     folder: PathBuf,
     root: Root,
-    /// The last used one at the end.
+    /// Least recently used first.
     open: Mutex<Vec<(Box<str>, Arc<ZipReader>)>>,
 }
 
 impl PartFiles {
-    /// Parts that lie in `folder`.
+    /// Parts located in `folder`.
     pub fn new(folder: PathBuf) -> Self {
         Self { root: Root::new(&folder), folder, open: Mutex::default() }
     }
 
-    /// Where the parts are looked for.
+    /// Folder of the parts.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the part called `name` lies, whether or not it is there. Names that lead outside the folder are refused.
+    /// Path of the part `name`, whether or not it exists.
+    ///
+    /// # Errors
+    /// When `name` is a path that leads outside the folder.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         if !safe_relative(name) {
             return Err(Error::format("the name of this part leads outside the folder of the parts").at(name.escape_default()));
@@ -39,7 +42,7 @@ impl PartFiles {
         Ok(place_below(&self.folder, name))
     }
 
-    /// Where a part that is a link leads, when that is out of the folder of the parts.
+    /// Target of a part that is a symbolic link out of the folder.
     pub fn leads_out(&self, name: &str) -> Option<PathBuf> {
         match self.root.file(name) {
             Err(Outside::LeadsOut(target)) if safe_relative(name) && !is_remote(&self.folder) => Some(target),
@@ -47,7 +50,10 @@ impl PartFiles {
         }
     }
 
-    /// The part called `name`. A part that is not there is an error that says where it was looked for.
+    /// The reader of the part `name`, opened on first use.
+    ///
+    /// # Errors
+    /// When the part does not exist or cannot be opened, with the path that was tried.
     pub fn get(&self, name: &str) -> Result<Arc<ZipReader>> {
         let path = self.path(name)?;
         {

@@ -1,5 +1,5 @@
-//! One dataset written as several ZIPs or FOLDERs, by size or by the values of columns, and the indexes over them. All of them
-//! get their names when the last one is whole; on any error nothing is left behind.
+//! Writes one dataset as several ZIPs or FOLDERs, split by size or by column values, with the indexes over them. All outputs are
+//! renamed together when the last is complete; on error nothing is left behind.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,30 +14,33 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
 
-/// How one dataset is written as several. Plain data.
+/// How to split a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Parts {
-    /// Bytes of data in a part at the most, metadata not counted; a larger sample gets a part of its own. No limit when absent.
+    /// Maximum bytes of sample data in a part, metadata not counted; a larger sample gets a part of its own. `None`: no limit.
     pub size_bytes: Option<u64>,
-    /// Columns of level 0: parts for each combination of their values.
+    /// Columns of level 0: one group of parts for each combination of their values.
     pub group_by: Vec<String>,
-    /// What is written over the parts, beside them: [`Format::Tacocat`], [`Format::TacocatFile`], [`Format::Tacollection`].
+    /// Indexes to write beside the parts: [`Format::Tacocat`], [`Format::TacocatFile`], [`Format::Tacollection`].
     pub consolidate: Vec<Format>,
 }
 
-/// One part before it is written.
+/// One part of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedPart {
     /// Its file name.
     pub name: String,
-    /// Its samples of level 0, as rows of the whole.
+    /// Its level-0 samples, as row numbers of the whole dataset.
     pub roots: Vec<u32>,
-    /// Bytes of data.
+    /// Bytes of sample data.
     pub data_bytes: u64,
 }
 
-/// Bytes of a size like `4GB`, `512 MB`, `1024k` or `2048`: units of 1024, upper or lower case, as the Python tools read them.
+/// Parses a size in bytes such as `4GB`, `512 MB`, `1024k` or `2048`: units of 1024, case-insensitive, as the Python tools do.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is no size.
 pub fn parse_size(text: &str) -> Result<u64> {
     let wrong = || Error::usage(format!("{text:?} is no size")).hint("write it like 4GB, 512MB, 1024KB or 2048B");
     let upper = text.trim().to_uppercase();
@@ -61,8 +64,8 @@ pub fn parse_size(text: &str) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A value as a part of a file name, as the Python tools spell it: what file systems refuse becomes `_`, runs of `_` and of
-/// blanks become one `_`, and none stands at either end.
+/// Converts a value to a file name component as the Python tools do: characters that file systems refuse become `_`, runs of `_`
+/// and spaces become one `_`, and leading and trailing `_` are removed.
 pub fn file_name_of(value: &str) -> String {
     let mut name = String::with_capacity(value.len());
     for letter in value.chars() {
@@ -79,8 +82,10 @@ pub fn file_name_of(value: &str) -> String {
 }
 
 impl Parts {
-    /// What would be written under `target`'s name: nothing is touched. An error when a column is not there or two values give
-    /// one file name. Padding on level 0 belongs to no value and is left out when the parts go by columns.
+    /// Plans the parts without writing. When grouping by columns, padding on level 0 is left out, as it belongs to no group.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when a column does not exist, or two groups have the same file name.
     pub fn plan(&self, assembly: &Assembly, target: &Path, format: Format, ctx: &JobContext) -> Result<Vec<PlannedPart>> {
         if self.size_bytes == Some(0) {
             return Err(Error::usage("a part needs room for at least one byte"));
@@ -99,7 +104,7 @@ impl Parts {
                 None => stem.to_owned(),
                 Some(value) => format!("{stem}_{}", file_name_of(value)),
             };
-            // Names that differ in case only are one file on some systems.
+            // Names that differ only in case are one file on some systems.
             if let Some(other) = values.insert(group.to_lowercase(), value.clone().unwrap_or_default()) {
                 let value = value.unwrap_or_default();
                 return Err(Error::usage(format!("the values {other:?} and {value:?} give the same file name {group}{ending}"))
@@ -124,7 +129,7 @@ impl Parts {
         }
     }
 
-    /// Rows of level 0 by their values, in the order in which the values first come.
+    /// Rows of level 0 by value, in order of first appearance.
     fn groups(&self, assembly: &Assembly, ctx: &JobContext) -> Result<Vec<(Option<String>, Vec<u32>)>> {
         let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first()) else { return Ok(Vec::new()) };
         let rows = 0..tree.len() as u32;
@@ -133,7 +138,7 @@ impl Parts {
         }
         let texts: Vec<Vec<String>> = self.group_by.iter().map(|name| texts_of(&level.batch, name)).collect::<Result<_>>()?;
         let mut groups: Vec<(Option<String>, Vec<u32>)> = Vec::new();
-        // By the values one by one: (a_b, c) and (a, b_c) are two groups, though their files would have one name.
+        // Compared value by value: (a_b, c) and (a, b_c) are two groups, although their file names are equal.
         let mut places: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut padding = 0;
         for row in rows {
@@ -155,7 +160,7 @@ impl Parts {
         Ok(groups)
     }
 
-    /// In order, each part filled as far as it goes.
+    /// Consecutive rows, greedily up to the size limit.
     fn chunks(&self, roots: Vec<u32>, sizes: &[u64]) -> Vec<Vec<u32>> {
         let Some(most) = self.size_bytes else { return vec![roots] };
         let mut chunks: Vec<Vec<u32>> = Vec::new();
@@ -177,10 +182,9 @@ impl Parts {
     }
 }
 
-/// The files and folders that take their names when a dataset is written.
+/// The files and folders that writing this dataset creates.
 ///
 /// # Errors
-///
 /// Those of [`Parts::plan`].
 pub fn outputs_of(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Vec<PathBuf>> {
     let Some(parts) = &options.parts else { return Ok(vec![options.target.clone()]) };
@@ -190,7 +194,7 @@ pub fn outputs_of(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext)
     Ok(planned.iter().map(|part| part.name.as_str()).chain(indexes).map(|name| folder.join(name)).collect())
 }
 
-/// Bytes of data below each sample of level 0.
+/// Bytes of data of each level-0 sample, including its descendants.
 fn root_sizes(assembly: &Assembly) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
     for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
@@ -225,7 +229,7 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
     (0..column.len()).map(text).collect()
 }
 
-/// Writes the parts and what joins them.
+/// Writes the parts and their indexes.
 pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &JobContext) -> Result<Built> {
     if !parts.consolidate.is_empty() && options.format != Format::Zip {
         return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
@@ -256,7 +260,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, parts: &Parts, ctx: &J
     for part in &planned {
         ctx.check()?;
         let mut piece = assembly.of_roots(&part.roots, ctx)?;
-        // Without coordinates nothing better than the extent of the whole is known.
+        // Without coordinates, the part keeps the extent of the whole dataset.
         if let Some(extent) = extent_of_samples(&piece.batches()) {
             piece.collection.set("extent", Some(extent));
         }
@@ -292,7 +296,7 @@ fn named(error: Error, part: &str) -> Error {
     wrapped(error, format!("the part {part} can't be written"))
 }
 
-/// What an index is called beside its parts.
+/// File name of an index beside its parts.
 fn index_name(format: Format) -> Option<&'static str> {
     match format {
         Format::Tacocat => Some(".tacocat"),

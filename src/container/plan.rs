@@ -1,4 +1,4 @@
-//! The layout of a dataset before a byte is written: names, order, offsets; then the metadata that carries them.
+//! Plans the layout of a dataset before writing: names, order and offsets, then the metadata tables that contain them.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -16,68 +16,68 @@ use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
 use crate::table::{ParquetOptions, write_parquet};
 
-/// What to write, and where.
+/// Target and settings of a write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BuildOptions {
-    /// The file or folder to make.
+    /// The file or folder to create.
     pub target: PathBuf,
     /// ZIP or FOLDER.
     pub format: Format,
-    /// How the level tables are written.
+    /// Parquet settings of the level tables.
     #[serde(default)]
     pub parquet: ParquetOptions,
-    /// Replace what is there.
+    /// Replace an existing target.
     #[serde(default)]
     pub overwrite: bool,
-    /// Write several datasets instead of one, named after `target`.
+    /// Split the dataset into parts named after `target`.
     #[serde(default)]
     pub parts: Option<Parts>,
-    /// What is done with bytes that do not have the checksum that their container states.
+    /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
 }
 
-/// What was written.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Built {
-    /// The file or folder; of several parts their index, or the first of them.
+    /// The file or folder; when split, the index, or the first part.
     pub path: PathBuf,
     /// ZIP or FOLDER.
     pub format: Format,
-    /// Samples on all levels.
+    /// Number of samples on all levels.
     pub samples: u64,
-    /// FILEs written.
+    /// Number of FILEs written.
     pub files: u64,
-    /// Bytes of the whole output.
+    /// Size of the whole output in bytes.
     pub bytes: u64,
-    /// The datasets, when it was written in parts.
+    /// The parts, when split.
     pub parts: Vec<PathBuf>,
-    /// The indexes over them.
+    /// The indexes over the parts.
     pub indexes: Vec<PathBuf>,
-    /// Samples that were damaged before and were copied all the same.
+    /// Paths of samples that were damaged in the source and copied unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<String>,
 }
 
-/// One FILE in the order of writing.
+/// One FILE, in writing order.
 #[derive(Clone, Debug)]
 pub struct PlannedFile {
-    /// `DATA/…`.
+    /// Member name, `DATA/…`.
     pub name: Box<str>,
     /// Its level.
     pub level: u8,
     /// Its row in the assembly's level.
     pub row: u32,
-    /// First byte of its local header; 0 in a FOLDER.
+    /// Offset of its local header; 0 in a FOLDER.
     pub local: u64,
-    /// Bytes of data.
+    /// Size of the data in bytes.
     pub size: u64,
 }
 
-/// One FOLDER, for its `__meta__`.
+/// One FOLDER and its `__meta__`.
 #[derive(Clone, Debug)]
 pub struct PlannedFolder {
-    /// `DATA/…/__meta__`.
+    /// Member name, `DATA/…/__meta__`.
     pub name: Box<str>,
     /// Its level.
     pub level: usize,
@@ -85,32 +85,36 @@ pub struct PlannedFolder {
     pub row: u32,
 }
 
-/// `internal:offset` and `internal:size` by level and row.
+/// `internal:offset` and `internal:size`, indexed by level and row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowPositions {
-    /// First byte of the data; 0 in a FOLDER.
+    /// Offset of the data in bytes; 0 in a FOLDER.
     pub offsets: Vec<Vec<i64>>,
-    /// Bytes of the data.
+    /// Size of the data in bytes.
     pub sizes: Vec<Vec<i64>>,
 }
 
-/// Names, order and offsets of everything whose size is known beforehand.
+/// Names, order and offsets of all data whose size is known in advance.
 #[derive(Clone, Debug)]
 pub struct BuildPlan {
-    /// FILEs depth first, in sample order.
+    /// FILEs, depth first, in sample order.
     pub files: Vec<PlannedFile>,
-    /// FOLDERs deepest first, inside a level by path.
+    /// FOLDERs, deepest level first, sorted by path within a level.
     pub folders: Vec<PlannedFolder>,
-    /// First byte after the last FILE; in a FOLDER the sum of the data.
+    /// End offset of the last FILE; in a FOLDER, the total size of the data.
     pub data_end: u64,
-    /// Where the data of every row goes; FOLDERs get theirs while the metadata is made.
+    /// Position of every row's data; those of FOLDERs are set while their `__meta__` is generated.
     pub(super) positions: RowPositions,
-    /// Paths below DATA/, without a slash at the end.
+    /// Paths below `DATA/` by level, without trailing slash.
     paths: Vec<StringArray>,
 }
 
 impl BuildPlan {
-    /// Lays out the data of a ZIP from byte `start`, or of a FOLDER. Two siblings with one id are an error.
+    /// Plans the data of a ZIP starting at byte `start`, or of a FOLDER.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`](crate::error::Kind::Invalid) for duplicate ids among siblings, a path too long for ZIP, or an empty
+    /// FOLDER.
     pub fn new(assembly: &Assembly, format: Format, start: u64) -> Result<Self> {
         let tree = &assembly.tree;
         let zeros = || tree.levels.iter().map(|level| vec![0; level.len()]).collect();
@@ -123,7 +127,7 @@ impl BuildPlan {
         };
         let roots: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
         check_siblings(assembly, 0, &roots, SamplePath::default)?;
-        // Depth first without recursion: the rest of each level's rows, deepest on top.
+        // Iterative depth-first traversal; the stack holds (level, row).
         let mut stack: Vec<(usize, u32)> = roots.iter().rev().map(|&row| (0, row)).collect();
         while let Some((depth, row)) = stack.pop() {
             let level = &tree.levels[depth];
@@ -156,7 +160,7 @@ impl BuildPlan {
         Ok(plan)
     }
 
-    /// The rows of a FOLDER's `__meta__`; with positions in a ZIP.
+    /// The table of a FOLDER's `__meta__`; in a ZIP with offsets and sizes.
     pub(super) fn local_meta(
         &self,
         assembly: &Assembly,
@@ -187,7 +191,7 @@ impl BuildPlan {
         write_parquet(&schema, &[batch], &options.parquet.beside())
     }
 
-    /// One level table with its `internal:*` columns, as Parquet; and its schema, for `taco:field_schema`.
+    /// One level table with its `internal:*` columns as Parquet bytes, and its schema for `taco:field_schema`.
     fn level_table(
         &self,
         assembly: &Assembly,
@@ -246,13 +250,13 @@ impl BuildPlan {
         Ok(members)
     }
 
-    /// The path of the sample of a planned file.
+    /// Path of the sample of a planned file.
     pub(super) fn sample(&self, assembly: &Assembly, index: usize) -> String {
         let file = &self.files[index];
         assembly.tree.path(file.level as usize, file.row).to_string()
     }
 
-    /// An error when a container is not the version any more in which its samples were found.
+    /// Checks that every source container is still the version in which its samples were located.
     pub(super) fn expect_sources(&self, assembly: &Assembly) -> Result<()> {
         let mut versions = Versions::default();
         for (index, file) in self.files.iter().enumerate() {
@@ -263,7 +267,7 @@ impl BuildPlan {
         Ok(())
     }
 
-    /// The source of a planned file.
+    /// Data source of a planned file.
     pub(super) fn source<'a>(&self, assembly: &'a Assembly, file: &PlannedFile) -> &'a RowSource {
         &assembly.levels[file.level as usize].sources[file.row as usize]
     }

@@ -1,5 +1,5 @@
-//! Whether a file belongs to a dataset, told by where it lies. A draft keeps the paths of files only: those of a FOLDER that it was
-//! made of are as untrusted as the ranges of an archive, those that the person added are the person's own.
+//! Decides by location whether a file belongs to a dataset. A draft stores file paths only: files inside a dataset's FOLDER are
+//! as untrusted as ranges of an archive, while files that the user added are trusted.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use super::detect::is_dataset_folder;
 use crate::model::{AssetPath, is_remote};
 use crate::raster::RasterSource;
 
-/// Folders above a file that are looked at.
+/// Maximum number of ancestor folders that are examined.
 const ABOVE: usize = 24;
 
-/// How the raster of a draft's sample is opened: bytes of a dataset, and those of other machines, through the fence; files that the
-/// person added with every driver.
+/// How GDAL opens the raster of a draft's sample: members of a dataset and remote files with the restricted drivers, files that
+/// the user added with all drivers.
 pub fn raster_source(asset: &AssetPath) -> RasterSource {
     match asset {
         AssetPath::File(path) if is_remote(path) || lies_in_dataset(path) => RasterSource::member(asset.clone()),
@@ -19,10 +19,10 @@ pub fn raster_source(asset: &AssetPath) -> RasterSource {
     }
 }
 
-/// True for a file below the folder of a dataset.
+/// True when the file is inside the folder of a dataset.
 fn lies_in_dataset(path: &Path) -> bool {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // A link to a member is not the member: where it was made says whose it is.
+    // A symbolic link is judged by its own location, not by its target.
     absolute.ancestors().skip(1).take(ABOVE).any(is_dataset_folder)
 }
 

@@ -1,5 +1,5 @@
-//! Reading the samples' bytes, whole or streamed. Bytes of a container are compared with the checksum that it states, files and
-//! containers with what they were when the dataset was planned; a difference is an error with the sample's path.
+//! Reads samples' data, whole or streamed. Data of a container is verified against its CRC-32, and files and containers against
+//! their state when the dataset was planned; a difference is an error with the sample's path.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -17,48 +17,48 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 
-/// Files up to this size are read whole; larger ones are streamed.
+/// Files up to this size in bytes are read whole; larger ones are streamed.
 pub const WHOLE_MAX: u64 = 4 << 20;
-/// Bytes read at a time from a large file.
+/// Bytes per read of a streamed file.
 const CHUNK: usize = 1 << 20;
 
-/// Bytes and files of another machine that are brought ahead of the writer.
+/// Bytes of remote files prefetched ahead of the writer.
 const AHEAD_BYTES: u64 = 16 << 20;
 const AHEAD_FILES: usize = 32;
-/// Containers that are kept open.
+/// Maximum number of containers kept open.
 const HELD_MAX: usize = 64;
 
-/// Fills a buffer from a place in a source; sources that are read in order ignore the place.
+/// Fills a buffer from an offset; sequential sources ignore the offset.
 type ReadAt = dyn FnMut(u64, &mut [u8]) -> Result<()>;
 
-/// What a copy does with bytes that do not have the checksum that their container states.
+/// How a copy handles data whose CRC-32 differs from the container's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDamage {
-    /// It stops, and nothing is written.
+    /// Stops with an error; nothing is written.
     #[default]
     Stop,
-    /// It copies the bytes as they are, and lists the samples.
+    /// Copies the bytes unchanged and lists the samples.
     Keep,
 }
 
-/// What a sample's bytes were when they were copied.
+/// Facts about one copied sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied {
     /// CRC-32 of the bytes.
     pub crc: u32,
-    /// When a file of this machine was last changed.
+    /// Modification time of a local file.
     pub modified: Option<SystemTime>,
 }
 
-/// The sources of one copy: containers that are open, and what was found damaged.
+/// The sources of one copy: open containers and the damaged samples found.
 #[derive(Default)]
 pub struct Sources {
     containers: Mutex<HashMap<Arc<Path>, Arc<Held>>>,
-    /// How far the plan's remote files were brought ahead of the writer.
+    /// Index of the first planned remote file that is not prefetched yet.
     ahead: Mutex<usize>,
     on_damage: OnDamage,
-    /// The samples.
+    /// Paths of damaged samples.
     damaged: Mutex<BTreeSet<String>>,
 }
 
@@ -66,19 +66,19 @@ pub struct Sources {
 struct Held {
     file: ByteSource,
     stated: OnceLock<Stated>,
-    /// The directory of an archive of another machine, where local headers do not state the checksums.
+    /// Checksums in the central directory of a remote archive, read when local headers lack them.
     far: OnceLock<Option<Checksums>>,
-    /// Versions that were compared with it, and are it.
+    /// Versions already found equal to this container.
     accepted: RwLock<Vec<Arc<Stamp>>>,
 }
 
-/// How a container states the checksums of its members.
+/// Where a container stores the checksums of its members.
 enum Stated {
-    /// Not at all.
+    /// It has none.
     Nowhere,
     /// In the central directory.
     Directory(Checksums),
-    /// In the local header of each member: where the directory can't be read, or lies far away.
+    /// In each member's local header: used when the directory is unreadable or remote.
     Headers,
 }
 
@@ -87,14 +87,14 @@ impl Held {
         Self { file, stated: OnceLock::new(), far: OnceLock::new(), accepted: RwLock::default() }
     }
 
-    /// How the container states checksums; what can't be found out now is asked again.
+    /// Where the container stores checksums; retried after a temporary failure.
     fn stated(&self) -> Result<&Stated> {
         if let Some(known) = self.stated.get() {
             return Ok(known);
         }
         let found = match is_archive(&self.file)? {
             false => Stated::Nowhere,
-            // A directory may be larger than what is copied, and a local header comes along with the data.
+            // A remote directory may be larger than the copied data, while local headers are fetched with the data.
             true if self.file.is_remote() => Stated::Headers,
             true => match settled(Directory::read(&self.file))? {
                 Ok(directory) => Stated::Directory(Checksums::of(&directory)),
@@ -104,7 +104,7 @@ impl Held {
         Ok(self.stated.get_or_init(|| found))
     }
 
-    /// The checksums in the directory of an archive of another machine; `None` where it has none that can be read.
+    /// The checksums in the central directory of a remote archive; `None` when the directory is unreadable.
     fn far(&self) -> Result<Option<&Checksums>> {
         if let Some(known) = self.far.get() {
             return Ok(known.as_ref());
@@ -116,14 +116,14 @@ impl Held {
         Ok(self.far.get_or_init(|| found).as_ref())
     }
 
-    /// An error when ranges of this version are not those of the open container.
+    /// Checks that ranges of the version `stamp` are valid in the open container.
     fn expect(&self, stamp: &Arc<Stamp>) -> Result<()> {
         let known = |accepted: &[Arc<Stamp>]| accepted.iter().any(|known| Arc::ptr_eq(known, stamp) || known == stamp);
         if known(&self.accepted.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
         self.file.expect(stamp)?;
-        // Times have steps, and can be set: where the directory is known, it decides.
+        // Modification times are coarse and can be set: a known directory digest decides.
         if let (Some(directory), Stated::Directory(own)) = (stamp.directory, self.stated()?)
             && own.digest != directory
         {
@@ -133,7 +133,7 @@ impl Held {
         Ok(())
     }
 
-    /// The checksum that the container states for a range; `None` where it states none.
+    /// The stored CRC-32 for a range; `None` when the container stores none.
     fn crc(&self, offset: u64, size: u64, is_known: bool) -> Result<Option<u32>> {
         let way = self.stated()?;
         let stated = match way {
@@ -153,7 +153,7 @@ impl Held {
                 );
                 Err(take_another(error).at_path(self.file.path()))
             }
-            // Nobody knows in which version the range was found; in this one it is none.
+            // The range comes from an unknown version, and no member of this one matches it.
             (None, _) if !is_known && self.is_taco()? => {
                 let summary = format!(
                     "no member of the archive is {size} bytes at {offset}: it is not the one any more in which the sample was found"
@@ -171,20 +171,19 @@ impl Held {
     }
 }
 
-/// Looks at samples that are read by others than a copy: they are compared with the checksums that their containers state.
+/// Verifies samples that are read by code other than a copy.
 pub struct SourceCheck(Sources);
 
 impl SourceCheck {
-    /// A check that does this with damaged bytes.
+    /// A check that handles damaged data as stated.
     pub fn new(on_damage: OnDamage) -> Self {
         Self(Sources::new(on_damage))
     }
 
-    /// Reads a sample, if its container states a checksum. `name` is the sample's path.
+    /// Verifies a sample's data, if its container stores a checksum. `name` returns the sample's path.
     ///
     /// # Errors
-    ///
-    /// [`Kind::Changed`] and [`Kind::Damaged`], as for every copy.
+    /// [`Kind::Changed`] and [`Kind::Damaged`], as for a copy.
     pub fn check(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<()> {
         let RowSource::Asset { path: AssetPath::Range { container, offset, size, stamp }, .. } = source else { return Ok(()) };
         let checked = self.0.container(container, *offset, *size, stamp.as_ref()).and_then(|held| match held.stated()? {
@@ -194,24 +193,26 @@ impl SourceCheck {
         checked.map_err(|error| named(error, &name()))
     }
 
-    /// Ends the check: every container is still what it was. Gives the samples that are damaged.
+    /// Ends the check: verifies that the containers are unchanged. Returns the damaged samples.
     ///
     /// # Errors
-    ///
-    /// [`Kind::Changed`] when somebody wrote to a container meanwhile.
+    /// [`Kind::Changed`] when a container was modified meanwhile.
     pub fn finish(self) -> Result<Vec<String>> {
         self.0.finish()
     }
 }
 
 impl Sources {
-    /// Sources of a copy that does this with damaged bytes.
+    /// Sources of a copy that handles damaged data as stated.
     pub fn new(on_damage: OnDamage) -> Self {
         Self { on_damage, ..Self::default() }
     }
 
-    /// Ends the copy: every container is still what it was when it was opened. Gives the samples that are damaged, which are none
-    /// unless damage may pass.
+    /// Ends the copy: verifies that the containers are unchanged since they were opened. Returns the damaged samples, which are
+    /// none unless damage is permitted.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] when a container was modified.
     pub fn finish(self) -> Result<Vec<String>> {
         let held = self.containers.into_inner().unwrap_or_else(PoisonError::into_inner);
         held.values().try_for_each(|held| held.file.expect_unchanged())?;
@@ -247,7 +248,7 @@ impl Sources {
         Ok(held)
     }
 
-    /// Files to write side by side before those behind them are brought: all of them when they lie on this machine.
+    /// Number of files to write in parallel before prefetching the next ones: all, when every file is local.
     pub fn batch(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
         let remote = |source: &RowSource| matches!(source, RowSource::Asset { path, .. } if path.remote_file().is_some());
         match plan.files.iter().any(|file| remote(plan.source(assembly, file))) {
@@ -256,8 +257,8 @@ impl Sources {
         }
     }
 
-    /// Has the remote files of this part of the plan at hand, and some behind it: in few requests, side by side. What can't be
-    /// had is left to the read that needs it, which knows the sample's name.
+    /// Prefetches the remote files of `next`, and some after them, in few parallel requests. Failures are ignored here: the read
+    /// of the sample reports them with its path.
     pub fn bring(&self, plan: &BuildPlan, assembly: &Assembly, next: &Range<usize>) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if next.end <= *ahead {
@@ -275,7 +276,7 @@ impl Sources {
             match path {
                 AssetPath::Range { container, offset, size, .. } if is_remote(container) => {
                     bytes += size;
-                    // The local header before the data has the checksum.
+                    // The local header before the data contains the checksum.
                     let room = HEADER_ROOM.min(*offset);
                     ranges.push((container.clone(), offset - room, size + room));
                 }
@@ -295,7 +296,10 @@ impl Sources {
         let _ = RemoteFile::open_all(&files, FIRST_OF_SAMPLE);
     }
 
-    /// Fills `buffer`, which has the source's size, with its bytes. `name` is the sample's path.
+    /// Fills `buffer`, whose length is the source's size, with the sample's data. `name` returns the sample's path.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`], [`Kind::Damaged`] or an IO error, with the sample's path.
     pub fn read_into(&self, source: &RowSource, name: &dyn Fn() -> String, buffer: &mut [u8]) -> Result<Copied> {
         let mut modified = None;
         let mut held = None;
@@ -324,7 +328,10 @@ impl Sources {
         Ok(Copied { crc, modified })
     }
 
-    /// Streams a source through `sink`. `name` is the sample's path.
+    /// Streams a sample's data through `sink` in chunks. `name` returns the sample's path.
+    ///
+    /// # Errors
+    /// As [`Sources::read_into`], and the errors of `sink`.
     pub fn stream(
         &self,
         source: &RowSource,
@@ -380,11 +387,11 @@ impl Sources {
         Ok(Copied { crc, modified })
     }
 
-    /// Compares the checksum of bytes that were read with the one that their container states for the range.
+    /// Compares a computed CRC-32 with the container's for the range.
     fn compare(&self, held: &Held, (offset, size, is_known): (u64, u64, bool), crc: u32, name: &dyn Fn() -> String) -> Result<()> {
         let damage = match held.crc(offset, size, is_known) {
             Ok(Some(stated)) if stated != crc => {
-                // Bytes that somebody writes at this moment are another matter than broken ones.
+                // A file being modified is reported as changed, not as damaged.
                 held.file.expect_unchanged()?;
                 let summary = format!("the bytes are damaged: their CRC-32 is {crc:08x}, and the archive states {stated:08x}");
                 take_another(Error::new(Kind::Damaged, summary)).at_path(held.file.path())
@@ -430,16 +437,19 @@ fn rewritten(what: String) -> Error {
     error.hint("add it again, so that what its columns say is of the file as it is now")
 }
 
-/// A file of this machine that is read as a whole.
+/// A local file that is read as a whole.
 pub struct PlannedFile {
-    /// The file.
+    /// The open file.
     pub file: File,
     opened: std::fs::Metadata,
 }
 
 impl PlannedFile {
-    /// Opens a source and compares its size with the plan's, on which the offsets of everything after it depend, and the time of
-    /// its last change where that is known.
+    /// Opens a file and compares its size with the plan's, on which all later offsets depend, and its modification time when
+    /// known.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] when either differs, or an IO error.
     pub fn open(path: &Path, size: u64, modified: Modified) -> Result<Self> {
         let file = crate::files::open(path).io_at("open the sample", path)?;
         let opened = file.metadata().io_at("read the sample", path)?;
@@ -452,7 +462,10 @@ impl PlannedFile {
         Ok(Self { file, opened })
     }
 
-    /// After the last byte was read: the file is still what it was. Gives when it was last changed.
+    /// To be called after the last read: checks that the file is unchanged. Returns its modification time.
+    ///
+    /// # Errors
+    /// [`Kind::Changed`] when the file was modified.
     pub fn end(self, path: &Path) -> Result<Option<SystemTime>> {
         let now = self.file.metadata().io_at("read the sample", path)?;
         if now.len() != self.opened.len() {
@@ -465,12 +478,12 @@ impl PlannedFile {
     }
 }
 
-/// Adds the sample to an error about its source.
+/// Adds the sample's path to an error of its source.
 pub fn name_sample(error: Error, assembly: &Assembly, plan: &BuildPlan, index: usize) -> Error {
     named(error, &plan.sample(assembly, index))
 }
 
-/// Adds the sample at `path` to an error about its source, which keeps its kind and its next steps.
+/// Adds the sample at `path` to an error of its source; kind and hints are kept.
 pub fn named(error: Error, path: &str) -> Error {
     if error.is_cancelled() {
         return error;
@@ -478,7 +491,7 @@ pub fn named(error: Error, path: &str) -> Error {
     wrapped(error, format!("sample {path} can't be written"))
 }
 
-/// The error as the reason of another one, which keeps its kind and its next steps.
+/// Wraps an error as the cause of another with the same kind and hints.
 pub fn wrapped(error: Error, summary: String) -> Error {
     let hints = error.hints().to_vec();
     hints.into_iter().fold(Error::new(error.kind(), summary).because(error), Error::hint)
@@ -499,7 +512,7 @@ mod tests {
         "sample".into()
     }
 
-    /// Writes into a file as another program would, later than it was looked at.
+    /// Writes to a file as another program would, with a later modification time.
     fn overwrite(path: &Path, bytes: &[u8]) {
         let time = std::fs::metadata(path).and_then(|meta| meta.modified()).expect("has a time");
         std::fs::write(path, bytes).expect("writes");
@@ -521,11 +534,11 @@ mod tests {
         };
         let sources = Sources::default();
         read(&sources, 0).expect("reads");
-        // The same bytes: only the time tells, and only the end looks at it.
+        // Equal bytes: only the modification time differs, which is compared at the end.
         overwrite(&path, &bytes);
         read(&sources, 1).expect("reads");
         assert_eq!(sources.finish().expect_err("was overwritten").kind(), Kind::Changed);
-        // Other bytes: the first read that meets them.
+        // Different bytes: the first read of them fails.
         let sources = Sources::default();
         let reader = ZipReader::open(&path).expect("opens");
         let (first, second) = (reader.source(0, 0).expect("is there"), reader.source(0, 1).expect("is there"));
@@ -536,7 +549,7 @@ mod tests {
         overwrite(&path, &other);
         let error = sources.read_into(&second, &name, &mut vec![0; second.size_bytes() as usize]).expect_err("was overwritten");
         assert_eq!(error.kind(), Kind::Changed, "{error}");
-        // Damage is another matter, and may pass where it is asked for.
+        // Damage is a separate error, and is permitted on request.
         let reader = ZipReader::open(&path).expect("opens");
         let second = reader.source(0, 1).expect("is there");
         for (on_damage, passes) in [(OnDamage::Stop, false), (OnDamage::Keep, true)] {

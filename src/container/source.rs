@@ -1,5 +1,5 @@
-//! Bytes of files on this machine and of others: ranges at any place, from several threads at once. The one seam through which
-//! containers read.
+//! Random access to local and remote files by byte range, from several threads at once. All container readers go through this
+//! module.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,25 +18,25 @@ use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
 use crate::table::ParquetSlice;
 
-/// An open file, here or on another machine, that is read by ranges. Cheap to clone.
+/// An open local or remote file that is read by byte ranges. Cheap to clone.
 #[derive(Clone)]
 pub struct ByteSource {
     inner: Arc<Inner>,
 }
 
-/// The name from before files could lie elsewhere.
+/// Alias of [`ByteSource`] for code written for local files.
 pub type LocalFile = ByteSource;
 
 struct Inner {
     bytes: Origin,
     path: Arc<Path>,
-    /// The version that was opened.
+    /// The version of the file at opening.
     stamp: Arc<Stamp>,
 }
 
-/// Metadata up to this size is fetched in one go when a remote dataset is opened: most of it is looked at anyway.
+/// Metadata up to this size in bytes is fetched whole when a remote dataset is opened, as most of it is read anyway.
 const METADATA_WHOLE: u64 = 32 << 20;
-/// Bytes at the end of a larger table that hold its footer.
+/// Bytes at the end of a larger table that contain its footer.
 const FOOTER: u64 = 128 << 10;
 
 enum Origin {
@@ -45,7 +45,10 @@ enum Origin {
 }
 
 impl ByteSource {
-    /// Opens `path` for reading. A remote file is asked whether it is still the one that was open before.
+    /// Opens `path` for reading. A remote file that was open before is revalidated with the server.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         match is_remote(path) {
             true => Ok(Self::of_remote(RemoteFile::open(path, FIRST_OF_DATASET)?, path)),
@@ -53,11 +56,11 @@ impl ByteSource {
         }
     }
 
-    /// Opens the file that holds an asset: a remote one as it was when its dataset was opened.
+    /// Opens the file that contains an asset; a remote one in the version in which its dataset was opened.
     ///
     /// # Errors
-    ///
-    /// [`Kind::Changed`] when the container is not the version in which the range was found.
+    /// [`Kind::Changed`] when the container is not the version in which the range was found; [`Kind::Unsupported`] for GDAL's
+    /// virtual paths.
     pub fn open_for(asset: &AssetPath) -> Result<Self> {
         let source = match asset {
             AssetPath::File(path) if is_remote(path) => Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path),
@@ -73,7 +76,7 @@ impl ByteSource {
         Ok(source)
     }
 
-    /// A remote file that is open.
+    /// Wraps an open remote file.
     pub fn of_remote(file: Arc<RemoteFile>, path: &Path) -> Self {
         let Identity { etag, modified_ms, size } = file.identity().clone();
         let modified = Modified(modified_ms.saturating_mul(1_000_000));
@@ -87,7 +90,7 @@ impl ByteSource {
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.into(), stamp: stamp.into() }) })
     }
 
-    /// A file that is open and has no name.
+    /// Wraps an open temporary file without a name.
     pub(super) fn of_file(file: File) -> Result<Self> {
         let open = SharedFile::of_nameless(file).and_then(|file| Ok((stamp_of_open(&file)?, file)));
         let (stamp, file) = open.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
@@ -95,26 +98,25 @@ impl ByteSource {
         Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path, stamp: stamp.into() }) })
     }
 
-    /// Where it lies.
+    /// Path or address of the file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// A range of this version of the file.
+    /// An asset for a byte range of this version of the file.
     pub fn range(&self, offset: u64, size: u64) -> AssetPath {
         AssetPath::Range { container: self.inner.path.clone(), offset, size, stamp: Some(self.inner.stamp.clone()) }
     }
 
-    /// The version that was opened.
+    /// The version of the file at opening.
     pub fn stamp(&self) -> &Arc<Stamp> {
         &self.inner.stamp
     }
 
-    /// Compares the version that was opened with the one in which ranges were found. An archive of another time is the same when
-    /// its central directory is.
+    /// Compares the opened version with the one in which ranges were found. Archives with equal central directories count as the
+    /// same version.
     ///
     /// # Errors
-    ///
     /// [`Kind::Changed`] when it is another version.
     pub fn expect(&self, stamp: &Stamp) -> Result<()> {
         let own = &self.inner.stamp;
@@ -127,23 +129,22 @@ impl ByteSource {
         if copied { Ok(()) } else { Err(changed(self.path(), stamp, own)) }
     }
 
-    /// Compares the file with what it was when it was opened. One of another machine is compared with every answer of the server.
+    /// Checks that the file is unchanged since it was opened. For a remote file every response of the server is checked anyway.
     ///
     /// # Errors
-    ///
-    /// [`Kind::Changed`] when somebody wrote to it since.
+    /// [`Kind::Changed`] when the file was modified.
     pub fn expect_unchanged(&self) -> Result<()> {
         let Origin::Local(file) = &self.inner.bytes else { return Ok(()) };
         let now = stamp_of_open(file).io_at("read", self.path())?;
         if now == *self.inner.stamp { Ok(()) } else { Err(changed(self.path(), &self.inner.stamp, &now)) }
     }
 
-    /// True when reading means asking another machine.
+    /// True when reading takes requests to a server.
     pub fn is_remote(&self) -> bool {
         matches!(self.inner.bytes, Origin::Remote(_))
     }
 
-    /// Which version of the file is being read: length, time of the last change, the server's mark.
+    /// Identifies the version that is read: length, modification time, ETag.
     pub fn identity(&self) -> Identity {
         match &self.inner.bytes {
             Origin::Remote(file) => file.identity().clone(),
@@ -154,7 +155,7 @@ impl ByteSource {
         }
     }
 
-    /// Length in bytes when it was opened.
+    /// Length in bytes at opening.
     pub fn size_bytes(&self) -> u64 {
         self.inner.stamp.size
     }
@@ -164,7 +165,10 @@ impl ByteSource {
         offset.checked_add(size).is_some_and(|end| end <= self.inner.stamp.size)
     }
 
-    /// Fills `buffer` from `offset`.
+    /// Fills `buffer` with the bytes from `offset`.
+    ///
+    /// # Errors
+    /// An IO error, also at the end of the file.
     pub fn read_into(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.inner.bytes {
             Origin::Local(file) => file.read_exact_at(offset, buffer),
@@ -176,7 +180,10 @@ impl ByteSource {
         }
     }
 
-    /// The bytes of a range. The range is checked against the file's length before anything is allocated.
+    /// Reads `size` bytes at `offset`. The range is checked against the file's length before memory is allocated.
+    ///
+    /// # Errors
+    /// [`Kind::Format`] when the range lies outside the file, or an IO error.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
@@ -196,7 +203,10 @@ impl ByteSource {
         }
     }
 
-    /// The bytes of several ranges, offset and length each, in their order. Of a remote file near ones come together.
+    /// Reads several `(offset, length)` ranges, in their order. Neighbouring ranges of a remote file share a request.
+    ///
+    /// # Errors
+    /// As [`ByteSource::read`].
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         match &self.inner.bytes {
             Origin::Remote(file) => file.read_ranges(ranges),
@@ -204,7 +214,10 @@ impl ByteSource {
         }
     }
 
-    /// Has these ranges of a remote file at hand for the reads that follow; ranges outside the file are left to those reads.
+    /// Fetches these ranges of a remote file into the cache for later reads; ranges outside the file are ignored.
+    ///
+    /// # Errors
+    /// When a request fails.
     pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
         if let Origin::Remote(file) = &self.inner.bytes {
             let inside: Vec<(u64, u64)> = ranges.iter().copied().filter(|&(offset, size)| self.contains(offset, size)).collect();
@@ -213,7 +226,11 @@ impl ByteSource {
         Ok(())
     }
 
-    /// Has what opening a remote container needs at hand: small tables whole and up to the end of the file, of large ones the footers.
+    /// Prefetches what opening a remote container needs: small tables completely and up to the end of the file, of larger ones
+    /// the footers.
+    ///
+    /// # Errors
+    /// When a request fails.
     pub fn prefetch_tables(&self, tables: &[HeaderEntry]) -> Result<()> {
         let inside = tables.iter().filter(|table| table.size > 0 && self.contains(table.offset, table.size));
         let (mut start, mut end, mut footers) = (u64::MAX, 0, Vec::new());
@@ -225,7 +242,7 @@ impl ByteSource {
         if start >= end {
             return Ok(());
         }
-        // The directory stands behind the tables: a small one comes along.
+        // The central directory follows the tables; a small one is fetched with them.
         let rest = self.size_bytes() - end;
         if rest <= FOOTER {
             end = self.size_bytes();
@@ -236,7 +253,10 @@ impl ByteSource {
         }
     }
 
-    /// A Parquet file that is a range of this one.
+    /// The Parquet file stored at a byte range of this file.
+    ///
+    /// # Errors
+    /// [`Kind::Format`] when the range lies outside the file.
     pub fn parquet(&self, offset: u64, size: u64) -> Result<ParquetSlice> {
         if !self.contains(offset, size) {
             return Err(
@@ -263,17 +283,17 @@ impl ByteSource {
     }
 }
 
-/// Bytes of a range that are not in a hole of a sparse file; all of them where the system does not tell.
+/// Bytes of a range that are not in holes of a sparse file; `length` when the system does not report holes.
 fn filled_bytes(file: &ByteSource, offset: u64, length: u64) -> u64 {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         use rustix::fs::{SeekFrom, seek};
-        // A handle of its own: the other one's place may be in use.
+        // A second handle, as seeking would move the position of the first.
         let Ok(own) = crate::files::open(file.path()) else { return length };
         let end = offset.saturating_add(length);
         let (mut at, mut filled) = (offset, 0);
         while at < end {
-            // Past the last data there is none.
+            // No data after this offset.
             let Ok(data) = seek(&own, SeekFrom::Data(at)) else { break };
             let Ok(hole) = seek(&own, SeekFrom::Hole(data)) else { return length };
             filled += hole.min(end).saturating_sub(data);
@@ -296,7 +316,7 @@ fn stamp_of_open(file: &Arc<SharedFile>) -> std::io::Result<Stamp> {
     Ok(stamp_of(&file.handle()?.metadata()?))
 }
 
-/// The version of a file of this machine that lies at `path`, without opening it; of another machine nothing.
+/// Version of the local file at `path`, without opening it; `None` for a remote one.
 pub(super) fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
     if is_remote(path) {
         return Ok(None);
@@ -315,7 +335,10 @@ pub(super) fn changed(path: &Path, known: &Stamp, found: &Stamp) -> Error {
         .hint("open it again and begin anew; or bring back the file as it was")
 }
 
-/// All bytes of an asset.
+/// Reads all bytes of an asset.
+///
+/// # Errors
+/// As [`ByteSource::open_for`] and [`ByteSource::read`].
 pub fn read_asset(asset: &AssetPath) -> Result<Bytes> {
     match asset {
         AssetPath::Range { offset, size, .. } => ByteSource::open_for(asset)?.read(*offset, *size),
@@ -326,7 +349,10 @@ pub fn read_asset(asset: &AssetPath) -> Result<Bytes> {
     }
 }
 
-/// Bytes of an asset, without reading it.
+/// Length of an asset in bytes; its data is not read.
+///
+/// # Errors
+/// As [`ByteSource::open_for`].
 pub fn asset_size(asset: &AssetPath) -> Result<u64> {
     match asset {
         AssetPath::Range { size, .. } => Ok(*size),
@@ -334,17 +360,17 @@ pub fn asset_size(asset: &AssetPath) -> Result<u64> {
     }
 }
 
-/// True when both names are of one file that is there.
+/// True when both paths name the same existing file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     !is_remote(one) && !is_remote(other) && one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// Streams the bytes of an asset through `sink`, compared with the checksum that its container states, and its container with
-/// itself afterwards. What `sink` got is not sound before this has ended well.
+/// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and that the container is
+/// unchanged. What `sink` received is verified only once this returns `Ok`. Returns the damaged samples, where `on_damage`
+/// permits damage.
 ///
 /// # Errors
-///
-/// [`Kind::Changed`] and [`Kind::Damaged`], as for every copy; nothing with `on_damage` for the latter but the list of what is damaged.
+/// [`Kind::Changed`] when the container was modified; [`Kind::Damaged`] on a wrong CRC-32 unless `on_damage` permits it.
 pub fn stream_asset(
     asset: &AssetPath,
     on_damage: OnDamage,
@@ -357,12 +383,11 @@ pub fn stream_asset(
     sources.finish()
 }
 
-/// Copies an asset into a new file, which appears complete or not at all. The file that holds the asset is never replaced. Gives
-/// what is damaged, where `on_damage` lets damage pass.
+/// Copies an asset into a new file, which appears complete or not at all. Returns the damaged samples, where `on_damage` permits
+/// damage.
 ///
 /// # Errors
-///
-/// Those of [`stream_asset`]; [`Kind::Usage`] when the target holds the asset.
+/// As [`stream_asset`]; [`Kind::Usage`] when the target is the file that contains the asset.
 pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, on_damage: OnDamage, ctx: &JobContext) -> Result<Vec<String>> {
     if let AssetPath::File(source) | AssetPath::Range { container: source, .. } = asset
         && is_same_file(source, target)

@@ -1,5 +1,5 @@
-//! A part of a laid-out dataset: chosen rows of every level, numbered anew, with everything else as it was. Must not judge
-//! whether the rows that are left still fit together: that is for the checks.
+//! Subsets of an assembly: selected rows of every level, renumbered. Does not check whether the remaining rows satisfy the
+//! format's rules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::Skeleton;
 
-/// The rows of each level in the order in which [`Assembly::of_reader`] lays them out: level 0 as it is, below it the children
-/// of each FOLDER after those of the one before. Rows without a parent are in no list.
+/// The rows of each level in the order of [`Assembly::of_reader`]: level 0 unchanged; below it, the children of each FOLDER in
+/// the order of the FOLDERs. Rows without a parent are omitted.
 pub fn tree_order(tree: &Skeleton) -> Vec<Vec<u32>> {
     let mut orders = Vec::with_capacity(tree.levels.len());
     let mut order: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
@@ -25,21 +25,24 @@ pub fn tree_order(tree: &Skeleton) -> Vec<Vec<u32>> {
 }
 
 impl Assembly {
-    /// The rows for which `keep[level][row]` is true and whose ancestors are kept as well; levels that end up empty are left
-    /// out. `keep` is in the order of this assembly.
+    /// The rows with `keep[level][row]` whose ancestors are kept too; empty trailing levels are removed. `keep` has one entry per
+    /// row in the order of this assembly.
     pub fn subset(&self, keep: &[Vec<bool>], ctx: &JobContext) -> Result<Self> {
         let wanted = |depth: usize, row: u32| keep.get(depth).and_then(|keep| keep.get(row as usize)).copied().unwrap_or(false);
         let roots = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         self.chosen((0..roots).filter(|&row| wanted(0, row)).collect(), &wanted, ctx)
     }
 
-    /// The samples of level 0 in these rows, in this order, with everything below them.
+    /// The level-0 samples in these rows, in this order, with all their descendants.
     pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Self> {
         let known = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         self.chosen(roots.iter().copied().filter(|&root| root < known).collect(), &|_, _| true, ctx)
     }
 
-    /// Gives the samples of level 0 these ids, one for each.
+    /// Replaces the ids of the level-0 samples; one id per sample.
+    ///
+    /// # Errors
+    /// [`Kind::Internal`](crate::error::Kind::Internal) when the number of ids differs from the number of samples.
     pub fn rename_roots(&mut self, ids: &[String]) -> Result<()> {
         let unfit = || Error::internal("the new ids are not as many as the samples");
         let level = self.levels.first_mut().ok_or_else(unfit)?;
@@ -61,8 +64,8 @@ impl Assembly {
         self.levels.iter().map(|level| &level.batch).collect()
     }
 
-    /// These rows of level 0 and, below them, the children that are wanted. Looks at no other row: a dataset may be cut into
-    /// thousands of parts.
+    /// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no other rows, as a dataset
+    /// may be split into thousands of parts.
     fn chosen(&self, roots: Vec<u32>, wanted: &dyn Fn(usize, u32) -> bool, ctx: &JobContext) -> Result<Self> {
         let mut columns = Vec::new();
         let mut levels = Vec::new();

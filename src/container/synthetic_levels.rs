@@ -1,4 +1,4 @@
-//! Level tables of containers that have none of their own: the columns of the common model beside those that the file has.
+//! Level tables for containers that store none: the columns of the TACO 2.0 model plus the file's own columns.
 
 use std::sync::Arc;
 
@@ -8,33 +8,33 @@ use arrow::datatypes::{DataType, Field, Schema};
 use crate::error::{Error, Result};
 use crate::table::LevelTable;
 
-/// First byte and length of each row's bytes; `None` where the file says something impossible.
+/// `(offset, length)` in bytes of each row's data; `None` when the file states an invalid range.
 pub type Ranges = Vec<Option<(u64, u64)>>;
 
-/// One level as it was found.
+/// Input of [`level_tables`] for one level; all vectors have one entry per row.
 pub struct MadeLevel {
-    /// The columns of the file, as they are.
+    /// The file's columns, unchanged.
     pub own: RecordBatch,
-    /// Ids, unique or not.
+    /// Ids; may contain duplicates.
     pub ids: Vec<String>,
     /// True for FOLDER.
     pub folder: Vec<bool>,
-    /// Row in the level above; on level 0 the own one.
+    /// Row of the parent in the level above; on level 0 the row itself.
     pub parents: Vec<u32>,
-    /// First byte and length of the sample's bytes; nothing where files lie apart.
+    /// Byte ranges of the samples; `None` when samples are separate files.
     pub ranges: Option<Ranges>,
-    /// Names of the parts that hold the bytes, where there are several.
+    /// File name of each row's part, when there are several parts.
     pub sources: Option<Vec<Arc<str>>>,
-    /// Paths below DATA/, where they are not the ids.
+    /// Paths below `DATA/`, when they differ from the ids.
     pub paths: Option<Vec<String>>,
 }
 
-/// True for names of the common model's columns.
+/// True for names of the TACO 2.0 model's columns.
 fn is_ours(name: &str) -> bool {
     matches!(name, "id" | "type") || name.starts_with("internal:")
 }
 
-/// What a column is called in its file: [`level_tables`] says `own:` before names of the common model.
+/// The column's name in its file, without the prefix `own:` that [`level_tables`] adds on a name clash.
 pub fn name_in_file(name: &str) -> &str {
     name.strip_prefix("own:").filter(|name| is_ours(name)).unwrap_or(name)
 }
@@ -49,8 +49,11 @@ fn free_name(wanted: String, own: &RecordBatch) -> String {
     name
 }
 
-/// The tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. Own columns that have one of those names
-/// give way where they say the same; else they are called `own:…`.
+/// Tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. A file's column with one of these names is
+/// dropped when its values are the same, and otherwise renamed to `own:…`.
+///
+/// # Errors
+/// [`Kind::Internal`](crate::error::Kind::Internal) when columns of a level differ in length.
 pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
     let mut above: Vec<String> = Vec::new();
     let mut tables = Vec::with_capacity(levels.len());
@@ -68,7 +71,7 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
         for (field, column) in level.own.schema().fields().iter().zip(level.own.columns()) {
             match field.name().as_str() {
                 "id" if same_text(column, &level.ids) => continue,
-                // Where paths are given, these columns were what the reader went by.
+                // With explicit paths, the reader already used these columns.
                 "internal:current_id" | "internal:parent_id" | "internal:offset" | "internal:size" | "internal:relative_path"
                     if level.paths.is_some() =>
                 {

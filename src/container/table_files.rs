@@ -1,5 +1,5 @@
-//! Level tables and COLLECTION.json that are files of their own: in a FOLDER, and in a `.tacocat` folder. Of another machine all of
-//! them come at once.
+//! Level tables and COLLECTION.json stored as separate files: of a FOLDER and of a `.tacocat` folder. Remote ones are requested
+//! in parallel.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,21 @@ use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
 use crate::remote::RemoteFile;
 use crate::table::TableHead;
 
-/// Bytes at the end of a remote table that come with its first request: all of a small one, the footer of a large one.
+/// Bytes at the end of a remote table fetched by the first request: all of a small table, the footer of a large one.
 const TAIL: u64 = 1 << 20;
 
-/// What was found.
+/// Result of [`read_tables`].
 pub struct TableFiles {
-    /// The levels, until the first that is missing.
+    /// Footers of the levels, up to the first missing level.
     pub heads: Vec<TableHead>,
-    /// COLLECTION.json, or why there is none.
+    /// COLLECTION.json, or the error of reading it.
     pub collection: Result<Collection>,
 }
 
-/// Reads the tables whose names begin with `prefix` below `folder`, and the collection beside them.
+/// Reads the footers of the tables `{folder}/{prefix}level*.parquet`, and COLLECTION.json.
+///
+/// # Errors
+/// When level 0 is missing, or a level table cannot be read.
 pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     let file = place_below(folder, "COLLECTION.json");
     let root = Root::new(folder);
@@ -46,7 +49,7 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     Ok(TableFiles { heads, collection })
 }
 
-/// An error about the table of a level, with the name that the checks know it by.
+/// The error for an unreadable level table, with the file name that the checks use.
 pub fn unreadable(level: usize, error: Error) -> Error {
     if error.is_cancelled() {
         return error;
@@ -71,12 +74,12 @@ fn local_tables(root: &Root, prefix: &str) -> Result<Vec<ByteSource>> {
     Ok(tables)
 }
 
-/// Refuses a table that is a link out of its dataset.
+/// Refuses a table that is a symbolic link out of its dataset.
 fn within(root: &Root, name: &str) -> Result<()> {
     root.file(name).map(drop).map_err(|why| why.into_error("open", &root.folder().join(name)))
 }
 
-/// The collection says how many levels there are; without it one is asked for after the other.
+/// Opens the remote tables: as many as the collection states, or one after the other until one is missing.
 fn remote_tables(folder: &Path, prefix: &str, collection: Option<&Collection>) -> Result<Vec<ByteSource>> {
     let stated = collection.and_then(levels_of).map_or(0, |deepest| deepest + 1);
     let paths: Vec<PathBuf> = (0..stated.min(MAX_LEVELS + 1)).map(|level| table_at(folder, prefix, level)).collect();
@@ -96,7 +99,7 @@ fn remote_tables(folder: &Path, prefix: &str, collection: Option<&Collection>) -
     Ok(found)
 }
 
-/// The deepest level of `taco:pit_schema`.
+/// The deepest level in `taco:pit_schema`.
 fn levels_of(collection: &Collection) -> Option<usize> {
     let hierarchy = collection.get("taco:pit_schema")?.get("hierarchy")?.as_object()?;
     Some(hierarchy.keys().filter_map(|key| key.parse().ok()).max().unwrap_or(0))

@@ -1,5 +1,5 @@
-//! The versions of containers in which samples were found: compared before anything is written, and remembered by drafts so that
-//! a copy of an archive is known again.
+//! Versions of the containers in which samples were found: verified before writing, and stored in drafts so that a copy of an
+//! archive is recognized.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Payload, SamplePath, Stamp, Tortilla};
 
-/// Containers that were looked at: one look at each, however many samples it holds.
+/// Containers already examined; each is examined once, independent of its number of samples.
 #[derive(Default)]
 pub struct Versions<'a> {
     seen: HashSet<(&'a Path, &'a Stamp)>,
@@ -21,10 +21,9 @@ pub struct Versions<'a> {
 }
 
 impl<'a> Versions<'a> {
-    /// Compares the container of a range with the version in which the range was found, where that is known.
+    /// Compares the container of a range with the version in which the range was found, when that is known.
     ///
     /// # Errors
-    ///
     /// [`crate::error::Kind::Changed`] when it is another version.
     pub fn expect(&mut self, asset: &'a AssetPath) -> Result<()> {
         let AssetPath::Range { container, stamp: Some(stamp), .. } = asset else { return Ok(()) };
@@ -40,11 +39,10 @@ impl<'a> Versions<'a> {
     }
 }
 
-/// Compares every container that a draft reads from with the version in which its samples were found.
+/// Checks that every container a draft reads from is the version in which its samples were found.
 ///
 /// # Errors
-///
-/// [`crate::error::Kind::Changed`] with the first sample of a container that is another version.
+/// [`crate::error::Kind::Changed`], with the first sample of a container whose version differs.
 pub fn expect_containers(dataset: &Dataset) -> Result<()> {
     fn walk<'a>(tortilla: &'a Tortilla, path: &mut SamplePath, versions: &mut Versions<'a>) -> Result<()> {
         for sample in &tortilla.samples {
@@ -64,10 +62,9 @@ pub fn expect_containers(dataset: &Dataset) -> Result<()> {
 }
 
 impl Assembly {
-    /// Has the ranges remember the central directories of their archives, for a draft, which may outlive them. What can't be
-    /// read is left to the copy, which needs it.
+    /// Stores the digest of the central directories of local archives in their ranges, for a draft that may outlive the session.
+    /// Unreadable archives are skipped; the copy reports them.
     ///
-    /// # Errors
     ///
     /// When the job is cancelled.
     pub fn remember_directories(&mut self, ctx: &JobContext) -> Result<()> {
@@ -98,7 +95,7 @@ impl Assembly {
     }
 }
 
-/// The version of an archive of this machine with its directory. One of another machine has a mark of its server.
+/// The version of a local archive including its directory digest. A remote one is identified by its ETag.
 fn with_directory(asset: &AssetPath, stamp: &Stamp) -> Option<Stamp> {
     let file = ByteSource::open_for(asset).ok().filter(|file| !file.is_remote() && is_archive(file).unwrap_or(false))?;
     let directory = Directory::read(&file).ok()?;
