@@ -1,5 +1,5 @@
-//! What failures of the disk between two names leave behind: every single one and every pair of them, with and without the
-//! exchange of two names in one step.
+//! Fault injection: every single failure and every pair of failures of file system calls during renaming, with and without atomic
+//! exchange.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::path::Path;
 use super::swap::faults::{self, Faults};
 use super::*;
 
-/// A folder of its own, in memory where there is such a place: bringing a disk up to date takes its time.
+/// A temporary folder, in memory where available, as syncing a disk is slow.
 fn home() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     folder.expect("a folder")
 }
 
-/// Everything below a folder by its path; hidden folders beside the outputs are left out.
+/// All files below a folder by path, except hidden folders next to the outputs.
 fn shown(folder: &Path) -> BTreeMap<String, String> {
     tree(folder, &|name| !name.starts_with('.'))
 }
@@ -45,7 +45,7 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).expect("writes");
 }
 
-/// A way to replace outputs, and the old and the new ones that it leaves.
+/// A way to replace outputs, with the expected old and new files.
 struct Case {
     old: &'static [&'static str],
     replace: fn(&Path) -> Result<()>,
@@ -92,7 +92,7 @@ const CASES: [Case; 4] = [
     Case { old: &["one"], replace: replace_file, new: &["one"] },
 ];
 
-/// Runs a case with faults; gives what is there then, and whether it went well.
+/// Runs a case with injected faults; returns whether the call succeeded.
 fn run(case: &Case, home: &Path, faults: Faults) -> (bool, usize) {
     case.old.iter().for_each(|path| put(&home.join(path), "old"));
     faults::set(faults);
@@ -104,7 +104,7 @@ fn all(paths: &[&str], text: &str) -> BTreeMap<String, String> {
     paths.iter().map(|path| ((*path).to_owned(), text.to_owned())).collect()
 }
 
-/// Whether every old file is there somewhere, hidden or not.
+/// Whether every old file still exists, hidden or not.
 fn holds_old(home: &Path, case: &Case) -> bool {
     let everything = tree(home, &|_| true);
     case.old.iter().all(|path| everything.iter().any(|(found, text)| text == "old" && found.ends_with(path)))
@@ -148,7 +148,7 @@ fn the_only_copy_stays_when_it_can_not_be_brought_back_and_is_brought_back_by_th
                     let whole_new = shown(home.path()) == new;
                     assert!(whole_new || holds_old(home.path(), case), "{what}: {:?}", tree(home.path(), &|_| true));
                     assert!(!well || whole_new, "{what}: {:?}", shown(home.path()));
-                    // The next start: the same again, with a disk that works.
+                    // The next start repeats the clean-up on a working disk.
                     for path in ["set", "one", "two", "three", "four", "parts"] {
                         super::scratch::tidy_up(&home.path().join(path));
                     }
@@ -166,13 +166,13 @@ fn the_only_copy_stays_when_it_can_not_be_brought_back_and_is_brought_back_by_th
     }
 }
 
-/// A scratch folder as a program leaves it that is killed between the two renames of a disk without exchange.
+/// Leaves a temporary folder as a process killed between the two renames does, on a file system without exchange.
 fn killed_between(home: &Path) {
     put(&home.join("set/COLLECTION.json"), "old");
     let mut scratch = Scratch::beside(&home.join("set")).expect("begins");
     put(&scratch.path().join("new/set/COLLECTION.json"), "new");
     let check = |_: &Path, _: &Path| Ok(());
-    // The second rename and all that would bring the old one back fail.
+    // The second rename and every attempt to undo fail.
     faults::set(Faults { failing: Vec::new(), dead_from: Some(3), no_exchange: true, ..Faults::default() });
     let outcome = swap::place(&mut scratch, home, (&["set".into()], &[]), &check);
     faults::set(Faults::default());
@@ -211,13 +211,13 @@ fn leftovers_of_a_program_that_is_gone_are_removed_and_work_in_progress_is_not()
     let home = home();
     put(&home.path().join(".one.aB3dE6.partial"), "half");
     put(&home.path().join(".set.aB3dE6.partial/new/set/DATA/a"), "half");
-    // Of other outputs, or no leftovers at all.
+    // Files of other outputs, or no leftovers.
     let others = [".one.tif.aB3dE6.partial", ".one.notes.partial", ".one.aB3dE6.old", ".two.aB3dE6.partial"];
     others.iter().for_each(|name| put(&home.path().join(name), "another's"));
     let (file, folder) = (home.path().join("one"), home.path().join("set"));
     let writing = PartialFile::new(&file, false).expect("begins");
     let making = PartialFolder::new(&folder, false).expect("begins");
-    // A second program begins the same.
+    // A second process starts the same output.
     drop((PartialFile::new(&file, false).expect("begins"), PartialFolder::new(&folder, false).expect("begins")));
     writing.finish().expect("is still there");
     put(&making.path().join("COLLECTION.json"), "new");

@@ -1,5 +1,5 @@
-//! The hidden folder beside an output in which the output is made. It is locked while its maker lives, so that the next program
-//! can tell a leftover from work in progress: leftovers of an output are removed, or brought back, by the next one of its name.
+//! The hidden temporary folder beside an output, in which the output is written. It is locked by its process, so other processes
+//! can distinguish leftovers from work in progress; the next write of the same output removes or restores leftovers.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,16 +10,16 @@ use tempfile::{Builder, NamedTempFile};
 use super::swap;
 use crate::error::{Error, IoContext, Result};
 
-/// Ending of what is being written, and of what is not needed any more.
+/// Suffix of files being written, and of files no longer needed.
 const PARTIAL: &str = ".partial";
-/// Ending of a folder that may hold the only copy of what stood under the name of an output.
+/// Suffix of a folder that may contain the only copy of a replaced output.
 const ASIDE: &str = ".old";
-/// Random letters and digits between the output's name and the ending.
+/// Number of random letters and digits between the output's name and the suffix.
 const RANDOM: usize = 6;
-/// How often a name is tried again that another program took for a leftover between making and locking it.
+/// Number of attempts when another process removes the folder as a leftover between creating and locking it.
 const TRIES: usize = 10;
 
-/// Folders that were made for an output. Those that stay empty go again.
+/// Folders created for an output; removed on drop when empty.
 #[derive(Default)]
 pub(super) struct Made(Vec<PathBuf>);
 
@@ -33,7 +33,7 @@ impl Made {
         Ok((parent, made))
     }
 
-    /// Brings the names of the folders to the disk; from now on they stay.
+    /// Syncs the folders' directory entries and keeps the folders.
     pub fn settle(&mut self) -> Result<()> {
         for folder in std::mem::take(&mut self.0) {
             if let Some(parent) = folder.parent() {
@@ -46,25 +46,25 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // One with something in it is not removed by this.
+        // Fails for a folder that is not empty.
         self.0.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
     }
 }
 
-/// A hidden folder beside an output, gone with everything in it when it is dropped.
+/// A hidden folder beside an output, deleted with its contents on drop.
 pub struct Scratch {
     folder: PathBuf,
-    /// It holds the only copy of something: it stays.
+    /// It contains the only copy of an output and is kept on drop.
     kept: bool,
     made: Made,
     _lock: Option<File>,
 }
 
 impl Scratch {
-    /// A folder for what is needed while `target` is made.
+    /// Creates a temporary folder for writing `target`.
     ///
     /// # Errors
-    /// When the folder of `target` can't be made or written.
+    /// When the folder of `target` cannot be created or written.
     pub fn beside(target: &Path) -> Result<Self> {
         let (parent, made) = Made::folder_of(target)?;
         let prefix = prefix_of(target)?;
@@ -72,7 +72,7 @@ impl Scratch {
             let folder = Builder::new().prefix(&prefix).suffix(PARTIAL).tempdir_in(&parent);
             let folder = folder.io_at("make a folder beside the output", &parent)?;
             let lock = File::open(folder.path()).ok().map(|handle| (lock(&handle), handle));
-            // On a system where folders can't be opened there are no locks, and nothing is taken for a leftover.
+            // Where folders cannot be locked, nothing is treated as a leftover.
             let lock = match lock {
                 Some((Locked::ByOther, _)) => continue,
                 Some((_, handle)) => Some(handle),
@@ -85,12 +85,12 @@ impl Scratch {
         Err(taken(target))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// From now on it holds the only copy of something, and its name says so.
+    /// Marks the folder as containing the only copy of an output, by renaming it.
     pub(super) fn put_aside(&mut self) -> Result<()> {
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let aside = self.folder.with_file_name(name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned() + ASIDE);
@@ -100,9 +100,9 @@ impl Scratch {
         Ok(())
     }
 
-    /// What it holds is not needed any more.
+    /// Marks the contents as no longer needed.
     pub(super) fn release(&mut self) {
-        // A program that is stopped while it removes the folder must not leave one that looks like the only copy of something.
+        // A process killed while deleting the folder must not leave one that looks like the only copy.
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if let Some(stem) = name.strip_suffix(ASIDE) {
             let partial = self.folder.with_file_name(stem.to_owned() + PARTIAL);
@@ -113,12 +113,12 @@ impl Scratch {
         self.kept = false;
     }
 
-    /// Even when dropped it stays.
+    /// Keeps the folder on drop.
     pub(super) fn keep(&mut self) {
         self.kept = true;
     }
 
-    /// The folders above are there to stay.
+    /// Keeps the created parent folders.
     pub(super) fn settle(&mut self) -> Result<()> {
         self.made.settle()
     }
@@ -132,20 +132,20 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes a file or a folder with all that is in it; what can't be removed is named in the log.
+/// Deletes a file or folder with its contents; a failure is logged.
 fn discard(path: &Path) {
     let remove = || match path.symlink_metadata() {
         Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),
         Err(_) => Ok(()),
     };
-    // A single failure may pass, as that of a scanner that holds a file open.
+    // Retried once: a virus scanner may hold a file open for a moment.
     if let Err(error) = remove().or_else(|_| remove()) {
         tracing::warn!("{} is not needed any more, and could not be removed: {error}", path.display());
     }
 }
 
-/// A locked file beside `target`, with the folders that were made for it.
+/// Creates a locked file beside `target`; also returns the folders created for it.
 pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Made)> {
     let (parent, made) = Made::folder_of(target)?;
     let prefix = prefix_of(target)?;
@@ -172,11 +172,11 @@ fn prefix_of(target: &Path) -> Result<OsString> {
 }
 
 enum Locked {
-    /// By this program.
+    /// Locked by this process.
     Here,
-    /// Another one uses it.
+    /// Locked by another process.
     ByOther,
-    /// There are no locks on this system or disk.
+    /// Locks are not supported on this system or disk.
     Never,
 }
 
@@ -204,13 +204,13 @@ fn lock_of_leftover(path: &Path) -> Option<File> {
     matches!(lock(&handle), Locked::Here).then_some(handle)
 }
 
-/// The stem of a hidden name: the text between the leading dot and the random part.
+/// The stem of a hidden name: between the leading dot and the random part.
 fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
     let (stem, random) = name.strip_prefix('.')?.strip_suffix(ending)?.rsplit_once('.')?;
     (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(stem)
 }
 
-/// Hidden folders in the folder of `target` that may hold the only copy of something.
+/// Hidden folders in the folder of `target` that may contain the only copy of an output.
 fn asides_near(target: &Path) -> Vec<PathBuf> {
     let Ok(parent) = super::parent_of(target) else { return Vec::new() };
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
@@ -220,10 +220,10 @@ fn asides_near(target: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Removes what programs that were stopped left of an output of this name, and brings back what they had put aside.
+/// Removes what interrupted processes left of outputs of this name, and restores the outputs they had moved aside.
 pub(super) fn tidy_up(target: &Path) {
     let within = |above: &Path| stem(&above.file_name().unwrap_or_default().to_string_lossy(), PARTIAL).is_some();
-    // Beside the thousands of files of an output that is being made nothing is looked for.
+    // The temporary folder itself, which may have thousands of files, is not searched.
     if target.ancestors().skip(1).any(within) {
         return;
     }
@@ -245,8 +245,8 @@ pub(super) fn tidy_up(target: &Path) {
     }
 }
 
-/// Restores the copies in an aside folder under their names, or deletes them when every new output is in place. The caller holds the
-/// lock of the folder.
+/// Restores the copies in an aside folder under their original names, or deletes them when every new output is in place. The
+/// caller holds the folder's lock.
 fn bring_back(aside: &Path, parent: &Path) {
     let Some(record) = swap::Record::read(aside) else { return };
     let outcome = if record.is_done(aside, parent) { Ok(false) } else { record.take_back(aside, parent).map(|()| true) };
@@ -273,10 +273,10 @@ pub fn aside_of(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Brings back what [`aside_of`] found, and what was put aside together with it.
+/// Restores the copy found by [`aside_of`], with the outputs moved aside together with it.
 ///
 /// # Errors
-/// When something else stands under the name by now, or the names can't be changed.
+/// When another file or folder has the name by now, or a rename fails.
 pub fn restore_aside(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
     let parent = super::parent_of(path)?;

@@ -1,6 +1,6 @@
-//! Gives finished outputs their names, all or none. What stands there is exchanged for the new in one step where the system can do
-//! that. Where it can't, and for several outputs, a record beside the old copies says which is which, so that a program that is
-//! stopped at any moment leaves enough to go back. Must never remove an old copy before the new one is on the disk under its name.
+//! Renames finished outputs to their targets, all or none. An existing output is exchanged for the new one atomically where the
+//! system supports it. Otherwise, and for several outputs, a journal beside the old copies records the renames, so an interrupted
+//! process can be rolled back. An old copy is never removed before the new one is synced under its name.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 use super::scratch::Scratch;
 use crate::error::{Error, IoContext, Result};
 
-/// The folder of a scratch folder in which outputs are made.
+/// Subfolder of the temporary folder for new outputs.
 pub(super) const NEW: &str = "new";
-/// The folder of a scratch folder that holds what made way.
+/// Subfolder of the temporary folder for replaced outputs.
 const OLD: &str = "old";
-/// The record in a scratch folder.
+/// The journal in a temporary folder.
 const RECORD: &str = "names.json";
 
-/// One name that changes hands.
+/// Journal entry of one output.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Name {
     name: OsString,
-    /// The new output's number in its file system, where there are such numbers.
+    /// Inode number of the new output, where available.
     new: Option<u64>,
-    /// Nothing new gets this name: what stands there goes.
+    /// The existing output is deleted without replacement.
     goes: bool,
 }
 
-/// Which names change hands together.
+/// Journal: the outputs renamed together.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct Record(Vec<Name>);
 
-/// The number of a file or folder in its file system. A new name does not change it.
+/// Inode number of a file or folder, which a rename does not change.
 fn number_of(path: &Path) -> Option<u64> {
     let meta = path.symlink_metadata().ok()?;
     #[cfg(unix)]
@@ -47,7 +47,7 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// The three places of one name.
+/// The three paths of one output.
 struct Places {
     target: PathBuf,
     new: PathBuf,
@@ -61,7 +61,7 @@ impl Places {
 }
 
 impl Name {
-    /// The new output has its name.
+    /// True when the new output has its name.
     fn is_placed(&self, places: &Places) -> bool {
         match self.new {
             _ if self.goes => !is_there(&places.target),
@@ -70,10 +70,10 @@ impl Name {
         }
     }
 
-    /// Undoes whatever was done for this name. Nothing, when nothing was.
+    /// Undoes the renames of this output, if any.
     fn take_back(&self, places: &Places) -> Result<()> {
         let Places { target, new, old } = places;
-        // A going back that was stopped may have left the new one there.
+        // An interrupted rollback may have left the new output here.
         let kept = is_there(old) && (self.new.is_none() || number_of(old) != self.new);
         let placed = !self.goes && self.is_placed(places);
         if kept && !placed && is_there(target) {
@@ -83,7 +83,7 @@ impl Name {
         let back = || match (placed, kept) {
             (true, true) if exchange(old, target)? => rename(old, new),
             (true, true) => rename(target, new).and_then(|()| rename(old, target)),
-            // The old one lies where the new one was made.
+            // The old output was exchanged to the path of the new one.
             (true, false) if is_there(new) => exchange(new, target).map(drop),
             (true, false) => rename(target, new),
             (false, true) => rename(old, target),
@@ -113,23 +113,23 @@ impl Record {
         write().io_at("write down which outputs are replaced", &path)
     }
 
-    /// The record of a scratch folder, if it has one.
+    /// Reads the journal of a temporary folder, if there is one.
     pub fn read(scratch: &Path) -> Option<Self> {
         let bytes = std::fs::read(scratch.join(RECORD)).ok()?;
         serde_json::from_slice(&bytes).ok().map(Self)
     }
 
-    /// True when this name is one of them.
+    /// True when `name` is one of the outputs.
     pub fn names(&self, name: &OsStr) -> bool {
         self.0.iter().any(|known| known.name == name)
     }
 
-    /// The names, for people.
+    /// The names, separated by commas, for messages.
     pub fn list(&self) -> String {
         self.0.iter().map(|name| name.name.to_string_lossy()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Every new output has its name.
+    /// True when every new output has its name.
     pub fn is_done(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().all(|name| {
             let places = Places::of(&name.name, scratch, parent);
@@ -137,7 +137,7 @@ impl Record {
         })
     }
 
-    /// Undoes whatever was done, last name first.
+    /// Rolls back all renames, last first.
     pub fn take_back(&self, scratch: &Path, parent: &Path) -> Result<()> {
         for name in self.0.iter().rev() {
             name.take_back(&Places::of(&name.name, scratch, parent))?;
@@ -145,7 +145,7 @@ impl Record {
         sync_folder(parent)
     }
 
-    /// Where the old copy of a name lies, unless everything new has its name or the old one never left it.
+    /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one was never moved.
     pub fn copy_of(&self, name: &OsStr, scratch: &Path, parent: &Path) -> Option<PathBuf> {
         let known = self.0.iter().find(|known| known.name == name)?;
         let places = Places::of(name, scratch, parent);
@@ -157,8 +157,8 @@ impl Record {
     }
 }
 
-/// Gives what was made in `scratch` its names in `parent`; what stands under the names in `gone` goes. On an error everything is as
-/// it was. `check` says whether what stands under a name may make way for the new.
+/// Renames the outputs in `scratch` to their names in `parent`, and deletes the existing `gone`. On error everything is rolled
+/// back. `check(new, target)` decides whether an existing target may be replaced.
 pub(super) fn place(
     scratch: &mut Scratch,
     parent: &Path,
@@ -192,7 +192,7 @@ pub(super) fn place(
     scratch.settle()
 }
 
-/// Places a single output in one step. False where the system can't, and nothing was done.
+/// Replaces a single output atomically. Returns false, without changes, where the system does not support it.
 fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
     let Places { target, new, .. } = places;
     let parent = target.parent().unwrap_or(Path::new("."));
@@ -237,7 +237,7 @@ fn place_each(record: &Record, scratch: &Path, parent: &Path, check: &dyn Fn(&Pa
     Ok(())
 }
 
-/// Brings the names in a folder to the disk.
+/// Syncs the directory entries of a folder.
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
     sync(folder).io_at("bring the output's folder to the disk", folder)
 }
@@ -257,7 +257,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Exchanges what two names stand for, in one step. False where the system or the disk can't, and nothing was done.
+/// Exchanges two names atomically. Returns false, without changes, where the system or file system does not support it.
 fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     #[cfg(test)]
     if !faults::can_exchange()? {
@@ -269,7 +269,7 @@ fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
         use rustix::io::Errno;
         match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
-            // `OPNOTSUPP` is another number on some systems.
+            // `OPNOTSUPP` differs from `NOTSUP` on some systems.
             Err(error) if [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -281,7 +281,7 @@ fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Failures of the system that a test asks for.
+/// Injected file system failures for tests.
 #[cfg(test)]
 pub(super) mod faults {
     use std::cell::RefCell;
@@ -294,16 +294,16 @@ pub(super) mod faults {
         Sync,
     }
 
-    /// What fails on this thread.
+    /// Faults on this thread.
     #[derive(Clone, Default)]
     pub struct Faults {
-        /// The numbers of the steps that fail, from 0.
+        /// Numbers of the failing steps, from 0.
         pub failing: Vec<usize>,
-        /// From this step on nothing is done any more, as after the end of the program.
+        /// From this step on all calls fail, as after the process was killed.
         pub dead_from: Option<usize>,
-        /// The disk can't exchange two names.
+        /// Atomic exchange is not supported.
         pub no_exchange: bool,
-        /// Steps so far.
+        /// Number of steps so far.
         pub steps: usize,
     }
 
@@ -311,7 +311,7 @@ pub(super) mod faults {
         static FAULTS: RefCell<Faults> = RefCell::default();
     }
 
-    /// Sets what fails; gives what was set before, with its count.
+    /// Sets the faults; returns the previous ones with their step count.
     pub fn set(faults: Faults) -> Faults {
         FAULTS.replace(faults)
     }

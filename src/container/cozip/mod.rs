@@ -1,4 +1,4 @@
-//! TACO 3, the generation after 2.0: a ZIP that begins with `__cozip__`, or its folder. Read only.
+//! TACO 3, the generation after 2.0: a ZIP that begins with `__cozip__`, or a folder. Read-only.
 
 mod reader;
 

@@ -1,6 +1,6 @@
-//! Opening a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1, `children__imagery.parquet` the
-//! files in the folder `imagery` of each sample, and so on. Any ZIP reader sees the members, so the index in `__cozip__` is not
-//! needed. Must not judge; that is for the checks.
+//! Opens a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1, `children__imagery.parquet` the
+//! files in the folder `imagery` of each sample, and so on. The central directory lists all members, so the index in `__cozip__`
+//! is not used. Does not validate.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -20,19 +20,19 @@ use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_below, sa
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 use crate::table::{DecodeBudget, LevelTable, TableHead};
 
-/// The level of the samples, and the one right below.
+/// Table names of the sample level and the level below.
 const SAMPLE: &str = "sample";
 const CHILDREN: &str = "children";
-/// Tables of a folder of another machine: each is asked for.
+/// Maximum number of tables of a remote folder, which takes a request for each.
 const TABLES_MAX: usize = 1000;
 
 /// An opened TACO 3 dataset.
 pub struct Taco3Reader {
     opening: Opening,
     store: Store,
-    /// Paths below DATA/ by level and row.
+    /// Paths below `DATA/`, by level and row.
     paths: Vec<Vec<String>>,
-    /// Names of the tables in METADATA/ by the level that they are part of, each with its number of rows.
+    /// The tables in `METADATA/` that make up each level, with their numbers of rows.
     tables: Vec<Vec<(String, usize)>>,
 }
 
@@ -42,16 +42,16 @@ enum Store {
         directory: Directory,
     },
     Folder(Root),
-    /// A folder of another machine, which nobody can look into: these tables may be there.
+    /// A remote folder, which cannot be listed: names of the tables it may contain.
     Remote {
         root: PathBuf,
         tables: Vec<String>,
     },
 }
 
-/// One file of METADATA/.
+/// One table in `METADATA/`.
 struct Part {
-    /// `children/imagery`.
+    /// Name, such as `children/imagery`.
     name: String,
     table: LevelTable,
     ids: Vec<i64>,
@@ -61,6 +61,9 @@ struct Part {
 
 impl Taco3Reader {
     /// Opens an archive or a folder.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format), with the table, when a metadata table is missing or unreadable.
     pub fn open(path: &Path, ctx: &JobContext) -> Result<Self> {
         let store = if path.is_dir() {
             Store::Folder(Root::new(path))
@@ -83,7 +86,7 @@ impl Taco3Reader {
         }
         let mut made: Vec<MadeLevel> = Vec::new();
         let mut tables: Vec<Vec<(String, usize)>> = Vec::new();
-        // Where the row that a table calls n stands in its level.
+        // Maps (table, row number in it) to the row in the level.
         let mut above: HashMap<(String, i64), u32> = HashMap::new();
         for depth in 0..=MAX_LEVELS {
             let Some(parts) = by_depth.remove(&depth) else { break };
@@ -107,18 +110,24 @@ impl Taco3Reader {
         Ok(Self { opening: Opening::new(info, levels, collection, Vec::new()), store, paths, tables })
     }
 
-    /// The path below DATA/ of the sample in `row` of `level`.
+    /// Path below `DATA/` of the sample at `row` of `level`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such row.
     pub fn relative_path(&self, level: usize, row: u32) -> Result<&str> {
         let path = self.paths.get(level).and_then(|paths| paths.get(row as usize));
         path.map(String::as_str).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
     }
 
-    /// The names of the metadata tables that make a level, each with its number of rows.
+    /// Names of the tables that make up a level, with their numbers of rows.
     pub fn tables(&self, level: usize) -> &[(String, usize)] {
         self.tables.get(level).map_or(&[], Vec::as_slice)
     }
 
-    /// Paths below DATA/ of all files that are there; `None` where a server does not tell.
+    /// Paths below `DATA/` of all existing files; `None` for a remote folder.
+    ///
+    /// # Errors
+    /// When the folder or the central directory cannot be read.
     pub fn data_files(&self) -> Result<Option<Vec<String>>> {
         match &self.store {
             Store::Zip { directory, .. } => {
@@ -134,8 +143,8 @@ impl Taco3Reader {
         }
     }
 
-    /// The folder that the files have to lie in; none for an archive and at an address. A `..` or an absolute path in the tables is
-    /// refused when its file is read.
+    /// The root folder that every file must lie in; `None` for an archive and a remote folder. `..` and absolute paths in the
+    /// tables are refused when the file is read.
     pub fn root(&self) -> Option<&Root> {
         match &self.store {
             Store::Folder(root) => Some(root),
@@ -143,13 +152,13 @@ impl Taco3Reader {
         }
     }
 
-    /// True when the files lie apart and not in an archive.
+    /// True for the folder form.
     pub fn is_folder(&self) -> bool {
         matches!(self.store, Store::Folder(_) | Store::Remote { .. })
     }
 }
 
-/// Whether the address of a dataset is that of an archive, and not of a folder, for which servers answer with an error or a page.
+/// Whether an address is an archive. For a folder, servers answer with an error or an HTML page.
 fn is_archive(path: &Path) -> Result<bool> {
     match LocalFile::open(path) {
         Ok(file) => Ok(file.size_bytes() >= 4 && file.read(0, 4)?.starts_with(b"PK")),
@@ -158,7 +167,7 @@ fn is_archive(path: &Path) -> Result<bool> {
     }
 }
 
-/// The tables that are there of those that COLLECTION.json speaks of.
+/// The existing tables among those that COLLECTION.json names.
 fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
     let collection = read_collection_file(&place_below(path, "COLLECTION.json"))?;
     let mut names = BTreeSet::from([SAMPLE.to_owned()]);
@@ -168,7 +177,7 @@ fn tables_of_remote_folder(path: &Path) -> Result<Vec<String>> {
     for file in structure.into_iter().flatten().filter_map(|file| file.as_str()) {
         let folders = file.match_indices('/').map(|(end, _)| &file[..end]);
         names.insert(CHILDREN.to_owned());
-        // Deeper than any dataset there are no tables.
+        // There are no tables below the maximum depth.
         names.extend(folders.take(MAX_LEVELS + 1).map(|folder| format!("{CHILDREN}/{folder}")));
         if names.len() > TABLES_MAX {
             let error = Error::format(format!("the collection speaks of more than {TABLES_MAX} tables"));
@@ -196,7 +205,7 @@ fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> R
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
         let entry = entry.io_at("read the folder", folder)?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        // Links are not followed: a loop would have no end.
+        // Symbolic links are not followed, as they may form a loop.
         if entry.file_type().io_at("read the folder", folder)?.is_dir() {
             walk(&entry.path(), &format!("{name}/"), depth + 1, found)?;
         } else {
@@ -206,12 +215,12 @@ fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> R
     Ok(())
 }
 
-/// 0 for `sample`, 1 for `children`, one more for each step below.
+/// Level of a table: 0 for `sample`, 1 for `children`, plus one per path component below.
 fn depth_of(name: &str) -> usize {
     if name == SAMPLE { 0 } else { 1 + name.matches('/').count() }
 }
 
-/// The table that the parents of `name` are in.
+/// The table of the parents of the table `name`.
 fn table_above(name: &str) -> &str {
     match name.rsplit_once('/') {
         Some((above, _)) => above,
@@ -270,7 +279,7 @@ impl Store {
         head.decode_within(None, budget, ctx)
     }
 
-    /// The level tables: their name as `children/imagery`, and their member.
+    /// The level tables, as (name such as `children/imagery`, path of the member).
     fn tables(&self) -> Result<Vec<(String, String)>> {
         let mut files: Vec<String> = match self {
             Store::Zip { directory, .. } => directory.entries.iter().map(|entry| entry.name.to_string()).collect(),
@@ -311,12 +320,12 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
     Ok(Part { name, table, ids, parents, paths })
 }
 
-/// A level, its tables with their rows, and the row of everything that a table below may have as parent.
+/// A level, its tables with their numbers of rows, and the rows that tables below may refer to as parents.
 type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<(String, i64), u32>);
 
-/// Joins the tables of one depth.
+/// Combines the tables of one depth.
 fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32>, budget: &DecodeBudget) -> Result<Joined> {
-    // Rows of one parent have to stand together: the tables of one depth are sorted into each other.
+    // Rows of one parent must be contiguous, so the tables of one depth are merged by parent.
     let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
     let (batch, _) = join(&tables, budget)?;
     let mut rows: Vec<(u32, usize, usize)> = Vec::with_capacity(batch.num_rows());
@@ -368,7 +377,7 @@ fn join_level(depth: usize, parts: Vec<Part>, above: &HashMap<(String, i64), u32
     Ok((level, counts, places))
 }
 
-/// Where the bytes are, as the table says; nothing in a folder.
+/// Byte ranges from the table; `None` for a folder.
 fn ranges_of(table: &LevelTable) -> Result<Option<Ranges>> {
     let (offsets, sizes) = (table.integers("internal:offset")?, table.integers("internal:size")?);
     let (Some(offsets), Some(sizes)) = (offsets, sizes) else { return Ok(None) };
@@ -376,7 +385,7 @@ fn ranges_of(table: &LevelTable) -> Result<Option<Ranges>> {
     Ok(Some((0..table.rows()).map(|row| number(&offsets, row).zip(number(&sizes, row))).collect()))
 }
 
-/// Whatever has children is a FOLDER, and so is every sample.
+/// Marks every row with children, and every sample, as FOLDER.
 fn mark_folders(levels: &mut [MadeLevel]) {
     for depth in 1..levels.len() {
         let (above, here) = levels.split_at_mut(depth);
@@ -394,7 +403,7 @@ impl ContainerReader for Taco3Reader {
         &self.opening
     }
 
-    /// The rows of the level below that belong to the FOLDER in `row`: TACO 3 has no `__meta__`.
+    /// The children of the FOLDER at `row`, selected from the level below, as TACO 3 has no `__meta__`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let ctx = JobContext::default();
         let tree = self.opening.levels.skeleton(&ctx)?;

@@ -1,4 +1,4 @@
-//! The FOLDER container (§6.4): loose files under DATA/, level tables under METADATA/, COLLECTION.json.
+//! The FOLDER container (TACO 2.0, section 6.4): files under DATA/, level tables under METADATA/, COLLECTION.json.
 
 mod reader;
 mod writer;

@@ -1,4 +1,4 @@
-//! Opening a FOLDER. Paths come from the tree of ids, never from a column, so nothing leads outside DATA/.
+//! Opens a FOLDER. Paths are built from the ids of the tree, never from a column, so they cannot lead outside DATA/.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,20 @@ pub struct FolderReader {
 }
 
 impl FolderReader {
-    /// Opens the folder: level tables until the first that is missing, as the Python reader does.
+    /// Opens the folder with its level tables up to the first missing one, as the Python reader does.
+    ///
+    /// # Errors
+    /// When level 0 is missing, or a level table cannot be read.
     pub fn open(path: &Path) -> Result<Self> {
-        // Samples may have changed since they were read; the tables are asked again by themselves.
+        // Remote samples may have changed since they were cached; the tables are revalidated when opened.
         forget_below(&place_below(path, "DATA"));
         let TableFiles { heads, collection } = read_tables(path, "METADATA/")?;
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
         Ok(Self { opening: Opening::new(info, LevelSet::new(heads), collection, Vec::new()), root: Root::new(path) })
     }
 
-    /// The sample in `row` of `level`, below the dataset's folder; for a FOLDER its `__meta__`. Ids that would lead outside are
-    /// refused.
+    /// Path of the sample at `row` of `level` relative to the dataset's folder; for a FOLDER, of its `__meta__`. Ids that would
+    /// lead outside are refused.
     fn name_of(&self, level: usize, row: u32) -> Result<String> {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
@@ -42,7 +45,7 @@ impl FolderReader {
         Ok(if table.folder[row as usize] { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") })
     }
 
-    /// The root folder, which resolves members and refuses those outside it.
+    /// The root folder, which resolves members and refuses paths outside it.
     pub fn root(&self) -> &Root {
         &self.root
     }
@@ -51,8 +54,8 @@ impl FolderReader {
         place_below(&self.opening.info.path, name)
     }
 
-    /// The file on this machine that holds the sample, and its metadata. A link that leads out of the dataset is refused:
-    /// what it leads to was never meant to be read, let alone packed and published.
+    /// The local file of the sample, and its metadata. A symbolic link out of the dataset is refused, as its target must not be
+    /// packed and published.
     fn local(&self, level: usize, row: u32) -> Result<(PathBuf, Metadata)> {
         let name = self.name_of(level, row)?;
         let file = self.at(&name);
@@ -78,7 +81,7 @@ impl ContainerReader for FolderReader {
         if !is_remote(&self.opening.info.path) {
             return Ok(());
         }
-        // What can't be had is told by the read that needs it, which knows the sample.
+        // Failures are ignored here: the read of the sample reports them with its path.
         let files: Vec<PathBuf> = rows.iter().filter_map(|&row| Some(self.at(&self.name_of(level, row).ok()?))).collect();
         RemoteFile::open_all(&files.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_SAMPLE).map(drop)
     }

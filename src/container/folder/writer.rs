@@ -1,4 +1,4 @@
-//! Writing a FOLDER into a temporary folder beside the target, which then takes its name.
+//! Writes a FOLDER into a temporary folder beside the target and renames it.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,10 +13,13 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, META_NAME, NameFault, check_portable_name, is_remote, without_case};
 
-/// Names that would be taken for parts of a dataset (as in the Python tools).
+/// Names reserved for parts of a dataset, as in the Python tools.
 const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
 
-/// Writes the folder. On any error nothing is left behind.
+/// Writes the folder. On error nothing is left behind.
+///
+/// # Errors
+/// As [`crate::container::write`].
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     if options.target.file_name().is_some_and(|name| REFUSED.iter().any(|refused| name == *refused)) {
         return Err(Error::usage("a dataset can't have this name: it means a part of one").at_path(&options.target));
@@ -77,9 +80,9 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     })
 }
 
-/// Refuses names that some systems would not hold, or hold as another file: on every system alike, so that what is written here can
-/// be copied there. Names of devices are the exception: official datasets have FOLDERs called `aux`, so where that is a name as any
-/// other it is written, with a warning.
+/// Refuses names that some file systems cannot store or would merge, on every system, so that the output can be copied anywhere.
+/// Windows device names are the exception: official datasets contain FOLDERs called `aux`, so where such a name is valid it is
+/// written with a warning.
 fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
     let refused = |name: &str, why: &dyn std::fmt::Display| {
         let name = name.trim_start_matches("DATA/").trim_end_matches(META_NAME).trim_end_matches('/');
@@ -132,8 +135,8 @@ fn copy(source: &RowSource, name: &dyn Fn() -> String, target: &Path, sources: &
     match source {
         RowSource::Asset { path: AssetPath::File(from), size, modified } if !is_remote(from) => {
             let mut input = PlannedFile::open(from, *size, *modified)?;
-            // A new file: where the disk takes `A.tif` and `a.tif` for one name, nothing is written over. And with rights of its
-            // own: that the source can't be written says nothing of the copy.
+            // `create_new`, so nothing is overwritten on a file system that treats `A.tif` and `a.tif` as one name. Permissions
+            // are not copied: a read-only source gives a writable copy.
             let mut output = File::create_new(target).io_at("write the output", target)?;
             let copied = std::io::copy(&mut input.file, &mut output).io_at("copy the sample", &**from)?;
             input.end(from)?;

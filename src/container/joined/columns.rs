@@ -1,4 +1,4 @@
-//! The columns that several datasets have together. What is dropped or filled is told, with the datasets that lack it.
+//! Column union of several datasets, with a record of dropped and filled columns.
 
 use std::fmt;
 
@@ -8,31 +8,31 @@ use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::exact_type;
 
-/// What becomes of columns that not every dataset has.
+/// How columns that not every dataset has are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JoinMode {
-    /// They are left out, as are those with types that nothing holds together.
+    /// Drop them, and columns whose types have no common type.
     #[default]
     Intersection,
-    /// They stay, with nulls where a dataset lacks them.
+    /// Keep them; they are null for datasets without the column.
     FillMissing,
-    /// They are an error, as is any difference of types.
+    /// Fail on them, and on any difference of types.
     Strict,
 }
 
-/// A column that not every dataset has, or not with one type.
+/// A column that is missing in a dataset or differs in type.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ColumnChange {
     /// Its level.
     pub level: usize,
     /// Its name.
     pub column: String,
-    /// True when it was left out; false when nulls were filled in.
+    /// True when dropped; false when filled with nulls.
     pub dropped: bool,
-    /// The datasets that lack it.
+    /// The datasets without the column.
     pub lacking: Vec<String>,
-    /// Both types, where it was dropped because of them.
+    /// Both types, when it was dropped because of them.
     pub types: Option<(String, String)>,
 }
 
@@ -51,16 +51,20 @@ impl fmt::Display for ColumnChange {
     }
 }
 
-/// The level tables of one dataset.
+/// Column input of [`join`]: the level tables' schemas of one dataset.
 pub struct SourceColumns {
-    /// What the dataset is called in messages.
+    /// Name of the dataset in messages.
     pub name: String,
     /// Level 0 first.
     pub levels: Vec<Schema>,
 }
 
-/// The columns of each level of the whole without `internal:*`: `id`, `type`, the rest by name. Types that differ only in their
-/// width become the wider one.
+/// The united columns of each level without `internal:*`: `id`, `type`, the others by name. Types of the same family are widened.
+/// Also returns what was changed.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) with [`JoinMode::Strict`] or [`JoinMode::FillMissing`] when types do not match,
+/// and [`Kind::Format`](crate::error::Kind::Format) when `id` or `type` is missing.
 pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, Vec<ColumnChange>)> {
     let mut changes = Vec::new();
     let count = sources.first().map_or(0, |source| source.levels.len());

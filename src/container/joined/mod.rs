@@ -1,5 +1,5 @@
-//! Several datasets opened as one: those that were named together, or those that a TACOLLECTION.json lists. Rows keep the order
-//! of their dataset and are numbered anew; bytes come from the datasets where they lie.
+//! Several datasets opened as one: given by the user, or listed by a TACOLLECTION.json. Rows are concatenated in dataset order
+//! and renumbered; sample data is read from the original datasets.
 
 mod columns;
 mod reader;

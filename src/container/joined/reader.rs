@@ -1,4 +1,4 @@
-//! Opening several datasets as one.
+//! Opens several datasets as one.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,29 +22,29 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below, safe_relative};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 
-/// Bytes of a joined level that are held in memory.
+/// Maximum bytes of a joined level kept in memory.
 const LEVEL_IN_MEMORY: usize = 16 << 20;
 
-/// A dataset that a TACOLLECTION.json lists.
+/// An entry of TACOLLECTION.json.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedPart {
-    /// Its file name, as listed.
+    /// File name as listed.
     pub name: String,
-    /// The id and the extent that its own collection says; nothing when it could not be opened.
+    /// Id and extent from the part's own collection; `None` when it could not be opened.
     pub says: Option<(String, serde_json::Value)>,
 }
 
-/// Several datasets as one.
+/// Several datasets opened as one.
 pub struct JoinedReader {
     opening: Opening,
     sources: Sources,
-    /// For each level, the number of each dataset's first row; one entry more than there are datasets.
+    /// For each level, the first row of each dataset, followed by the total number of rows.
     starts: Vec<Vec<u32>>,
     changes: Vec<ColumnChange>,
     listed: Option<Vec<JoinedPart>>,
 }
 
-/// What the first look at a dataset gave.
+/// Facts collected on the first look at a dataset.
 struct Looked {
     facts: PartFacts,
     columns: SourceColumns,
@@ -53,8 +53,11 @@ struct Looked {
 }
 
 impl JoinedReader {
-    /// Opens the datasets in this order. They must have the same tree; what their columns have to have in common is `mode`'s.
-    /// Of the joined level tables only small ones are held in memory.
+    /// Opens the datasets in this order. Their tree patterns must be equal; `mode` decides about differing columns. Large joined
+    /// level tables are stored on disk.
+    ///
+    /// # Errors
+    /// When a dataset is given twice or cannot be opened, trees differ, or columns conflict under `mode`.
     pub fn open(paths: &[PathBuf], mode: JoinMode, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let Some(first) = paths.first() else { return Err(Error::usage("no datasets are given")) };
         let mut seen = HashSet::new();
@@ -81,7 +84,11 @@ impl JoinedReader {
         Ok(joined)
     }
 
-    /// Opens the archives that a TACOLLECTION.json lists: beside it, or in `options.base_path`. Those that are missing are noted.
+    /// Opens the archives listed by a TACOLLECTION.json, located beside it or in `options.base_path`. Missing archives are noted.
+    ///
+    /// # Errors
+    /// [`Kind::Format`] when the list is empty, leads outside the folder or is recursive; [`Kind::Io`] when no archive can be
+    /// opened.
     pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let size_bytes = Some(ByteSource::open(path)?.size_bytes());
         let collection = read_collection_file(path)?;
@@ -105,13 +112,13 @@ impl JoinedReader {
         let look_at = |index: usize| {
             let place = &all.places()[index].path;
             if !is_remote(place) {
-                // What is not there is told by what opens it.
+                // Missing parts are reported by the code that opens them.
                 match root.entry(&names[index]) {
                     Err(why) if !why.is_missing() => return Err(why.into_error("open the part", place)),
                     _ => {}
                 }
             }
-            // A list could list itself. Elsewhere only what is called as lists are is worth a request of its own.
+            // A list might contain itself. For a remote part, only a `.json` name is worth a request.
             let by_name = place.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
             if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
                 return Err(Error::format("a list of datasets can't be a part of one").at_path(place));
@@ -190,17 +197,20 @@ impl JoinedReader {
         Ok(Self { opening, sources, starts, changes, listed: None })
     }
 
-    /// The datasets' names and paths, in order.
+    /// Names and paths of the datasets, in order.
     pub fn datasets(&self) -> impl ExactSizeIterator<Item = (&str, &Path)> {
         self.sources.places().iter().map(|place| (place.name.as_str(), place.path.as_path()))
     }
 
-    /// The dataset in this place of the list, opened.
+    /// The reader of dataset `index`, opened on first use.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
     pub fn dataset(&self, index: usize, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
         self.sources.get(index, ctx)
     }
 
-    /// The place in the list of the dataset that a row comes from, and the row's number there.
+    /// Index of the dataset that a row comes from, and its row there.
     pub fn source_of(&self, level: usize, row: u32) -> Option<(usize, u32)> {
         let starts = self.starts.get(level)?;
         let after = starts.partition_point(|&start| start <= row);
@@ -208,12 +218,12 @@ impl JoinedReader {
         Some((index, row - starts[index]))
     }
 
-    /// Columns that were left out or filled with nulls, and why.
+    /// Columns that were dropped or filled with nulls, and why.
     pub fn changes(&self) -> &[ColumnChange] {
         &self.changes
     }
 
-    /// What a TACOLLECTION.json lists; nothing when the datasets were named by a person.
+    /// Entries of TACOLLECTION.json; `None` when the datasets were given by the user.
     pub fn listed(&self) -> Option<&[JoinedPart]> {
         self.listed.as_deref()
     }
@@ -244,8 +254,8 @@ fn look(sources: &Sources, index: usize, ctx: &JobContext) -> Result<Looked> {
     Ok(Looked { facts, columns, collection, rows })
 }
 
-/// One level of all datasets as a Parquet file: in memory while it is small, else in a file without a name, which goes with the
-/// last who reads it. Rows stream into it, one dataset open after the other.
+/// One level of all datasets as a Parquet file: in memory when small, otherwise in an unlinked temporary file. Rows are streamed
+/// with one dataset open at a time.
 fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
     ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
@@ -270,7 +280,7 @@ fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema
     })
 }
 
-/// A Parquet file that `fill` writes, of which at most so many bytes are held in memory.
+/// A Parquet file written by `fill`; at most `in_memory` bytes are kept in memory.
 fn spooled(
     in_memory: usize,
     schema: &Schema,
@@ -287,7 +297,7 @@ fn spooled(
     })
 }
 
-/// Where joined levels lie that are not small. `/tmp` is memory on many machines.
+/// Folder for large joined levels. Not `/tmp`, which is in memory on many systems.
 fn spool_folder() -> PathBuf {
     let on_disk = Path::new("/var/tmp");
     if on_disk.is_dir() { on_disk.to_owned() } else { std::env::temp_dir() }

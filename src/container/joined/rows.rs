@@ -1,5 +1,5 @@
-//! The rows of one dataset as rows of the whole: columns as planned, numbers counted on, positions that are right, and GDAL's
-//! path to each sample.
+//! Converts rows of one dataset into rows of the joined one: united columns, offset row numbers, verified byte ranges, and the
+//! GDAL path of each sample.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Skeleton};
 
-/// Which dataset a row comes from.
+/// Name of the dataset of a row.
 pub const SOURCE_FILE: &str = "internal:source_file";
-/// Where that dataset lies.
+/// Path of that dataset.
 pub const SOURCE_PATH: &str = "internal:source_path";
-/// What GDAL opens.
+/// GDAL path of the sample.
 const VSI: &str = "internal:gdal_vsi";
-/// Rows of a level whose positions are compared with the bytes before the level is trusted.
+/// Number of rows of a level whose ranges are compared with the data before the level's ranges are trusted.
 const PROBES: usize = 64;
 
-/// The columns of a level of the whole: the planned ones, and those that lead to rows and bytes; of the places of the bytes
-/// those that `has` says some dataset states.
+/// The columns of a joined level: `columns` plus the `internal:*` ones, of which the position columns only when `has` returns
+/// true for them.
 pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
     let mut fields: Vec<Field> = columns.fields().iter().map(|field| field.as_ref().clone()).collect();
     let places = ["internal:offset", "internal:size"].into_iter().filter(|name| has(name));
@@ -36,7 +36,7 @@ pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
     Schema::new(fields)
 }
 
-/// One level of one dataset on its way into the whole.
+/// One level of one dataset, to be converted.
 pub struct LevelRows<'a> {
     /// The dataset.
     pub reader: &'a dyn ContainerReader,
@@ -44,18 +44,21 @@ pub struct LevelRows<'a> {
     pub tree: &'a Skeleton,
     /// The level.
     pub level: usize,
-    /// What its rows call it.
+    /// Name of the dataset in `internal:source_file`.
     pub name: &'a str,
-    /// The columns of the whole.
+    /// The joined schema.
     pub schema: Arc<Schema>,
-    /// The number of its first row in the whole.
+    /// Its first row in the joined level.
     pub start: u32,
-    /// The number of its first row of the level above.
+    /// Its first row in the joined level above.
     pub start_above: u32,
 }
 
 impl LevelRows<'_> {
-    /// Hands its rows over, batch by batch.
+    /// Passes the converted rows to `sink`, batch by batch.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format), with level and dataset, when a column cannot be read; the errors of `sink`.
     pub fn for_each(&self, ctx: &JobContext, sink: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let place = whole(self.reader.info().path.clone());
         let trusted = self.positions_hold(ctx)?;
@@ -72,7 +75,7 @@ impl LevelRows<'_> {
         }
     }
 
-    /// True when the positions that the level states are those of its samples, as far as a look at some of them tells.
+    /// True when the level's stated ranges match its samples, judged by a sample of rows.
     fn positions_hold(&self, ctx: &JobContext) -> Result<bool> {
         if let Physical::Zip(zip) = self.reader.physical() {
             return zip.positions_hold(self.level, ctx);
@@ -102,7 +105,7 @@ impl LevelRows<'_> {
         let paths = self.paths(batch, rows.clone(), place, trusted, ctx)?;
         let parents = || match self.level {
             0 => Int64Array::from_iter_values(rows.clone().map(|row| i64::from(self.start) + row as i64)),
-            // A row without a parent leads nowhere in the whole as well.
+            // A row without a parent has none in the joined dataset either.
             _ => rows
                 .clone()
                 .map(|row| self.tree.levels.get(self.level)?.parents.get(row).copied())
@@ -144,13 +147,13 @@ impl LevelRows<'_> {
             .map_err(|error| Error::internal("rows of a dataset don't fit the whole").because(error))
     }
 
-    /// The number of the parent in the whole.
+    /// The parent's row in the joined dataset.
     fn above(&self, parent: Option<u32>) -> Option<i64> {
         let rows = self.tree.levels.get(self.level.checked_sub(1)?)?.len();
         parent.filter(|&parent| (parent as usize) < rows).map(|parent| i64::from(self.start_above) + i64::from(parent))
     }
 
-    /// Where the samples' bytes are; nothing for those that can't be found.
+    /// GDAL paths of the samples; null for samples whose data cannot be located.
     fn paths(
         &self,
         batch: &RecordBatch,
@@ -192,7 +195,7 @@ impl LevelRows<'_> {
     }
 }
 
-/// The whole path of what lies on this machine; an address stays as it is.
+/// Absolute form of a local path; an address is unchanged.
 fn whole(path: PathBuf) -> PathBuf {
     if path.exists() { std::path::absolute(&path).unwrap_or(path) } else { path }
 }

@@ -1,4 +1,4 @@
-//! The datasets behind a joined one: opened when a row of theirs is asked for, and only so many at a time.
+//! The datasets behind a joined one: opened on demand, with a bounded number open at a time.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,28 +7,28 @@ use crate::container::{ContainerReader, OpenOptions, open_with};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Datasets kept open. Each keeps its footers.
+/// Maximum number of open datasets; each keeps its footers in memory.
 const OPEN_MAX: usize = 64;
 
-/// Where one dataset lies and what it is called.
+/// Path and name of one dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file or folder.
     pub path: PathBuf,
-    /// Its name in messages and in `internal:source_file`: the file name, or the path where two have the same.
+    /// Name in messages and in `internal:source_file`: the file name, or the path where file names are not unique.
     pub name: String,
 }
 
-/// All of them, in order.
+/// All datasets, in order.
 pub struct Sources {
     places: Vec<Place>,
     options: OpenOptions,
-    /// The last used one at the end.
+    /// Least recently used first.
     open: Mutex<Vec<(usize, Arc<dyn ContainerReader>)>>,
 }
 
 impl Sources {
-    /// None is opened yet.
+    /// Opens nothing yet.
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
         let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let names: Vec<Option<String>> = paths.iter().map(short).collect();
@@ -42,12 +42,15 @@ impl Sources {
         Self { places, options, open: Mutex::default() }
     }
 
-    /// Where they lie.
+    /// Paths and names, in order.
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// The dataset in this place of the list, opened.
+    /// The reader of dataset `index`, opened on first use.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
     pub fn get(&self, index: usize, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
         let place = self.places.get(index).ok_or_else(|| Error::internal("a row belongs to no dataset"))?;
         {

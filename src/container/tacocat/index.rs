@@ -1,28 +1,32 @@
-//! The first 128 bytes of a `__TACOCAT__` file. Numbers are checked against the file before anything is read by them.
+//! The 128-byte index of a `__TACOCAT__` file (TACO 2.0, section 6.5). Ranges are checked against the file before use.
 
 use crate::container::{ByteSource, HeaderEntry};
 use crate::error::{Error, Result};
 
-/// Bytes of magic, version, depth and the seven entries.
+/// Length in bytes: magic, version, depth and seven entries.
 pub const INDEX_SIZE: usize = 128;
-/// How the file begins.
+/// Magic number.
 pub const MAGIC: &[u8; 8] = b"TACOCAT\0";
-/// The only version that was ever written.
+/// The only known version.
 const VERSION: u32 = 1;
-/// Entries of level tables; the last entry is the collection's.
+/// Number of entries for level tables; one more follows for the collection.
 const LEVEL_ENTRIES: usize = 6;
 
-/// Where the level tables and the collection lie.
+/// Ranges of the level tables and the collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TacocatIndex {
-    /// One for each level, level 0 first.
+    /// One per level, level 0 first.
     pub levels: Vec<HeaderEntry>,
     /// COLLECTION.json.
     pub collection: HeaderEntry,
 }
 
 impl TacocatIndex {
-    /// Reads and checks the index: magic, version, and that every range lies inside the file behind the index.
+    /// Reads and checks the index: magic number, version, and that every range lies inside the file after the index.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when a check fails, [`Kind::Unsupported`](crate::error::Kind::Unsupported)
+    /// for another version.
     pub fn read(file: &ByteSource) -> Result<Self> {
         let bytes = file.read(0, (INDEX_SIZE as u64).min(file.size_bytes()))?;
         let short = || Error::format(format!("the index of {INDEX_SIZE} bytes is cut short"));
@@ -60,7 +64,7 @@ impl TacocatIndex {
         Ok(index)
     }
 
-    /// The index as written.
+    /// Serializes the index.
     pub fn to_bytes(&self) -> [u8; INDEX_SIZE] {
         let mut bytes = [0; INDEX_SIZE];
         bytes[..8].copy_from_slice(MAGIC);

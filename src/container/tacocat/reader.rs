@@ -1,4 +1,4 @@
-//! Opening a TACOCAT of either form. The index alone lists samples and answers queries; parts are opened for bytes.
+//! Opens a TACOCAT of either form. Listing and queries use the index only; parts are opened for sample data.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,19 +22,25 @@ use crate::table::{LevelTable, TableHead};
 pub struct TacocatReader {
     opening: Opening,
     parts: PartFiles,
-    /// For each part whether the positions in the index can be those of its samples; asked of remote parts only.
+    /// For each part, whether the ranges in the index tile its data; computed for remote parts only.
     tiling: OnceLock<Vec<bool>>,
 }
 
 impl TacocatReader {
-    /// Opens a `.tacocat` folder. Its parts lie beside it, or in `base`.
+    /// Opens a `.tacocat` folder. Its parts are beside it, or in `base`.
+    ///
+    /// # Errors
+    /// When the level tables are missing or unreadable.
     pub fn open_folder(path: &Path, base: Option<&Path>) -> Result<Self> {
         let TableFiles { heads, collection } = read_tables(path, "")?;
         let info = ContainerInfo { format: Format::Tacocat, path: path.to_owned(), size_bytes: None };
         Self::of_parts(info, heads, collection, base)
     }
 
-    /// Opens a `__TACOCAT__` file. Its parts lie beside it, or in `base`.
+    /// Opens a `__TACOCAT__` file. Its parts are beside it, or in `base`.
+    ///
+    /// # Errors
+    /// When the index or a level table is invalid.
     pub fn open_file(path: &Path, base: Option<&Path>) -> Result<Self> {
         let file = ByteSource::open(path)?;
         let index = TacocatIndex::read(&file)?;
@@ -57,20 +63,23 @@ impl TacocatReader {
         Ok(Self { opening, parts: PartFiles::new(folder), tiling: OnceLock::new() })
     }
 
-    /// The folder where the parts are looked for.
+    /// Folder of the parts.
     pub fn parts_folder(&self) -> &Path {
         self.parts.folder()
     }
 
-    /// The names of the parts, in the order in which the levels first name them.
+    /// Names of the parts, in order of first appearance in the levels.
+    ///
+    /// # Errors
+    /// When a level table cannot be read.
     pub fn part_names(&self, ctx: &JobContext) -> Result<Vec<Arc<str>>> {
         Ok(self.opening.levels.sources(0, ctx)?.names.clone())
     }
 
-    /// Where the part called `name` lies, whether or not it is there.
+    /// Path of the part `name`, whether or not it exists.
     ///
     /// # Errors
-    /// For a name, or a link, that leads out of the folder of the parts.
+    /// When the name or a symbolic link leads out of the folder of the parts.
     pub fn part_path(&self, name: &str) -> Result<PathBuf> {
         let path = self.parts.path(name)?;
         match self.parts.leads_out(name) {
@@ -79,17 +88,23 @@ impl TacocatReader {
         }
     }
 
-    /// Where a part that is a link leads, when that is out of the folder of the parts.
+    /// Target of a part that is a symbolic link out of the folder of the parts.
     pub fn part_leads_out(&self, name: &str) -> Option<PathBuf> {
         self.parts.leads_out(name)
     }
 
-    /// The part called `name`, opened.
+    /// The reader of the part `name`, opened on first use.
+    ///
+    /// # Errors
+    /// When it does not exist or cannot be opened.
     pub fn part(&self, name: &str) -> Result<Arc<ZipReader>> {
         self.parts.get(name)
     }
 
-    /// The part that holds the sample in `row` of `level`, and the sample's name in it.
+    /// The part of the sample at `row` of `level`, and the sample's member name in it.
+    ///
+    /// # Errors
+    /// When there is no such row, or it has no part or parent.
     pub fn member(&self, level: usize, row: u32) -> Result<(Arc<str>, String)> {
         let ctx = JobContext::default();
         let tree = self.opening.levels.skeleton(&ctx)?;
@@ -107,12 +122,12 @@ impl TacocatReader {
         Ok((source, crate::container::zip::member_of(&path, folder)))
     }
 
-    /// The sample's bytes in its part.
+    /// Byte range of the sample in its part.
     fn range(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (source, name) = self.member(level, row)?;
         let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
         let path = self.parts.path(&source)?;
-        // A remote part is opened only when the index can't be right about it.
+        // A remote part is opened only when the index's ranges cannot be right.
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
             && self.tiles(&source, &JobContext::default())?
         {
@@ -127,7 +142,7 @@ impl TacocatReader {
         if let Some(known) = self.tiling.get() {
             return Ok(known);
         }
-        // Parts are numbered by level 0; deeper levels may name them in another order.
+        // Parts are numbered by level 0; deeper levels may have another order.
         let names = &self.opening.levels.sources(0, ctx)?.names;
         let numbers: HashMap<&str, u32> = names.iter().enumerate().map(|(number, name)| (&**name, number as u32)).collect();
         let mut by_level = Vec::new();
@@ -139,20 +154,20 @@ impl TacocatReader {
         Ok(self.tiling.get_or_init(|| found))
     }
 
-    /// True when the positions that the index states for this part tile its data: then they are right.
+    /// True when the index's ranges for this part tile its data, which proves them right.
     fn tiles(&self, part: &str, ctx: &JobContext) -> Result<bool> {
         let number = self.opening.levels.sources(0, ctx)?.names.iter().position(|name| &**name == part);
         let Some(number) = number else { return Ok(false) };
         Ok(settled(self.tiling(ctx))?.is_ok_and(|tiling| tiling.get(number) == Some(&true)))
     }
 
-    /// True when that holds for every part.
+    /// True when the ranges of every part tile.
     pub fn all_tile(&self, ctx: &JobContext) -> Result<bool> {
         Ok(self.tiling(ctx)?.iter().all(|tiles| *tiles))
     }
 }
 
-/// The folder that holds the index.
+/// The folder that contains the index.
 fn folder_beside(path: &Path) -> Result<PathBuf> {
     if is_remote(path) {
         return Ok(place_above(path).unwrap_or_else(|| path.to_owned()));

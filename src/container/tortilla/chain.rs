@@ -1,7 +1,8 @@
-//! Streamable datasets of TACO 0.2: the footer is a chain of Parquet objects. The header knows the first, the samples of level 0;
-//! each object names the next under the key `pointer`, as `OFFSETLENGTH(A, B)`, and the last, the chunks, says NULL. In all of
-//! them `tortilla:root` is the row of the parent in the object before; places count from the beginning of the file. A chain that
-//! leads outside, into itself or nowhere is an error that says where.
+//! Streamable TACO 0.2 datasets ("Facilitating dataset streaming with TOGs"): the footer is a linked list of Parquet objects. The
+//! header locates the first one, the samples of level 0; the metadata key `pointer` of each object locates the next as
+//! `OFFSETLENGTH(offset, length)`, and is NULL in the last, which lists the chunks. In every object `tortilla:root` is the
+//! parent's row in the previous object. Offsets are relative to the beginning of the file. A list that leaves the file or
+//! overlaps itself is an error with the offset.
 
 use std::sync::Arc;
 
@@ -19,16 +20,19 @@ use crate::jobs::JobContext;
 use crate::model::MAX_LEVELS;
 use crate::table::{DecodeBudget, LevelTable, ParquetOptions, ParquetSink, TableHead};
 
-/// The key in the footers of the objects.
+/// The Parquet metadata key of the link.
 pub const POINTER: &str = "pointer";
-/// The column that leads to the parent.
+/// The column with the parent's row.
 pub const ROOT: &str = "tortilla:root";
-/// More objects than this are no chain of a dataset.
+/// Maximum number of objects in the list.
 const OBJECTS_MAX: usize = MAX_LEVELS * 2 + 1;
-/// Bands of a TIFF.
+/// Maximum number of bands in a TIFF.
 const BANDS_MAX: u64 = 65_535;
 
-/// What a pointer says.
+/// Parses a link into `(offset, length)`, or `None` for NULL.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) for any other text.
 pub fn parse_pointer(text: &str) -> Result<Option<(u64, u64)>> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("null") {
@@ -46,7 +50,7 @@ fn pointer_text(next: Option<(u64, u64)>) -> String {
     next.map_or("NULL".to_owned(), |(offset, length)| format!("OFFSETLENGTH({offset}, {length})"))
 }
 
-/// The objects behind the first, each with its place. One read for each.
+/// The objects after the first, each with its `(offset, length)`. One read per object.
 pub fn read_chain(
     file: &LocalFile,
     first: (u64, u64),
@@ -74,7 +78,7 @@ pub fn read_chain(
         if offset < HEADER_SIZE || length == 0 || !file.contains(offset, length) {
             return Err(Error::format(format!("the chain of the footer leads to {place}, which are not inside the file")));
         }
-        // An object that was there before is one that overlaps itself: a chain can't go round.
+        // A list that overlaps none of its own objects cannot be circular.
         if let Some(other) = places.iter().position(|&(start, size)| offset < start + size && start < offset + length) {
             return Err(Error::format(format!("the chain of the footer leads to {place}, which is inside object {other}")));
         }
@@ -94,7 +98,11 @@ pub fn read_chain(
     Ok(found)
 }
 
-/// One level out of an object of the chain. `rows_above` bounds the parents.
+/// Builds one level from an object of the list. `rows_above` is the number of rows of the previous object, `data` the byte range
+/// of the samples.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) for a missing column, a parent that does not exist, or unsorted parents.
 pub fn chained_level(table: &LevelTable, rows_above: usize, data: std::ops::Range<u64>) -> Result<ScannedLevel> {
     let text =
         |name: &str| table.strings(name)?.ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")));
@@ -124,30 +132,33 @@ pub fn chained_level(table: &LevelTable, rows_above: usize, data: std::ops::Rang
     Ok(level)
 }
 
-/// One chunk of a sample, as the last object of the chain has it.
+/// One chunk of a sample, read from the last object of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
-    /// How it is stored; its one place is the chunk's own, in the file.
+    /// How the chunk is stored; `places` has one entry, the chunk's range in the file.
     pub layout: ChunkLayout,
     /// First band, row and column.
     pub start: [u64; 3],
-    /// Bands, rows and columns inside the raster.
+    /// Number of bands, rows and columns inside the raster.
     pub count: [u64; 3],
 }
 
-/// The chunks of one sample before they are written.
+/// The chunks of one sample, as input of [`chunk_table`].
 pub struct SampleChunks {
     /// The sample's level and row.
     pub sample: (usize, u32),
     /// Its id.
     pub id: String,
-    /// Where its bytes begin in the file.
+    /// Offset of the sample's data in the file.
     pub base: u64,
-    /// Its chunks; places count from `base`.
+    /// Its chunks; offsets are relative to `base`.
     pub layout: ChunkLayout,
 }
 
-/// The last object: one row for each chunk, `id::number`.
+/// The last object: one row per chunk, with the id `{sample id}::{chunk number}`.
+///
+/// # Errors
+/// [`Kind::Internal`](crate::error::Kind::Internal) when the columns differ in length.
 pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
     let mut columns: [Vec<i64>; 13] = Default::default();
     let (mut ids, mut dtypes) = (Vec::new(), Vec::new());
@@ -211,7 +222,11 @@ fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
         .map_err(|error| Error::internal("the chunks don't make a table").because(error))
 }
 
-/// Chunk `index` of the sample in `row` of `level`; an error that says what there is.
+/// Chunk `index` of the sample at `row` of `level`.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the number of chunks, when the sample has no such chunk;
+/// [`Kind::Format`](crate::error::Kind::Format) when a column is missing or a value is invalid.
 pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<Chunk> {
     let column = |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("the chunks have no column {name}")));
     let (levels, rows, indices) = (column("chunk:level")?, column(ROOT)?, column("chunk:index")?);
@@ -248,7 +263,7 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     let chunk = [number("chunk:columns")?, number("chunk:rows")?];
     let bands = number("chunk:bands")?;
     let bits = number("chunk:bits")?;
-    // A chunk is a piece of memory: what it claims is bounded before anything is made of it.
+    // Bounds the chunk's size in memory before anything is allocated.
     let bytes = chunk[0].checked_mul(chunk[1]).and_then(|n| n.checked_mul(bands)).and_then(|n| n.checked_mul(bits / 8));
     if bytes.is_none_or(|bytes| bytes == 0 || bytes > 1 << 30)
         || bands > BANDS_MAX
@@ -258,8 +273,8 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     {
         return Err(Error::format(format!("chunk {index} claims {} × {} × {bands} values", chunk[0], chunk[1])));
     }
-    // The last strip of a raster holds only the rows that are left, and files of older versions claim all of it. What may be a tile as
-    // wide as the raster loses nothing: its rows stand in order.
+    // The last strip of a raster contains only the remaining rows, but files of older versions state the full strip height. A
+    // tile as wide as the raster is indistinguishable and loses nothing: its rows are in order.
     let chunk = if start[2] == 0 && count[2] == chunk[0] { [chunk[0], count[1]] } else { chunk };
     let layout = ChunkLayout {
         little: number("chunk:little_endian")? == 1,
@@ -277,8 +292,8 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     Ok(Chunk { layout, start, count })
 }
 
-/// The level tables of a dataset whose tortillas are placed: footers of each level below one another, with places in the file
-/// and the parent's row. `tortillas` holds for each its footer, its first byte, and its parent's row.
+/// The object of one level: the footers of its tortillas concatenated, with offsets in the file and the parent's row. `tortillas`
+/// has the footer, the offset and the parent's row of each.
 pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch> {
     let mut tables = Vec::with_capacity(tortillas.len());
     for (footer, base, parent) in tortillas {
@@ -303,8 +318,8 @@ pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch
     Ok(join(&tables, &DecodeBudget::unlimited())?.0)
 }
 
-/// The chain as bytes: objects in file order from `at` on, the last of the chain first, so that each knows where the next one is.
-/// Gives the bytes and the place of the first.
+/// Serializes the objects, in file order from offset `at`: the last object of the list comes first, so that each can state the
+/// offset of its successor. Returns the bytes and the `(offset, length)` of the first object.
 pub fn chain_bytes(objects: &[RecordBatch], at: u64) -> Result<(Bytes, (u64, u64))> {
     let mut out = Vec::new();
     let mut next = None;
@@ -355,7 +370,7 @@ mod tests {
             find_chunk(&LevelTable::new(batch.schema(), vec![batch]), 1, 2, 0)
         };
         assert!(claims(3, [16, 16], 16).is_ok());
-        // Each value by itself is little; a header for so many bands would be gigabytes.
+        // Each value is small by itself, but a header for that many bands would take gigabytes.
         for (bands, chunk, bits) in [(1 << 29, [1, 1], 8), (65_536, [1, 1], 8), (1, [1 << 16, 1 << 16], 8), (1, [4, 4], 4)] {
             assert!(claims(bands, chunk, bits).is_err(), "{bands} {chunk:?} {bits}");
         }
@@ -383,7 +398,7 @@ mod tests {
             (stored, find_chunk(&table, 0, 0, index).expect("is there").layout.chunk)
         };
         assert_eq!((found(true, 0), found(true, 1)), ((16, [32, 16]), (4, [32, 4])));
-        // Older files say of strips what is true of tiles.
+        // Files of older versions state the full height for the last strip, as for tiles.
         assert_eq!((found(false, 0), found(false, 1)), ((16, [32, 16]), (16, [32, 4])));
     }
 

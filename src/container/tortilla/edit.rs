@@ -1,6 +1,6 @@
-//! Another footer or COLLECTION for a file that stays where it is: the samples are not touched. The new tables are written
-//! where nothing is in use and brought to the disk; only then the header, a few bytes, says where they are. A program that is
-//! killed at any moment leaves either the old file or the new one.
+//! Replaces the footer or COLLECTION of an existing file in place; the samples are not touched. The new tables are written to
+//! unused space and synced before the 200-byte header is updated to point to them. A process killed at any moment leaves either
+//! the old or the new file.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -15,16 +15,19 @@ use crate::container::{LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 
-/// What to change. What is absent stays.
+/// What to change; `None` keeps the current value.
 #[derive(Clone, Debug, Default)]
 pub struct TortillaChange {
-    /// The footer, as Parquet. Its offsets have to be those of the samples in the file.
+    /// The footer as Parquet, with the offsets of the samples in the file.
     pub footer: Option<Bytes>,
-    /// COLLECTION: `Some(None)` takes it away and leaves a TORTILLA.
+    /// COLLECTION; `Some(None)` removes it, which makes the file a TORTILLA.
     pub collection: Option<Option<Bytes>>,
 }
 
-/// Changes the file at `path`. `data_end` is the first byte behind its last sample. Gives the header that is there now.
+/// Changes the file at `path`. `data_end` is the end offset of its last sample. Returns the new header.
+///
+/// # Errors
+/// When the file cannot be written; it is then unchanged.
 pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> Result<TortillaHeader> {
     let local = LocalFile::open(path)?;
     let before = local.read(0, HEADER_SIZE)?;
@@ -61,23 +64,23 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
             write_at(&file, collection, at + footer.len() as u64).io_at("write COLLECTION", path)?;
         }
         file.sync_all().io_at("bring the new tables to the disk", path)?;
-        // One write inside one sector: it happens or it does not.
+        // A single write within one disk sector is atomic.
         write_at(&file, &header.to_bytes(), 0).io_at("write the header", path)
     };
     if let Err(error) = write() {
-        // Nothing else of the old dataset was written over; what came behind it goes.
+        // The old tables were not overwritten; the bytes appended after them are cut off.
         let _ = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
         return Err(error);
     }
     file.sync_all().io_at("bring the header to the disk", path)?;
-    // What is behind belongs to nobody any more.
+    // The bytes after the new tables are unused.
     if end < size {
         file.set_len(end).io_at("cut off the old tables", path)?;
     }
     Ok(header)
 }
 
-/// [`change_tortilla`] on a copy of `source` at `output`, which appears changed or not at all.
+/// Applies [`change_tortilla`] to a copy of `source` at `output`, which appears changed or not at all.
 pub fn copy_changed(
     source: &LocalFile,
     output: &Path,
@@ -90,7 +93,7 @@ pub fn copy_changed(
     check_space(output, size)?;
     let partial = PartialFile::new(output, overwrite)?;
     let mut out = partial.file();
-    // The version that was read: offsets of another one would be wrong.
+    // Reads the version that the offsets refer to.
     let whole = RowSource::asset(source.range(0, size), size);
     ctx.stage(tr!("Copying"), None);
     let (sources, name) = (Sources::default(), || source.path().display().to_string());
@@ -101,7 +104,7 @@ pub fn copy_changed(
     Ok(header)
 }
 
-/// Between the samples and the tables in use, where the new ones fit there; else behind everything.
+/// Offset of the new tables: between the samples and the current tables when they fit there, else at the end of the file.
 fn free_place(old: &TortillaHeader, data_end: u64, needed: u64, size: u64) -> u64 {
     let used = [Some(old.footer), old.collection].into_iter().flatten();
     let first = used.map(|place| place.0).min().unwrap_or(size);
@@ -142,10 +145,10 @@ mod tests {
             footer: footer.map(Bytes::from_static),
             collection: collection.map(|c| c.map(Bytes::from_static)),
         };
-        // There is no room before the tables in use: the new ones go behind.
+        // No space before the current tables: the new ones are appended.
         let first = change_tortilla(&path, 210, &change(Some(b"another"), None)).expect("changes");
         assert_eq!(first, TortillaHeader { footer: (218, 7), partitions: 1, collection: Some((225, 2)) });
-        // Now there is, and the file shrinks again.
+        // Now there is space, and the file shrinks again.
         let second = change_tortilla(&path, 210, &change(Some(b"foot"), Some(None))).expect("changes");
         assert_eq!(second, TortillaHeader { footer: (210, 4), partitions: 1, collection: None });
         let now = std::fs::read(&path).expect("reads");

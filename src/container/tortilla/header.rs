@@ -1,27 +1,30 @@
-//! The 200 bytes at the beginning of a TORTILLA 0.5 or TACO 0.2 file: read and written. Must not look at anything behind them.
+//! The 200-byte header of a TORTILLA 0.5 or TACO 0.2 file: parsed and serialized. Reads nothing beyond it.
 
 use crate::error::{Error, Result};
 
-/// Length of the header; the first sample lies here.
+/// Length of the header in bytes, and the offset of the first sample.
 pub const HEADER_SIZE: u64 = 200;
 /// Magic of a TORTILLA.
 pub const TORTILLA_MAGIC: [u8; 2] = *b"#y";
 /// Magic of a TACO.
 pub const TACO_MAGIC: [u8; 2] = *b"WX";
 
-/// What the header says. Offsets count from the header's own first byte.
+/// Header fields. Offsets are in bytes from the beginning of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TortillaHeader {
-    /// First byte and length of the Parquet footer.
+    /// Offset and length of the Parquet footer.
     pub footer: (u64, u64),
     /// Number of parts that the dataset is split into.
     pub partitions: u64,
-    /// First byte and length of COLLECTION; only a TACO has one.
+    /// Offset and length of COLLECTION; only in a TACO.
     pub collection: Option<(u64, u64)>,
 }
 
 impl TortillaHeader {
-    /// Reads the header from the first bytes of a file.
+    /// Parses the header from the first bytes of a file.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when the bytes are too short or the magic number is unknown.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let number = |at: usize| {
             let field = bytes.get(at..at + 8).and_then(|field| field.try_into().ok()).map(u64::from_le_bytes);
@@ -44,7 +47,7 @@ impl TortillaHeader {
         self.collection.is_some()
     }
 
-    /// The header's bytes; everything that has no meaning yet is zero.
+    /// Serializes the header; reserved bytes are zero.
     pub fn to_bytes(&self) -> [u8; HEADER_SIZE as usize] {
         let mut bytes = [0; HEADER_SIZE as usize];
         bytes[..2].copy_from_slice(if self.is_taco() { &TACO_MAGIC } else { &TORTILLA_MAGIC });
@@ -55,8 +58,8 @@ impl TortillaHeader {
         bytes
     }
 
-    /// The first thing that is wrong with the header of a file of `size` bytes: footer and COLLECTION lie inside, behind the
-    /// header, and apart.
+    /// The first inconsistency of the header of a file of `size` bytes: footer and COLLECTION must lie inside the file, after the
+    /// header, without overlap.
     pub fn fault(&self, size: u64) -> Option<String> {
         let inside = |(offset, length): (u64, u64)| offset.checked_add(length).is_some_and(|end| end <= size);
         let place = |(offset, length): (u64, u64)| format!("{length} bytes at {offset}");
@@ -77,7 +80,7 @@ impl TortillaHeader {
     }
 }
 
-/// Stem, number and ending of the name of a part: `name.0003.part.tortilla`. `None` for any other name.
+/// Splits the name of a part, `name.0003.part.tortilla`, into stem, number and extension. `None` for any other name.
 pub fn part_name(name: &str) -> Option<(&str, u32, &str)> {
     let (rest, ending) = name.rsplit_once('.').filter(|(_, ending)| matches!(*ending, "tortilla" | "taco"))?;
     let (stem, digits) = rest.strip_suffix(".part")?.rsplit_once('.')?;

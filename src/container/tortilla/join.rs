@@ -1,4 +1,4 @@
-//! Many small tables of one level become one table: columns by name, types widened until all rows fit. Must not drop a value.
+//! Concatenates the small tables of one level: columns by name, types widened until all rows fit. Never drops a value.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{COLUMNS_MAX, DecodeBudget, LevelTable, any_type, cell_text, is_exact_as};
 
-/// Bytes of a text that is null.
+/// Bytes of a null string (its offset).
 const NULL_TEXT: usize = 4;
 
-/// A column whose type is not the same in all tables.
+/// A column whose type differs between tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widened {
     /// Its name.
     pub name: String,
-    /// The types found, as Arrow names them, in the order of the tables.
+    /// The Arrow types found, in the order of the tables.
     pub found: Vec<String>,
-    /// The type that holds them all.
+    /// The common type.
     pub into: String,
 }
 
-/// Joins tables below one another. Columns stand in the order in which they first appear; rows of tables that lack one are null
-/// there. Columns of several types are widened, in the end to text, and listed.
+/// Concatenates tables. Columns are in order of first appearance and null in rows of tables that lack them. Columns of several
+/// types are widened, to string as a last resort, and listed in the second result.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for more columns than a table may have, and where the rows that lack them take more than the
-/// budget has.
+/// [`crate::error::Kind::TooLarge`] for more columns than a table may have, or when the nulls for missing columns exceed the
+/// budget.
 pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch, Vec<Widened>)> {
     let mut fields: Vec<(String, Vec<DataType>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -56,7 +56,7 @@ pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch
         if found.len() > 1 && !all_exact(tables, &name, &target)? {
             target = DataType::Utf8;
         }
-        // Nulls fit everywhere, and the two sizes of text are one thing.
+        // Null fits every type, and the two string types are equivalent.
         let kinds: Vec<&DataType> = found.iter().filter(|dtype| **dtype != DataType::Null && !is_text(dtype)).collect();
         if kinds.len() > 1 || (kinds.len() == 1 && found.iter().any(is_text)) {
             let found = found.iter().map(dtype_name).collect();
@@ -65,7 +65,7 @@ pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch
         let mut parts: Vec<ArrayRef> = Vec::with_capacity(tables.len());
         let mut place = 0;
         for table in tables {
-            // Mostly where the table before has it.
+            // Usually at the same index as in the previous table.
             let here = table.schema().fields().get(place).is_some_and(|field| field.name() == &name);
             parts.push(match if here { Some(place) } else { table.column_index(&name) } {
                 Some(index) => {

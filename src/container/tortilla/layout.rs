@@ -1,5 +1,5 @@
-//! The layout of a TORTILLA or TACO before a byte is written: nested tortillas from the inside out, because a footer's length is
-//! known only once it is made; then the bytes in order. Must not change a column that it is given.
+//! Plans a TORTILLA or TACO before writing. Nested tortillas are planned from the inside out, as the length of a footer is known
+//! only once it is encoded. Never changes the given columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,55 +20,55 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::AssetPath;
 use crate::table::{ParquetOptions, write_parquet};
 
-/// The columns that the layout makes.
+/// The columns that the layout adds.
 const OFFSET: &str = "tortilla:offset";
 const LENGTH: &str = "tortilla:length";
 
-/// One tortilla to write.
+/// Input for one tortilla.
 pub struct TortillaDraft {
-    /// `tortilla:id`, `tortilla:file_format` and everything else but the places, one row for each item.
+    /// `tortilla:id`, `tortilla:file_format` and all other columns except offset and length; one row per item.
     pub footer: RecordBatch,
-    /// The items' bytes.
+    /// Data of the items; same length as `footer`.
     pub items: Vec<Item>,
 }
 
-/// What an item is made of.
+/// Data of one item.
 pub enum Item {
-    /// Bytes as they are; a whole nested tortilla is such bytes as well.
+    /// Existing bytes, which may be a whole nested tortilla.
     Source(RowSource),
-    /// A tortilla made from its items.
+    /// A nested tortilla to be written from its items.
     Nested(Box<TortillaDraft>),
 }
 
-/// How to write it.
+/// Target and settings of a write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TortillaOptions {
-    /// The file to make; of parts the name without their numbers: `name.tortilla` gives `name.0000.part.tortilla`.
+    /// The file to create. For parts, the name without numbers: `name.tortilla` gives `name.0000.part.tortilla`.
     pub target: PathBuf,
-    /// COLLECTION of a TACO; absent for a TORTILLA.
+    /// COLLECTION of a TACO; `None` for a TORTILLA.
     #[serde(default)]
     pub collection: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Bytes of samples in a part at the most; one file when absent.
+    /// Maximum bytes of samples in a part; `None` writes a single file.
     #[serde(default)]
     pub part_bytes: Option<u64>,
-    /// Make the dataset streamable: the footer is a chain of tables for all levels and for the chunks of the samples.
+    /// Write a streamable dataset: the footer is a linked list of tables for all levels and the chunks of the samples.
     #[serde(default)]
     pub stream: bool,
-    /// Replace what is there.
+    /// Replace an existing target.
     #[serde(default)]
     pub overwrite: bool,
-    /// What is done with bytes that do not have the checksum that their container states.
+    /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
 }
 
-/// A tortilla with every size known.
+/// A tortilla with all sizes known.
 pub(super) struct Planned {
     pub pieces: Vec<Piece>,
     size: u64,
     pub footer: Bytes,
     pub footer_at: u64,
-    /// The footer with its places.
+    /// The footer including offsets and lengths.
     pub table: RecordBatch,
 }
 
@@ -77,7 +77,11 @@ pub(super) enum Piece {
     Nested(Planned),
 }
 
-/// Writes one file, or parts. They appear complete or not at all, and parts of an older dataset of the same name go.
+/// Writes one file or a set of parts. They appear complete or not at all, and parts of an older dataset of the same name are
+/// removed.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a target that exists or has the wrong extension, invalid input, changed or damaged sources, and IO errors.
 pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let rows = draft.footer.num_rows();
@@ -120,10 +124,10 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
         1 => vec![options.target.clone()],
         count => (0..count).map(|number| part_path(&options.target, number)).collect(),
     };
-    // Those that no new part replaces would be taken for parts of the new dataset.
+    // Old parts that no new part replaces would be taken for parts of the new dataset.
     let stale: Vec<&PathBuf> =
         old.iter().filter(|part| !targets.iter().any(|target| target.file_name() == part.file_name())).collect();
-    // Parts without the others are no dataset: they get their names together, and what was there before goes with that.
+    // An incomplete set of parts is no dataset: all are renamed together, and old parts are removed in the same step.
     let together = targets.len() > 1 || !stale.is_empty();
     let mut staging = together.then(|| Staging::new(&options.target, options.overwrite)).transpose()?;
     let mut outputs = Vec::with_capacity(targets.len());
@@ -165,7 +169,7 @@ pub fn write_tortilla(draft: TortillaDraft, options: &TortillaOptions, ctx: &Job
     Ok(built)
 }
 
-/// Readers and people go by the name: it has to say what the file is, and parts are only found under small letters.
+/// Readers go by the extension, so it must match the format; parts are only found by a lower-case extension.
 fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
     let ending = if format == Format::Taco { "taco" } else { "tortilla" };
     let found = options.target.extension().map(|found| found.to_string_lossy().into_owned()).unwrap_or_default();
@@ -184,7 +188,7 @@ fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Samples on all levels and FILEs.
+/// Number of samples on all levels, and of FILEs.
 fn counted(draft: &TortillaDraft) -> (u64, u64) {
     draft.items.iter().fold((0, 0), |(samples, files), item| match item {
         Item::Source(_) => (samples + 1, files + 1),
@@ -214,14 +218,14 @@ impl Piece {
     }
 }
 
-/// Rows of each part: filled in order as long as the next sample fits.
+/// Numbers of rows of each part: consecutive samples, greedily up to the size limit.
 fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
     let Some(most) = part_bytes else { return Ok(vec![pieces.len()]) };
     let mut groups = vec![0];
     let mut filled = 0u64;
     for piece in pieces {
         let size = piece.size();
-        // A sample that is larger than a part is a part of its own.
+        // A sample larger than the limit gets a part of its own.
         if filled > 0 && filled.saturating_add(size) > most {
             groups.push(0);
             filled = 0;
@@ -237,7 +241,7 @@ fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
     Ok(groups)
 }
 
-/// Places items back to back behind the header, and makes the footer that says where.
+/// Places items contiguously after the header, and encodes the footer with their offsets.
 fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
     let mut offsets = Vec::with_capacity(pieces.len());
     let mut lengths = Vec::with_capacity(pieces.len());
@@ -253,7 +257,10 @@ fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
     Ok(Planned { size: at + footer.len() as u64, footer_at: at, footer, table, pieces })
 }
 
-/// The table with `tortilla:offset` and `tortilla:length`, behind `tortilla:data_split` as the tools write them.
+/// The table with `tortilla:offset` and `tortilla:length` inserted after `tortilla:data_split`, as the Python tools write them.
+///
+/// # Errors
+/// [`Kind::Internal`] when the columns differ in length.
 pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -> Result<RecordBatch> {
     let schema = footer.schema();
     let mut fields: Vec<Field> = Vec::with_capacity(schema.fields().len() + 2);
@@ -273,19 +280,22 @@ pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -
         .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
 }
 
-/// A footer as Parquet, as the tools write it: zstd at its strongest.
+/// Encodes a footer as Parquet with zstd level 22, as the Python tools do.
+///
+/// # Errors
+/// When a column cannot be encoded.
 pub fn footer_bytes(footer: &RecordBatch) -> Result<Bytes> {
     let options = ParquetOptions { level: Some(22), content_defined_chunking: false, ..ParquetOptions::default() };
     Ok(write_parquet(&footer.schema(), std::slice::from_ref(footer), &options)?.into())
 }
 
-/// `name.0003.part.tortilla` for `name.tortilla`.
+/// Path of part `number`: `name.0003.part.tortilla` for `name.tortilla`.
 fn part_path(target: &Path, number: usize) -> PathBuf {
     let ending = target.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
     target.with_extension(format!("{number:04}.part.{ending}"))
 }
 
-/// True for the parts of a dataset that is called `target`.
+/// True when `path` is a part of the dataset `target`.
 pub fn is_part_of(path: &Path, target: &Path) -> bool {
     let folder = |path: &Path| std::path::absolute(path).ok().and_then(|path| path.parent()?.canonicalize().ok());
     let name = path.file_name().and_then(|name| name.to_str()).and_then(part_name);
@@ -294,11 +304,10 @@ pub fn is_part_of(path: &Path, target: &Path) -> bool {
         && folder(path).is_some_and(|parent| folder(target) == Some(parent))
 }
 
-/// The parts that lie where those of `target` would.
+/// The existing parts of the dataset `target`.
 ///
 /// # Errors
-///
-/// When the folder can't be read.
+/// When the folder cannot be read.
 pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -315,7 +324,7 @@ pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The chain of tables of a streamable dataset: every level, then the chunks.
+/// The linked list of tables of a streamable dataset: every level, then the chunks.
 fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
     ctx.stage(tr!("Finding the chunks"), None);
     let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
@@ -327,7 +336,7 @@ fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
         .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
     let mut objects = vec![top];
     let mut chunks = Vec::new();
-    // The tortillas of a level, each with its first byte and the number of its first row.
+    // The tortillas of a level, each with its offset and the number of its first row.
     let mut level: Vec<(&Planned, u64, u32)> = vec![(root, 0, 0)];
     while !level.is_empty() {
         ctx.check()?;
@@ -336,7 +345,7 @@ fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
         let mut below = Vec::new();
         let mut next_row = 0;
         for (planned, base, first) in level {
-            // Text has two sizes in these files.
+            // These files contain both Arrow string types.
             let ids = planned.table.column_by_name("tortilla:id").and_then(|column| cast(column, &DataType::Utf8).ok());
             let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());
             let mut at = base + HEADER_SIZE;
@@ -368,7 +377,7 @@ fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
     chain_bytes(&objects, root.footer_at)
 }
 
-/// The chunks of a sample; nothing for what is no TIFF, or a damaged one: then it is bytes like any other.
+/// The chunks of a sample; `None` for files other than TIFF, and for damaged TIFFs, which are then plain bytes.
 fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
     let local = |path: &AssetPath, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
         let file = LocalFile::open_for(path)?;
@@ -471,7 +480,7 @@ mod tests {
         std::fs::write(folder.path().join("x.0002.part.tortilla"), b"old").expect("writes");
         std::fs::write(folder.path().join("y.0002.part.tortilla"), b"another").expect("writes");
         let there = ["x.0002.part.tortilla", "y.0002.part.tortilla"];
-        // Also a part that the new set would not have is in the way.
+        // A part that the new set does not contain also blocks the write.
         for count in [2, 4] {
             let error = write((0..count).map(|_| bytes("1")).collect(), false).expect_err("is in the way");
             assert!(error.to_string().contains("x.0002.part.tortilla"), "{error}");

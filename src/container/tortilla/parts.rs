@@ -1,11 +1,11 @@
-//! Which files are the parts of one dataset: `name.0000.part.tortilla`, `name.0001.part.tortilla`, … Must not open them.
+//! Finds the parts of one dataset by name: `name.0000.part.tortilla`, `name.0001.part.tortilla`, … Opens no file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::header::part_name;
 
-/// The parts of one dataset that are there, in the order of their numbers.
+/// The existing parts of one dataset, sorted by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSet {
     /// The files.
@@ -13,7 +13,7 @@ pub struct PartSet {
 }
 
 impl PartSet {
-    /// The parts that `path` means: a folder that holds the parts of one dataset, or a pattern `name.*.part.tortilla`.
+    /// The parts named by `path`: a folder with the parts of one dataset, or a pattern `name.*.part.tortilla`.
     pub fn of(path: &Path) -> Option<Self> {
         if path.is_dir() {
             let mut sets = sets_in(path);
@@ -25,18 +25,18 @@ impl PartSet {
     }
 }
 
-/// Stem and ending of `name.*.part.tortilla`; `None` for any other name.
+/// Stem and extension of `name.*.part.tortilla`; `None` for any other name.
 pub fn pattern(name: &str) -> Option<(String, String)> {
     let of = |ending: &str| Some((name.strip_suffix(&format!(".*.part.{ending}"))?.to_owned(), ending.to_owned()));
     ["tortilla", "taco"].into_iter().find_map(of)
 }
 
-/// Patterns for the sets of parts in a folder: `name.*.part.tortilla`.
+/// One pattern `name.*.part.tortilla` for each set of parts in a folder.
 pub fn patterns_in(folder: &Path) -> Vec<String> {
     sets_in(folder).into_keys().map(|(stem, ending)| format!("{stem}.*.part.{ending}")).collect()
 }
 
-/// The sets of parts in a folder, by stem and ending.
+/// The sets of parts in a folder, by stem and extension.
 fn sets_in(folder: &Path) -> BTreeMap<(String, String), PartSet> {
     let mut found: BTreeMap<(String, String), Vec<(u32, PathBuf)>> = BTreeMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,5 +1,5 @@
-//! Opening a TORTILLA 0.5 or TACO 0.2 dataset: one file, one part alone, or all parts together. A nested tortilla is a FOLDER;
-//! the columns of the footers stay as they are, beside those of the common model. Must not judge; that is for the checks.
+//! Opens a TORTILLA 0.5 or TACO 0.2 dataset: a file, a single part, or all parts together. A nested tortilla becomes a FOLDER;
+//! the footers' columns are kept next to those of the TACO 2.0 model. Does not validate.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -26,12 +26,18 @@ pub struct TortillaReader {
 }
 
 impl TortillaReader {
-    /// Opens one file; a part is opened alone.
+    /// Opens one file; a part is opened without the others.
+    ///
+    /// # Errors
+    /// As [`TortillaReader::open_set`].
     pub fn open_file(path: &Path, ctx: &JobContext) -> Result<Self> {
         Self::open(path, std::slice::from_ref(&path.to_owned()), ctx)
     }
 
-    /// Opens the parts in a folder, or those that a pattern as `name.*.part.tortilla` names, as one dataset.
+    /// Opens the parts in a folder, or those matching `name.*.part.tortilla`, as one dataset.
+    ///
+    /// # Errors
+    /// [`Kind::Format`], with the file, when a header, the outermost footer or the list of footers is invalid.
     pub fn open_set(path: &Path, set: &PartSet, ctx: &JobContext) -> Result<Self> {
         Self::open(path, &set.files, ctx)
     }
@@ -56,7 +62,7 @@ impl TortillaReader {
         };
         let Some(first) = roots.first() else { return Err(Error::usage("no part is named").at_path(path)) };
         let format = if first.header.is_taco() { Format::Taco } else { Format::Tortilla };
-        // Without a chain, or with a broken one, every nested tortilla has its own footer.
+        // Without a usable linked list, every nested tortilla has a footer of its own.
         let (levels, chunks) = match chained {
             Some((levels, chunks)) => (levels, Some(chunks)),
             None => {
@@ -90,7 +96,7 @@ impl TortillaReader {
         Ok(Self { opening: Opening::new(info, levels, collection, notes.findings), files, roots, widened, chunks })
     }
 
-    /// The files, in the order of their numbers.
+    /// The files, sorted by part number.
     pub fn files(&self) -> &[LocalFile] {
         &self.files
     }
@@ -100,17 +106,21 @@ impl TortillaReader {
         &self.roots
     }
 
-    /// Columns that have another type in some tortillas, with their level.
+    /// Columns whose type differs between tortillas, with their level.
     pub fn widened(&self) -> &[(usize, super::join::Widened)] {
         &self.widened
     }
 
-    /// The chunks of all samples, of a streamable dataset.
+    /// The chunks of all samples; `None` unless the dataset is streamable.
     pub fn chunks(&self) -> Option<&LevelTable> {
         self.chunks.as_ref()
     }
 
-    /// Chunk `index` of the sample in `row` of `level`, and where its bytes are.
+    /// Chunk `index` of the sample at `row` of `level`, and its byte range.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] when the dataset is not streamable or the sample has no such chunk; [`Kind::Format`] when the chunk lies
+    /// outside the file.
     pub fn chunk(&self, level: usize, row: u32, index: u64) -> Result<(Chunk, AssetPath)> {
         let Some(chunks) = &self.chunks else {
             let error = Error::usage("this dataset is not streamable: its footer has no chunks");
@@ -123,14 +133,14 @@ impl TortillaReader {
         Ok((chunk, file.range(offset, size)))
     }
 
-    /// The folder that holds the files.
+    /// Folder of the files.
     pub fn folder(&self) -> PathBuf {
         let file = self.files.first().map_or(self.opening.info.path.as_path(), LocalFile::path);
         std::path::absolute(file).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default()
     }
 
-    /// Names of parts that the headers announce and that do not lie beside those that are there. Empty for whole datasets, and for
-    /// one part on another machine, which does not tell what lies beside it.
+    /// Names of parts that the headers announce but that do not exist. Empty for complete datasets, and for a single remote part,
+    /// as servers list no folders.
     pub fn missing_parts(&self) -> Vec<String> {
         let Some((file, root)) = self.files.first().zip(self.roots.first()) else { return Vec::new() };
         let name = name_of(file.path());
@@ -145,9 +155,9 @@ impl TortillaReader {
             let name = format!("{stem}.{number:04}.part.{ending}");
             opened.contains(name.as_str()) || (!remote && folder.join(name).is_file())
         };
-        // The text counts from 1, the tool from 0.
+        // The specification numbers parts from 1, the Python tool from 0.
         let first = u64::from(!there(0) && there(root.header.partitions));
-        // A header may announce any number.
+        // The header's count is not trusted.
         let count = root.header.partitions.min(10_000);
         (first..first + count).filter(|&number| !there(number)).map(|number| format!("{stem}.{number:04}.part.{ending}")).collect()
     }
@@ -174,7 +184,7 @@ impl TortillaReader {
     }
 }
 
-/// The levels and the chunks of a streamable dataset; `None`, with a finding, when the chain is broken.
+/// Levels and chunks of a streamable dataset.
 type Chained = (Vec<ScannedLevel>, LevelTable);
 
 fn chained(
@@ -225,7 +235,7 @@ fn name_of(path: &Path) -> Arc<str> {
     path.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default()
 }
 
-/// The COLLECTION of the first TACO among the parts. A TORTILLA has none.
+/// COLLECTION of the first TACO among the parts; empty for a TORTILLA.
 fn collection_of(files: &[LocalFile], roots: &[Tortilla]) -> Result<Collection> {
     let stored = files.iter().zip(roots).find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
     let Some((file, (offset, length))) = stored else { return Ok(Collection::default()) };
@@ -237,7 +247,7 @@ impl ContainerReader for TortillaReader {
         &self.opening
     }
 
-    /// The footer of the nested tortilla in `row` of `level`.
+    /// The footer of the nested tortilla at `row` of `level`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let (offset, length) = self.range(level, row)?;
         let file = self.file_of(level, row)?;
@@ -245,7 +255,7 @@ impl ContainerReader for TortillaReader {
         Ok(read_tortilla(file, 0, (offset, length), &footers, &JobContext::default())?.table)
     }
 
-    /// The sample's bytes; of a nested tortilla all of it, header and footer included.
+    /// The sample's data; for a nested tortilla including its header and footer.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (offset, size) = self.range(level, row)?;
         Ok((self.file_of(level, row)?.range(offset, size), size))

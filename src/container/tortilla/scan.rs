@@ -1,6 +1,6 @@
-//! Walks the tortillas of a file, the nested ones among them, level by level. A footer that can't be read, or a place that leads
-//! elsewhere, is a finding with the sample's path; only the outermost footer must be right. Every range lies inside its tortilla
-//! and no tortilla is entered twice, so the walk ends. Rows and bytes are counted over all footers before any is decoded.
+//! Traverses the tortillas of a file, including nested ones, level by level. An unreadable nested footer or an invalid range is a
+//! finding with the sample's path; only the outermost footer must be valid. Every range lies inside its tortilla and no tortilla
+//! is visited twice, so the traversal terminates. Rows and bytes of all footers are counted before any is decoded.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,95 +18,99 @@ use crate::jobs::JobContext;
 use crate::model::{Finding, Location, MAX_LEVELS, Report, Rule, SamplePath};
 use crate::table::{DecodeBudget, LevelTable, ParquetSlice, TableHead};
 
-/// Levels below which nothing is entered: a file may nest as deep as it likes.
+/// Levels below this one are not read; the format does not limit nesting.
 const DEEPEST: usize = MAX_LEVELS * 2;
-/// Rows that a file may have for each of its bytes, and that any file may have.
+/// Maximum rows per byte of file, and of any file.
 const ROWS_PER_BYTE: u64 = 1;
 const ROWS_FREE: u64 = 1 << 19;
-/// A footer of another machine up to this size is read whole: that is one request.
+/// A remote footer up to this size in bytes is fetched whole with one request.
 const FOOTER_WHOLE: u64 = 32 << 20;
-/// The word in `tortilla:file_format` that says: a tortilla in the tortilla.
+/// Value of `tortilla:file_format` for a nested tortilla.
 pub const NESTED: &str = "TORTILLA";
 
-/// One tortilla: a file, or a range of one.
+/// One tortilla: a file or a byte range of one.
 #[derive(Clone)]
 pub struct Tortilla {
-    /// The number of its file among the parts.
+    /// Index of its file among the parts.
     pub part: usize,
-    /// Its first byte in the file.
+    /// Its offset in the file.
     pub base: u64,
     /// Its length in bytes.
     pub size: u64,
-    /// What its first bytes say.
+    /// Its header.
     pub header: TortillaHeader,
     /// Its footer.
     pub table: LevelTable,
-    /// Its sample's row in the level above.
+    /// Row of its sample in the level above; `None` for an outermost tortilla.
     pub parent: Option<u32>,
-    /// What its footer says under the key `pointer`: where a chain goes on.
+    /// Its footer's metadata value `pointer`: the link to the next object of a streamable dataset.
     pub pointer: Option<String>,
-    /// Places of the objects of the chain behind the footer.
+    /// `(offset, length)` of the linked objects after the footer.
     pub chain: Vec<(u64, u64)>,
 }
 
-/// One level: the rows of all its tortillas, below one another.
+/// One level: the concatenated rows of all its tortillas.
 #[derive(Default)]
 pub struct ScannedLevel {
-    /// The footers' columns, joined.
+    /// The footers' columns, united.
     pub batch: Option<arrow::array::RecordBatch>,
     /// Columns whose types differ between tortillas.
     pub widened: Vec<Widened>,
-    /// `tortilla:id`; empty text where it is null.
+    /// `tortilla:id`; an empty string for null.
     pub ids: Vec<String>,
     /// True where `tortilla:file_format` is TORTILLA.
     pub folder: Vec<bool>,
-    /// Row in the level above; on level 0 the own one.
+    /// Row of the parent in the level above; on level 0 the row itself.
     pub parents: Vec<u32>,
-    /// The number of the part.
+    /// Index of the part.
     pub parts: Vec<u32>,
-    /// First byte in the part's file, and length; `None` where the footer says something impossible.
+    /// `(offset, length)` in the part's file; `None` where the footer's range is invalid.
     pub ranges: Vec<Option<(u64, u64)>>,
 }
 
-/// What was found in a file or in several parts.
+/// Result of a traversal.
 #[derive(Default)]
 pub struct Scan {
-    /// Level 0 first; at least one.
+    /// Level 0 first; never empty.
     pub levels: Vec<ScannedLevel>,
-    /// What is wrong, with its place.
+    /// Problems found, with their places.
     pub findings: Report,
 }
 
-/// What the footers of a dataset may unfold to together.
+/// Memory limits shared by all footers of a dataset.
 pub struct Footers {
-    /// Bytes that decoding may take.
+    /// Bytes that decoding may allocate.
     pub budget: DecodeBudget,
     rows: AtomicU64,
     rows_max: u64,
-    /// Part and first byte of the footers that were counted.
+    /// Part and offset of the footers counted so far.
     counted: Mutex<HashSet<(usize, u64)>>,
 }
 
 impl Footers {
-    /// Nothing is decoded yet of files that have so many bytes together.
+    /// Limits for files of this total size in bytes.
     pub fn of_bytes(bytes: u64) -> Self {
         let rows_max = ROWS_FREE.max(bytes.saturating_mul(ROWS_PER_BYTE)).min(u64::from(u32::MAX - 1));
         Self { budget: DecodeBudget::default(), rows: AtomicU64::new(0), rows_max, counted: Mutex::default() }
     }
 
-    /// The footers of some files.
+    /// Limits for these files.
     pub fn of_files(files: &[LocalFile]) -> Self {
         Self::of_bytes(files.iter().map(LocalFile::size_bytes).sum())
     }
 
-    /// Decodes a footer, whose rows and bytes are counted first. `place` is its part and its first byte.
+    /// Decodes a footer after counting its rows and bytes. `place` is `(part, offset)`.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when a limit is exceeded, [`Kind::Format`](crate::error::Kind::Format)
+    /// when the Parquet is invalid.
     pub fn decode(&self, head: &TableHead, place: (usize, u64), ctx: &JobContext) -> Result<LevelTable> {
         let rows = head.rows() as u64;
         if self.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows) > self.rows_max {
             let summary = format!("the footers claim more rows than {}, which is the most for files of this size", self.rows_max);
             return Err(Error::too_large(summary).hint("the file is damaged, or made to fill the memory: do not trust it"));
         }
-        // Tortillas may lie over one another and share a footer: its bytes are there once.
+        // Overlapping tortillas may share a footer, whose bytes count once.
         if self.counted.lock().unwrap_or_else(PoisonError::into_inner).insert(place) {
             self.budget.add_stored(head.stored_bytes());
         }
@@ -114,7 +118,10 @@ impl Footers {
     }
 }
 
-/// A footer as a file: read when it is needed, of another machine at once.
+/// A footer as a Parquet file: read on demand, or prefetched when remote.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file, or a failed request.
 pub fn footer_slice(file: &LocalFile, offset: u64, length: u64) -> Result<ParquetSlice> {
     match file.is_remote() && length <= FOOTER_WHOLE {
         true => Ok(ParquetSlice::from_bytes(file.read(offset, length)?)),
@@ -146,7 +153,10 @@ pub fn read_tortilla(
     Ok(Tortilla { part, base, size, header, table, parent: None, pointer: head.note(POINTER), chain: Vec::new() })
 }
 
-/// Walks down from the outermost tortillas, one for each part.
+/// Traverses from the outermost tortillas, one per part, downwards.
+///
+/// # Errors
+/// When an outermost tortilla is invalid, a limit is exceeded, or the job is cancelled.
 pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &JobContext) -> Result<Scan> {
     let mut scan = Scan::default();
     let mut entered: HashSet<(usize, u64)> = roots.iter().map(|root| (root.part, root.base)).collect();
@@ -164,7 +174,7 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &
             break;
         }
         let Some(level) = scan.levels.last() else { break };
-        // Each once, however many rows name it. A range that is wrong was reported before.
+        // Each range is read once, even when several rows refer to it. Invalid ranges were reported before.
         let mut new: Vec<(u32, usize, (u64, u64))> = Vec::new();
         for &row in &nested {
             let (part, range) = (level.parts[row as usize] as usize, level.ranges[row as usize]);
@@ -190,7 +200,7 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &
                 None => {}
                 Some(Ok(tortilla)) => tortillas.push(tortilla),
                 Some(Err(error)) if error.is_passing() => return Err(error),
-                // Another one would be too large as well.
+                // Later footers would exceed the limit as well.
                 Some(Err(error)) if error.is_too_large() => {
                     let path = path_of(&scan.levels, depth, row);
                     return Err(Error::format("a nested tortilla can't be read").because(error).at(path));
@@ -211,15 +221,18 @@ impl Scan {
     }
 }
 
-/// A row of a tortilla: its place in the file, and whether it is a tortilla itself.
+/// A row of a tortilla.
 pub struct NestedItem {
-    /// A tortilla in the tortilla.
+    /// True for a nested tortilla.
     pub nested: bool,
-    /// First byte in the file, and length.
+    /// Offset in the file and length, in bytes.
     pub range: (u64, u64),
 }
 
-/// The footer of the tortilla in this range of a file, and where its items are. A row that leads outside is an error.
+/// The footer of the tortilla at this `(offset, length)` of a file, and the ranges of its items.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) when the footer is invalid or an item lies outside the tortilla.
 pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobContext) -> Result<(LevelTable, Vec<NestedItem>)> {
     let footers = Footers::of_bytes(file.size_bytes());
     let tortilla = read_tortilla(file, 0, (offset, length), &footers, ctx)?;
@@ -231,7 +244,7 @@ pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobCon
     Ok((tortilla.table, items.collect::<Result<_>>()?))
 }
 
-/// Names that several columns of a table have. Readers take the first of them.
+/// Names that occur more than once among a table's columns. Readers use the first.
 pub fn twice_named(table: &LevelTable) -> Vec<String> {
     let mut seen = HashSet::new();
     let schema = table.schema();
@@ -255,7 +268,7 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers
         };
         let (ids, formats) = (text("tortilla:id")?, text("tortilla:file_format")?);
         let (offsets, lengths) = (number("tortilla:offset")?, number("tortilla:length")?);
-        // Samples lie between header and footer; whoever writes the footer first can't place samples behind the file either.
+        // Samples lie between header and footer.
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
             let here = level.ids.len() as u32;
@@ -299,13 +312,13 @@ pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers
     scan.levels.pop().ok_or_else(|| Error::internal("a level was lost"))
 }
 
-/// The finding for a name that several columns of a footer have.
+/// The finding for a duplicate column name in a footer.
 pub(super) fn said_twice(level: usize, name: String) -> Finding {
     let message = tr!("Several columns are called {column}; the first of them is shown.", column = name);
     Finding::new(Rule::TortillaTypes, Location::Column { level, name }, message)
 }
 
-/// The ids from the root to a row.
+/// Ids from the root to a row.
 pub fn path_of(levels: &[ScannedLevel], depth: usize, row: u32) -> SamplePath {
     let mut ids = Vec::with_capacity(depth + 1);
     let mut row = row as usize;

@@ -1,45 +1,45 @@
-//! Where the chunks of a TIFF lie and what they hold: tiles or strips of classic TIFF and BigTIFF, in either byte order. Reads
-//! the first directory only. Every number is checked before it is used; what is no TIFF, or one with chunks that can't be decoded
-//! alone, has none.
+//! Locates the chunks of a TIFF and describes their encoding: tiles or strips of classic TIFF and BigTIFF in either byte order.
+//! Reads the first IFD only. Every number is checked before use; files other than TIFF, and TIFFs whose chunks cannot be decoded
+//! independently, have no chunks.
 
 use crate::error::{Error, Result};
 
-/// More chunks than this in one file are refused.
+/// Maximum number of chunks per file.
 const CHUNKS_MAX: u64 = 1 << 22;
-/// Entries of a directory.
+/// Maximum number of entries in an IFD.
 const ENTRIES_MAX: u64 = 4096;
-/// Compressions whose chunks need nothing from elsewhere in the file: none, LZW, deflate (two numbers), PackBits, zstd.
+/// TIFF compression codes whose chunks decode independently: none, LZW, deflate (two codes), PackBits, zstd.
 const ALONE: [u64; 6] = [1, 5, 8, 32946, 32773, 50000];
 
-/// How the chunks of a file are stored: all alike.
+/// Encoding of a file's chunks, which is the same for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkLayout {
-    /// Numbers are stored with the lowest byte first.
+    /// Byte order: little-endian when true.
     pub little: bool,
     /// Columns and rows of the raster.
     pub size: [u64; 2],
     /// Bands of the raster.
     pub bands: u64,
-    /// Columns and rows of a whole chunk.
+    /// Columns and rows of a full chunk.
     pub chunk: [u64; 2],
-    /// Strips, of which the last ends with the raster. Tiles are whole everywhere.
+    /// True for strips, of which the last may be shorter. Tiles always have the full size.
     pub stripped: bool,
-    /// Bands in a chunk: all of them, or one.
+    /// Bands per chunk: all (pixel-interleaved) or one (band-interleaved).
     pub chunk_bands: u64,
-    /// Bits of a value.
+    /// Bits per value.
     pub bits: u64,
-    /// 1 unsigned, 2 signed, 3 floating point.
+    /// SampleFormat: 1 unsigned integer, 2 signed integer, 3 floating point.
     pub sample_format: u64,
-    /// The number that TIFF gives the compression.
+    /// TIFF compression code.
     pub compression: u64,
-    /// 1 none, 2 differences, 3 differences of floating point numbers.
+    /// Predictor: 1 none, 2 horizontal differences, 3 floating-point differences.
     pub predictor: u64,
-    /// First byte in the file and length of each chunk, in the order of the file's own table.
+    /// `(offset, length)` in the file of each chunk, in the order of TileOffsets or StripOffsets.
     pub places: Vec<(u64, u64)>,
 }
 
 impl ChunkLayout {
-    /// The type as NumPy writes it: `<u2`.
+    /// The data type in NumPy's notation, such as `<u2`.
     pub fn dtype(&self) -> Option<String> {
         let kind = match self.sample_format {
             1 => 'u',
@@ -57,7 +57,7 @@ impl ChunkLayout {
         [self.size[0].div_ceil(self.chunk[0]), self.size[1].div_ceil(self.chunk[1])]
     }
 
-    /// First band, row and column of chunk `index`, and how many of each lie inside the raster.
+    /// First band, row and column of chunk `index`, and the number of each inside the raster.
     pub fn place(&self, index: u64) -> Option<([u64; 3], [u64; 3])> {
         let [columns, rows] = self.across();
         let (plane, inside) = (index / (columns * rows), index % (columns * rows));
@@ -91,7 +91,7 @@ impl Source<'_> {
         if self.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
     }
 
-    /// The values of an entry: whole numbers only.
+    /// The values of an IFD entry of an integer type.
     fn values(&self, entry: &[u8]) -> Result<Vec<u64>> {
         let kind = self.number(entry.get(2..4).unwrap_or_default());
         let width = match kind {
@@ -116,8 +116,11 @@ impl Source<'_> {
     }
 }
 
-/// The chunks of a file of `size` bytes that `read` gives ranges of. `None` for what is no TIFF, or has no chunks that can be
-/// decoded alone; an error for a damaged one.
+/// The chunks of a file of `size` bytes, read through `read(offset, length)`. `None` for a file that is no TIFF, or whose chunks
+/// cannot be decoded independently.
+///
+/// # Errors
+/// [`Kind::Format`](crate::error::Kind::Format) for a damaged TIFF, or the errors of `read`.
 pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<ChunkLayout>> {
     if size < 16 {
         return Ok(None);
@@ -180,10 +183,11 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
     Ok(layout.dtype().is_some().then_some(layout))
 }
 
-/// A TIFF of one strip that holds the bytes of one chunk, for any decoder. `chunk` is columns and rows, `bands` those in it.
+/// A TIFF with a single strip that contains one chunk, for decoding by GDAL. `chunk` is `[columns, rows]`, `bands` the number of
+/// bands in it.
 pub fn lone_chunk(layout: &ChunkLayout, bytes: &[u8]) -> Vec<u8> {
     let bands = layout.chunk_bands;
-    // A classic directory with eleven entries behind the header; lists of bits and formats behind that, then the data.
+    // Classic TIFF: header, IFD, BitsPerSample and SampleFormat arrays, data.
     const ENTRIES: u64 = 12;
     let lists = 8 + 2 + ENTRIES * 12 + 4;
     let data = lists + bands * 4;
@@ -206,7 +210,7 @@ pub fn lone_chunk(layout: &ChunkLayout, bytes: &[u8]) -> Vec<u8> {
             out.extend(order(value, 4));
         }
     };
-    // Two short numbers fit into the entry itself.
+    // Two 16-bit values fit into the entry itself.
     let pair = |value: u64| value | (value << 16);
     let list = |value: u64, place: u64| match bands {
         1 => value,

@@ -1,4 +1,4 @@
-//! A planned TORTILLA or TACO as bytes, in order. Must not plan anything: every place is in the footer already.
+//! Writes a planned TORTILLA or TACO sequentially. All offsets come from the plan.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -19,22 +19,22 @@ use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::SamplePath;
 
-/// A file with everything in it.
+/// A complete file.
 pub(super) struct Whole<'a> {
     /// Samples and footer.
     pub planned: &'a Planned,
-    /// What stands behind the samples, and the place of the footer in it.
+    /// The bytes after the samples, and `(offset, length)` of the footer within the file.
     pub tables: (Bytes, (u64, u64)),
-    /// Files of the dataset.
+    /// Number of files of the dataset.
     pub partitions: u64,
     /// TORTILLA or TACO.
     pub format: Format,
-    /// COLLECTION of a TACO.
+    /// COLLECTION of a TACO; empty otherwise.
     pub collection: &'a [u8],
 }
 
 impl Whole<'_> {
-    /// Bytes that were written, and the samples that are damaged.
+    /// Writes the file. Returns its size in bytes and the damaged samples.
     pub fn write(&self, target: &Path, options: &TortillaOptions, ctx: &JobContext) -> Result<(u64, Vec<String>)> {
         let sources = Sources::new(options.on_damage);
         let tables_end = self.planned.footer_at + self.tables.0.len() as u64;
@@ -57,12 +57,12 @@ impl Whole<'_> {
     }
 }
 
-/// A file while its bytes are put into it, in order.
+/// State of writing one file.
 struct Writing<'a, 'f> {
     out: &'a mut BufWriter<&'f File>,
     sources: &'a Sources,
     target: &'a Path,
-    /// The nested tortilla whose bytes come now.
+    /// Path of the nested tortilla being written.
     path: SamplePath,
 }
 
@@ -73,7 +73,7 @@ impl Writing<'_, '_> {
             ctx.check()?;
             match piece {
                 Piece::Nested(inner) => {
-                    // A nested tortilla is never in parts.
+                    // Nested tortillas are never split.
                     let footer = (inner.footer_at, inner.footer.len() as u64);
                     let header = TortillaHeader { footer, partitions: 1, collection: None };
                     self.path.0.push(id_of(planned, row));
@@ -94,7 +94,7 @@ impl Writing<'_, '_> {
 }
 
 fn id_of(planned: &Planned, row: usize) -> Arc<str> {
-    // Text has two sizes in these files.
+    // These files contain both Arrow string types.
     let ids = planned.table.column_by_name("tortilla:id").and_then(|column| cast(&column.slice(row, 1), &DataType::Utf8).ok());
     let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());
     ids.filter(|ids| ids.is_valid(0)).map_or_else(|| Arc::from(""), |ids| ids.value(0).into())

@@ -1,5 +1,5 @@
-//! The data of a ZIP in runs: small files are read in parallel straight to their place in a buffer that is written in one go,
-//! local headers included; large files go through alone. A few buffers go round, so memory does not grow with the dataset.
+//! Copies the data of a ZIP in batches: small files are read in parallel directly to their offset in a buffer that is written at
+//! once, including local headers; large files are streamed. A few buffers are reused, so memory does not grow with the dataset.
 
 use std::ops::Range;
 use std::sync::mpsc::{channel, sync_channel};
@@ -12,24 +12,26 @@ use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};
 
-/// Bytes in one run: few enough that what was read is still in the processor's cache when it is written. Three runs are alive
-/// at the most: being read, waiting, being written.
+/// Size of a batch in bytes, small enough for the CPU cache. At most three batches exist: being read, queued, being written.
 const RUN_BYTES: u64 = 2 << 20;
 
-/// What comes next in plan order.
+/// The next part of the data, in plan order.
 pub enum Piece {
-    /// Small files that follow one another.
+    /// Consecutive small files.
     Run {
         /// Their members, in order.
         members: Vec<Member>,
-        /// Local headers and data, as they go into the archive.
+        /// Local headers and data as stored in the archive.
         bytes: Vec<u8>,
     },
-    /// A large file at this place in the plan: stream it.
+    /// A large file, by its index in the plan: to be streamed.
     Large(usize),
 }
 
-/// Gives every planned file to `write`, in plan order, while the next ones are being read.
+/// Calls `write` for all planned files, in plan order, while the next ones are read in the background.
+///
+/// # Errors
+/// The first error of reading a sample, or of `write`.
 pub fn for_each_piece(
     plan: &BuildPlan,
     assembly: &Assembly,
@@ -49,7 +51,7 @@ pub fn for_each_piece(
                     Planned::Run(range) => read_run(plan, assembly, sources, ctx, range, used.try_recv().unwrap_or_default()),
                 };
                 let stop = piece.is_err();
-                // The writer has stopped when nobody receives; its own error is the one that counts.
+                // The receiver is gone when the writer failed; the writer's error is reported.
                 if sender.send(piece).is_err() || stop {
                     return;
                 }
@@ -60,7 +62,7 @@ pub fn for_each_piece(
             let piece = piece?;
             write(&piece)?;
             if let Piece::Run { bytes, .. } = piece {
-                // The reader may be through already; then nobody wants the buffer.
+                // The reader may have finished already; then the buffer is dropped.
                 let _ = give_back.send(bytes);
             }
         }
@@ -105,7 +107,7 @@ fn read_run(
     Ok(Piece::Run { members, bytes })
 }
 
-/// The member that a planned file becomes.
+/// The member for a planned file.
 pub fn planned_member(plan: &BuildPlan, index: usize, copied: Copied) -> Member {
     let file = &plan.files[index];
     let time = copied.modified.map_or(DosTime::EPOCH, DosTime::of);

@@ -1,15 +1,15 @@
-//! The checksum that an archive states for a range of its bytes, found by the place of the range. Reads no data.
+//! Looks up the CRC-32 that an archive stores for a byte range. Reads no sample data.
 
 use super::directory::{Directory, LocalHeader};
 use crate::container::ByteSource;
 use crate::error::{Result, settled};
 
-/// Bytes of a local header without its name and extra field.
+/// Size of a local header in bytes, without name and extra field.
 const FIXED: u64 = 30;
-/// Bytes before the data in which a local header is looked for: first so many, then more.
+/// Numbers of bytes before the data that are searched for the local header: first the smaller, then the larger.
 const ROOM: [u64; 2] = [512, 16 << 10];
 
-/// One stored member.
+/// One stored (uncompressed) member.
 struct Member {
     local: u64,
     size: u64,
@@ -17,16 +17,16 @@ struct Member {
     crc: u32,
 }
 
-/// Place, size and CRC-32 of every stored member, as the central directory states them.
+/// Offset, size and CRC-32 of every stored member, from the central directory.
 pub struct Checksums {
-    /// By place; of several at one place the one that the directory names first comes first.
+    /// Sorted by offset; members at one offset keep directory order.
     members: Vec<Member>,
-    /// [`Directory::digest`].
+    /// As [`Directory::digest`].
     pub digest: u32,
 }
 
 impl Checksums {
-    /// Those of a directory.
+    /// Collects the stored members of a directory.
     pub fn of(directory: &Directory) -> Self {
         let stored = directory.entries.iter().filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
         let member = |entry: &super::directory::Entry| Member {
@@ -42,11 +42,10 @@ impl Checksums {
         Self { members, digest: directory.digest }
     }
 
-    /// The CRC-32 of the member whose data are exactly these bytes of the archive; `None` when there is no such member.
+    /// The CRC-32 of the member whose data is exactly this byte range; `None` when there is none.
     ///
     /// # Errors
-    ///
-    /// When that can't be found out now.
+    /// When a needed local header cannot be read for now (a failed request or a cancelled job).
     pub fn stated(&self, file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
         let end = self.members.partition_point(|member| member.local < offset);
         let Some(local) = end.checked_sub(1).and_then(|last| self.members.get(last)).map(|last| last.local) else {
@@ -55,7 +54,7 @@ impl Checksums {
         let first = self.members.partition_point(|member| member.local < local);
         for member in self.members[first..end].iter().filter(|member| member.size == size) {
             let extra = (offset - local).checked_sub(FIXED + u64::from(member.name));
-            // Without an extra field, and with the ZIP64 one; what other tools put there only the local header tells.
+            // The extra field is empty or ZIP64; with other tools' extra fields only the local header gives the data's offset.
             if matches!(extra, Some(0 | 20)) || settled(LocalHeader::read(file, local))?.is_ok_and(|header| header.data == offset) {
                 return Ok(Some(member.crc));
             }
@@ -64,12 +63,11 @@ impl Checksums {
     }
 }
 
-/// The CRC-32 that the local header before the data states; `None` when there is none, or when it leaves the number to a
-/// descriptor behind the data.
+/// The CRC-32 in the local header before the data; `None` when there is no such header, or it defers the value to a data
+/// descriptor.
 ///
 /// # Errors
-///
-/// When that can't be found out now.
+/// When the header cannot be read for now (a failed request or a cancelled job).
 pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
     for room in ROOM {
         let start = offset.saturating_sub(room);
@@ -86,14 +84,13 @@ pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option
     Ok(None)
 }
 
-/// Bytes before a member's data that have its local header in most archives.
+/// Bytes before a member's data that contain its local header in most archives.
 pub const HEADER_ROOM: u64 = ROOM[0];
 
-/// True for a file that begins as archives do.
+/// True when the file begins with a local header.
 ///
 /// # Errors
-///
-/// When that can't be found out now.
+/// When it cannot be read for now (a failed request or a cancelled job).
 pub fn is_archive(file: &ByteSource) -> Result<bool> {
     Ok(file.size_bytes() >= FIXED && settled(file.read(0, 4))?.is_ok_and(|start| start[..] == *b"PK\x03\x04"))
 }

@@ -1,5 +1,4 @@
-//! Reading the central directory of an archive that anybody may have made or damaged. Every number is checked against the
-//! file before it is used.
+//! Reads the central directory of an untrusted archive. Every number is checked against the file before use.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -7,17 +6,17 @@ use std::sync::OnceLock;
 use crate::container::ByteSource;
 use crate::error::{Error, Result};
 
-/// The longest comment, and the end record itself.
+/// Maximum size in bytes of the end record with its comment.
 const TAIL: u64 = 0xFFFF + 22;
-/// Bytes of the directory that are read at a time: much more than the longest entry.
+/// Bytes of the directory read at a time; far more than the longest entry.
 const PIECE: u64 = 8 << 20;
-/// The smallest entry of the directory.
+/// Minimum size of an entry in bytes.
 const ENTRY_MIN: usize = 46;
 
-/// One member, as the central directory describes it.
+/// One entry of the central directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The path, in UTF-8; bytes that are not are replaced.
+    /// Path, in UTF-8; invalid bytes are replaced.
     pub name: Box<str>,
     /// Compression method; 0 is STORE.
     pub method: u16,
@@ -25,20 +24,20 @@ pub struct Entry {
     pub flags: u16,
     /// CRC-32 of the data.
     pub crc: u32,
-    /// Bytes in the archive.
+    /// Compressed size in bytes.
     pub stored: u64,
-    /// Bytes once unpacked.
+    /// Uncompressed size in bytes.
     pub size: u64,
-    /// First byte of the local header.
+    /// Offset of the local header.
     pub local: u64,
 }
 
-/// What a member's local header says.
+/// A local file header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalHeader {
     /// The path.
     pub name: Box<str>,
-    /// First byte of the data.
+    /// Offset of the data.
     pub data: u64,
     /// Compression method.
     pub method: u16,
@@ -46,26 +45,29 @@ pub struct LocalHeader {
     pub flags: u16,
     /// CRC-32 of the data.
     pub crc: u32,
-    /// Bytes of the data; all ones when the ZIP64 field has it, which only the directory reads.
+    /// Size of the data in bytes; 0xFFFFFFFF when it is in the ZIP64 extra field, which is not read here.
     pub size: u32,
 }
 
-/// All members.
+/// The central directory.
 #[derive(Debug, Default)]
 pub struct Directory {
-    /// In directory order.
+    /// Members, in directory order.
     pub entries: Vec<Entry>,
-    /// First byte of the directory.
+    /// Offset of the directory.
     pub offset: u64,
-    /// CRC-32 of the directory's place and bytes.
+    /// CRC-32 of the directory's offset and bytes; identifies a version of the archive.
     pub digest: u32,
     by_name: OnceLock<HashMap<Box<str>, u32>>,
-    /// Where members begin, in order.
+    /// Offsets of the local headers, sorted.
     starts: OnceLock<Vec<u64>>,
 }
 
 impl Directory {
-    /// Finds and reads the directory.
+    /// Locates and reads the directory.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is none or it is damaged, or an IO error.
     pub fn read(file: &ByteSource) -> Result<Self> {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
@@ -95,7 +97,7 @@ impl Directory {
         if count > room {
             return Err(bad(&format!("claims {count} members, but has room for {room}")));
         }
-        // Piece by piece: what claims to be a directory may be a hole of any size.
+        // Read in pieces: a claimed directory may be a sparse hole of any size.
         let mut entries: Vec<Entry> = Vec::new();
         let mut digest = crc32fast::Hasher::new();
         digest.update(&offset.to_le_bytes());
@@ -107,7 +109,7 @@ impl Directory {
                 entries.push(entry);
                 done += length;
             }
-            // An entry may go on in the next piece.
+            // An entry may continue in the next piece.
             if done == 0 || (done < piece.len() && at + piece.len() as u64 == size) {
                 return Err(bad(&format!("is damaged at its byte {}", at + done as u64)));
             }
@@ -123,7 +125,7 @@ impl Directory {
         Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
     }
 
-    /// The member called `name`; the first one where several have the name.
+    /// The member `name`; the first one of duplicates.
     pub fn find(&self, name: &str) -> Option<&Entry> {
         let index = self.by_name.get_or_init(|| {
             let mut map = HashMap::with_capacity(self.entries.len());
@@ -135,8 +137,8 @@ impl Directory {
         index.get(name).and_then(|&index| self.entries.get(index as usize))
     }
 
-    /// First byte of a member's data, reckoned back from the member that follows it; `None` where that leaves no room for a local
-    /// header of a plausible length, or where something may stand between the two. Reads nothing.
+    /// Offset of a member's data, computed from the offset of the next member; `None` where the space before it does not match a
+    /// local header, or a data descriptor may follow the data. Reads nothing.
     pub fn data_by_next(&self, entry: &Entry) -> Option<u64> {
         let starts = self.starts.get_or_init(|| {
             let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.local).collect();
@@ -147,11 +149,11 @@ impl Directory {
         let end = starts.get(next).copied().unwrap_or(self.offset);
         let data = end.checked_sub(entry.stored)?;
         let extra = data.checked_sub(entry.local.checked_add(30 + entry.name.len() as u64)?)?;
-        // Bit 3: a descriptor of the data's length stands behind it.
+        // Bit 3: a data descriptor follows the data.
         (entry.flags & 8 == 0 && (extra == 0 || extra == 20)).then_some(data)
     }
 
-    /// What the local header of a member has to say when it agrees with the directory. Reads nothing.
+    /// The local header that is consistent with the directory entry; `None` as for [`Directory::data_by_next`]. Reads nothing.
     pub fn header_by_next(&self, entry: &Entry) -> Option<LocalHeader> {
         let Entry { name, method, flags, crc, size, .. } = entry.clone();
         let data = self.data_by_next(entry)?;
@@ -161,6 +163,9 @@ impl Directory {
 
 impl LocalHeader {
     /// Reads the local header at `offset`.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is no local header at `offset`, or it is cut short.
     pub fn read(file: &ByteSource, offset: u64) -> Result<Self> {
         let fixed = file.read(offset, 30)?;
         if !fixed.starts_with(b"PK\x03\x04") {

@@ -1,22 +1,22 @@
-//! TACO_HEADER: the first member, which lists where the level tables and COLLECTION.json are.
+//! TACO_HEADER (TACO 2.0, section 6.3): the first member, which lists the ranges of the level tables and COLLECTION.json.
 
 use crate::error::{Error, Result};
 
-/// Bytes of the header's data.
+/// Size of the header's data in bytes.
 pub const HEADER_SIZE: usize = 116;
-/// First byte of the header's data: local header of 30 bytes and the name.
+/// Offset of the header's data: after the 30-byte local header and the name.
 pub const HEADER_DATA: usize = 41;
-/// First byte after the header: where the first member may begin.
+/// End of the header, and earliest offset of the next member.
 pub const HEADER_END: u64 = (HEADER_DATA + HEADER_SIZE) as u64;
 /// The member's name.
 pub const HEADER_NAME: &str = "TACO_HEADER";
-/// Entries that there is room for: six levels and the collection.
+/// Number of entries: six levels and the collection.
 pub const ENTRIES: usize = 7;
 
-/// Where one table, or the collection, lies in the archive.
+/// Byte range of a level table or the collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderEntry {
-    /// First byte of the member's data.
+    /// Offset of the member's data.
     pub offset: u64,
     /// Length in bytes.
     pub size: u64,
@@ -25,14 +25,17 @@ pub struct HeaderEntry {
 /// The header's entries: level tables in order, then COLLECTION.json.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TacoHeader {
-    /// Two to seven entries.
+    /// Two to seven.
     pub entries: Vec<HeaderEntry>,
-    /// False when the padding or the unused entries are not zero.
+    /// False when padding or unused entries are not zero.
     pub clean: bool,
 }
 
 impl TacoHeader {
-    /// Reads the first 157 bytes of an archive.
+    /// Parses the first 157 bytes of an archive.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when the header is missing, cut short or has an invalid number of entries.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let bad = |what: String| Error::format(format!("TACO_HEADER {what}"));
         if bytes.len() < HEADER_DATA + HEADER_SIZE {
@@ -56,7 +59,7 @@ impl TacoHeader {
         Ok(Self { entries: all[..count].to_vec(), clean })
     }
 
-    /// The 116 bytes of the member's data.
+    /// Serializes the 116 bytes of the member's data.
     pub fn to_bytes(&self) -> [u8; HEADER_SIZE] {
         let mut data = [0; HEADER_SIZE];
         data[0] = self.entries.len() as u8;
@@ -67,7 +70,7 @@ impl TacoHeader {
         data
     }
 
-    /// The level tables' entries.
+    /// The entries of the level tables.
     pub fn levels(&self) -> &[HeaderEntry] {
         &self.entries[..self.entries.len().saturating_sub(1)]
     }

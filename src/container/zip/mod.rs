@@ -1,4 +1,5 @@
-//! The ZIP container (§6.3): STORE only, TACO_HEADER at byte 0, levels and COLLECTION.json found through it.
+//! The ZIP container (TACO 2.0, section 6.3): STORE only, with TACO_HEADER at byte 0, which locates level tables and
+//! COLLECTION.json.
 
 mod batches;
 mod checksums;

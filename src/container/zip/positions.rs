@@ -1,16 +1,20 @@
-//! Whether the positions that a level states are those of its own samples, and the right ones where they are not.
+//! Checks whether a level's stated byte ranges belong to its own samples, and computes the correct ones.
 
 use super::ZipReader;
 use crate::container::ContainerReader;
 use crate::error::{Result, settled};
 use crate::jobs::JobContext;
 
-/// FILEs of a level whose positions are compared with the archive before the level is trusted.
+/// Number of FILEs of a level that are compared with the archive before the level's ranges are trusted.
 const PROBES: usize = 64;
 
 impl ZipReader {
-    /// Archives in the wild have levels with the positions of other samples. FILEs lie in tree order, so theirs rise row by
-    /// row and a few looks at the archive settle the rest; each FOLDER is looked at.
+    /// True when the ranges of `level` are those of its samples. Some published archives have ranges of other samples below level
+    /// 0. FILEs are stored in tree order, so their offsets must increase and a few comparisons with the archive suffice; every
+    /// FOLDER is compared.
+    ///
+    /// # Errors
+    /// When the level table or the archive cannot be read.
     pub fn positions_hold(&self, level: usize, ctx: &JobContext) -> Result<bool> {
         if self.file().is_remote() {
             return self.tiles(ctx);
@@ -40,7 +44,10 @@ impl ZipReader {
         Ok(true)
     }
 
-    /// Offset and size of every row by the names of the members; null where the archive has no such member.
+    /// Offset and size in bytes of every row, looked up by member name; `None` where the archive has no such member.
+    ///
+    /// # Errors
+    /// As [`ZipReader::positions_hold`].
     pub fn true_positions(&self, level: usize, ctx: &JobContext) -> Result<Vec<Option<(i64, i64)>>> {
         let rows = self.levels().rows(level) as u32;
         let mut found = Vec::with_capacity(rows as usize);

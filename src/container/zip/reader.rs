@@ -1,4 +1,4 @@
-//! Opening a TACO ZIP: the header, the Parquet footers and COLLECTION.json; nothing else is touched before it is asked for.
+//! Opens a TACO ZIP: reads the header, the Parquet footers and COLLECTION.json; everything else on demand.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -18,12 +18,15 @@ pub struct ZipReader {
     file: ByteSource,
     header: Option<TacoHeader>,
     directory: OnceLock<Directory>,
-    /// Whether the positions in the levels can be right; asked of remote archives only.
+    /// Whether the ranges in the levels tile the data; computed for remote archives only.
     tiling: OnceLock<bool>,
 }
 
 impl ZipReader {
-    /// Opens the archive. Where TACO_HEADER is of no use the central directory stands in, with a note.
+    /// Opens the archive. When TACO_HEADER is unusable, the central directory is used instead, with a note.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when neither leads to level tables, or a level table is unreadable.
     pub fn open(path: &Path) -> Result<Self> {
         let file = ByteSource::open(path)?;
         let start = file.read(0, HEADER_END.min(file.size_bytes()))?;
@@ -47,7 +50,7 @@ impl ZipReader {
         }
         let read = header.as_ref().map(|header| Contents::read(&file, header.levels(), Some(header.collection())));
         let mut read = read.transpose()?;
-        // A header that points at something else is of no use either; where the directory says the same, the table is broken.
+        // The header's ranges may be wrong. When the directory agrees with them, the table itself is damaged.
         if let (Some(stated), Some(contents)) = (&header, &read)
             && !contents.is_whole()
             && let Ok(found) = settled(Directory::read(&file))?
@@ -85,20 +88,20 @@ impl ZipReader {
         Ok(Self { opening, file, header, directory, tiling: OnceLock::new() })
     }
 
-    /// The archive's bytes.
+    /// The archive as a byte source.
     pub fn file(&self) -> &ByteSource {
         &self.file
     }
 
-    /// The header, when it was of use.
+    /// The header, when it is usable.
     pub fn header(&self) -> Option<&TacoHeader> {
         self.header.as_ref()
     }
 
-    /// The central directory, read once; one that could not be read is tried again.
+    /// The central directory, read on first use; a failed read is retried on the next call.
     ///
     /// # Errors
-    /// When it can't be read now.
+    /// When it cannot be read.
     pub fn directory(&self) -> Result<&Directory> {
         if let Some(known) = self.directory.get() {
             return Ok(known);
@@ -107,7 +110,10 @@ impl ZipReader {
         Ok(self.directory.get_or_init(|| found))
     }
 
-    /// The path in the archive of the sample in `row` of `level`; for a FOLDER that of its `__meta__`.
+    /// Member name of the sample at `row` of `level`; for a FOLDER, of its `__meta__`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such row.
     pub fn member_name(&self, level: usize, row: u32) -> Result<String> {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
         let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
@@ -115,15 +121,15 @@ impl ZipReader {
         Ok(member_of(&tree.path(level, row), table.folder[row as usize]))
     }
 
-    /// True when `size` bytes at `offset` are the data of the member called `name`: its local header ends just before.
+    /// True when `size` bytes at `offset` are the data of the member `name`, that is, its local header ends at `offset`.
     ///
     /// # Errors
-    /// When that can't be found out now.
+    /// When the archive cannot be read for now (a failed request or a cancelled job).
     pub fn is_data_of(&self, name: &str, offset: u64, size: u64) -> Result<bool> {
         if self.file.is_remote() {
             return Ok(settled(self.member_range(name))?.is_ok_and(|range| range == (offset, size)));
         }
-        // Without an extra field, and with the ZIP64 one of members larger than 4 GiB.
+        // The extra field is empty, or ZIP64 for members larger than 4 GiB.
         for extra in [0u64, 20] {
             let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else { continue };
             let Ok(header) = settled(LocalHeader::read(&self.file, local))? else { continue };
@@ -134,8 +140,11 @@ impl ZipReader {
         Ok(false)
     }
 
-    /// Offset and size of the member called `name`. What a level table states is taken where it holds: archives in the wild
-    /// have positions of other samples below level 0, so the member's own name decides.
+    /// `(offset, size)` of the member `name`. The level table's `stated` range is used when the member at that offset has this
+    /// name; some published archives state ranges of other samples below level 0.
+    ///
+    /// # Errors
+    /// As [`ZipReader::member_range`].
     pub fn range_of(&self, name: &str, stated: Option<(u64, u64)>) -> Result<(u64, u64)> {
         if self.file.is_remote() {
             return match stated {
@@ -149,8 +158,10 @@ impl ZipReader {
         }
     }
 
-    /// True when the positions of the levels tile the data between header and tables: then they are right, and no request is
-    /// needed to know it.
+    /// True when the levels' ranges tile the data between header and tables, which proves them right without a request.
+    ///
+    /// # Errors
+    /// When a level table cannot be read.
     pub fn tiles(&self, ctx: &JobContext) -> Result<bool> {
         if let Some(known) = self.tiling.get() {
             return Ok(*known);
@@ -161,7 +172,11 @@ impl ZipReader {
         Ok(*self.tiling.get_or_init(|| holds))
     }
 
-    /// Offset and size of the member called `name`, by the central directory.
+    /// `(offset, size)` of the member `name`, from the central directory.
+    ///
+    /// # Errors
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is compressed, encrypted or outside the
+    /// file.
     pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
         let missing = || Error::format("the sample is not in the archive").at(name);
         let directory = self.directory()?;
@@ -216,13 +231,13 @@ impl ContainerReader for ZipReader {
     }
 }
 
-/// The name in an archive of the sample at `path`; for a FOLDER that of its `__meta__`.
+/// Member name of the sample at `path`; for a FOLDER, of its `__meta__`.
 pub fn member_of(path: &SamplePath, folder: bool) -> String {
     let path = path.to_archive();
     if folder { format!("DATA/{path}/{META_NAME}") } else { format!("DATA/{path}") }
 }
 
-/// What TACO_HEADER points at, read as far as it can be.
+/// The level tables and collection that TACO_HEADER locates, as far as readable.
 struct Contents {
     heads: Vec<Result<TableHead>>,
     collection: Result<Collection>,
@@ -244,7 +259,7 @@ fn header_note(message: String) -> Finding {
     Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), message)
 }
 
-/// Where header and directory differ.
+/// Describes where header and directory differ.
 fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> String {
     if levels.len() != header.levels().len() {
         return tr_n!(
@@ -273,7 +288,7 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
     }
 }
 
-/// Level tables and collection by their names, for archives whose header is of no use.
+/// Level tables and collection located by member name, for archives without a usable header.
 fn by_name(file: &ByteSource, directory: &Directory) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
     let entry = |name: &str| -> Result<Option<HeaderEntry>> {
         let Some(entry) = directory.find(name) else { return Ok(None) };

@@ -1,48 +1,48 @@
-//! The ZIP records that we write (APPNOTE 4.3): local headers, central directory, end records. ZIP64 only where needed.
+//! Writes ZIP records (APPNOTE 4.3): local headers, central directory, end records. ZIP64 only where needed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Datelike, Timelike};
 
-/// A field of 32 bits that holds this has its number in the ZIP64 extra field.
+/// Value of a 32-bit field whose number is in the ZIP64 extra field.
 const FULL32: u64 = 0xFFFF_FFFF;
-/// Made on UNIX by version 6.3 of the format.
+/// Made by: UNIX, version 6.3.
 const MADE_BY: u16 = 0x033F;
-/// Version needed: plain storing.
+/// Version needed: 1.0, stored.
 const NEED_PLAIN: u16 = 10;
-/// Version needed: ZIP64.
+/// Version needed: 4.5, ZIP64.
 const NEED_ZIP64: u16 = 45;
-/// The name is UTF-8 (bit 11).
+/// Flag bit 11: the name is UTF-8.
 const FLAG_UTF8: u16 = 0x0800;
-/// A regular file that everyone reads and the owner writes.
+/// External attributes: regular file, mode 0644.
 const ATTRIBUTES: u32 = 0x81A4_0000;
-/// The same for TACO_HEADER, which is no file of anybody's.
+/// External attributes of TACO_HEADER, as tacozip writes them: mode 0644 without a file type.
 const HEADER_ATTRIBUTES: u32 = 0x01A4_0000;
 
-/// A member as the archive's records describe it.
+/// A member, as its ZIP records describe it.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Path in the archive.
     pub name: Box<str>,
-    /// First byte of the local header.
+    /// Offset of the local header.
     pub local: u64,
-    /// Length of the data.
+    /// Size of the data in bytes.
     pub size: u64,
     /// CRC-32 of the data.
     pub crc: u32,
-    /// Date and time, DOS coded.
+    /// Modification time.
     pub time: DosTime,
 }
 
-/// Date (high half) and time (low half) as ZIP stores them, in steps of two seconds.
+/// DOS date (high half) and time (low half), with a resolution of two seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DosTime(pub u32);
 
 impl DosTime {
-    /// 1980-01-01: for members that the writer makes, so that the same input gives the same bytes.
+    /// 1980-01-01, the time of generated members, so that equal input gives equal bytes.
     pub const EPOCH: DosTime = DosTime(0x0021_0000);
 
-    /// A file's modification time, in UTC.
+    /// A file's modification time in UTC; [`DosTime::EPOCH`] outside the years 1980 to 2107.
     pub fn of(time: SystemTime) -> Self {
         let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let Some(date) = i64::try_from(seconds).ok().and_then(|s| DateTime::from_timestamp(s, 0)) else { return Self::EPOCH };
@@ -56,13 +56,13 @@ impl DosTime {
     }
 }
 
-/// Bytes of a member's local header: 30, the name, and 20 more when the data is larger than 4 GiB.
+/// Size in bytes of a member's local header: 30, the name, and 20 for ZIP64 when the data exceeds 4 GiB.
 pub fn local_header_len(name_len: usize, size: u64) -> u64 {
     30 + name_len as u64 + if size > FULL32 { 20 } else { 0 }
 }
 
 impl Member {
-    /// First byte of the data.
+    /// Offset of the data.
     pub fn data(&self) -> u64 {
         self.local + local_header_len(self.name.len(), self.size)
     }
@@ -94,7 +94,7 @@ impl Member {
         }
     }
 
-    /// Appends the entry of the central directory.
+    /// Appends the central directory entry.
     pub fn put_central(&self, out: &mut Vec<u8>) {
         let large = self.size > FULL32;
         let far = self.local > FULL32;
@@ -132,8 +132,8 @@ impl Member {
     }
 }
 
-/// Appends the end of the central directory, with the ZIP64 records when there are more than 65 535 members or the directory
-/// begins past 4 GiB.
+/// Appends the end of central directory record, preceded by the ZIP64 records when there are more than 65,535 members or the
+/// directory's offset exceeds 4 GiB.
 pub fn put_end(out: &mut Vec<u8>, members: u64, directory: u64, directory_size: u64) {
     if members > 0xFFFF || directory > FULL32 || directory_size > FULL32 {
         let end64 = directory + directory_size;

@@ -1,4 +1,4 @@
-//! Writing a TACO ZIP: data streams into a temporary file while the metadata is being encoded, the header is patched last.
+//! Writes a TACO ZIP: data is streamed to a temporary file while the metadata is encoded; the header is patched last.
 
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
@@ -13,14 +13,17 @@ use crate::container::{Assembly, BuildOptions, BuildPlan, Built};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, panic_error, try_map};
 
-/// Encoded metadata up to this size stays in memory; more goes to a temporary file.
+/// Maximum size in bytes of encoded metadata kept in memory; more goes to a temporary file.
 const METADATA_IN_MEMORY: usize = 32 << 20;
-/// `__meta__` tables encoded at a time.
+/// Number of `__meta__` tables encoded in parallel.
 const META_BATCH: usize = 1024;
-/// Bytes gathered before they go to the file.
+/// Size of the write buffer in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// Writes the archive. On any error nothing is left behind.
+/// Writes the archive. On error nothing is left behind.
+///
+/// # Errors
+/// As [`crate::container::write`].
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
@@ -29,8 +32,8 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    // The positions of the metadata follow from the plan, so it is encoded while the data is being copied. Not with
-    // `rayon::join`: the copying waits for its reader, and would hold a worker that the reader needs.
+    // The offsets in the metadata come from the plan, so it is encoded while the data is copied. Not with `rayon::join`: copying
+    // blocks on its reader, and would occupy a worker that the reader needs.
     let (data, tail) = std::thread::scope(|scope| {
         let encoder = scope.spawn(|| encode_metadata(assembly, &plan, options, ctx));
         let data = copy_data(assembly, &plan, options, &output, &sources, ctx);
@@ -71,7 +74,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     })
 }
 
-/// Copies every FILE to its planned place; gives the members with their CRC.
+/// Copies every FILE to its planned offset; returns the members with their CRC-32.
 fn copy_data(
     assembly: &Assembly,
     plan: &BuildPlan,
@@ -104,7 +107,7 @@ fn copy_data(
     Ok(members)
 }
 
-/// A file too large to hold: its CRC is known only after its bytes, so the local header is written again.
+/// Streams a file too large for memory: its CRC-32 is known only afterwards, so the local header is written twice.
 fn stream_large(
     assembly: &Assembly,
     plan: &BuildPlan,
@@ -129,10 +132,10 @@ fn stream_large(
     Ok(member)
 }
 
-/// Encoded metadata members, one after another.
+/// Encoded metadata members, in order.
 struct Tail {
     bytes: SpooledTempFile,
-    /// Name, length and CRC.
+    /// Name, size in bytes and CRC-32.
     members: Vec<(Box<str>, u64, u32)>,
 }
 
@@ -144,7 +147,7 @@ impl Tail {
     }
 }
 
-/// All `__meta__`, deepest first, because each carries the positions of those below it; then the levels and the collection.
+/// Encodes all `__meta__`, deepest first, as each contains the ranges of those below it; then the levels and the collection.
 fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, ctx: &JobContext) -> Result<Tail> {
     let failed = |error| Error::io("keep the metadata until it is written", &options.target, error);
     let mut tail = Tail { bytes: SpooledTempFile::new(METADATA_IN_MEMORY), members: Vec::new() };
@@ -197,7 +200,7 @@ fn write_tail(
     Ok(TacoHeader { entries, clean: true })
 }
 
-/// The central directory at `start`, TACO_HEADER's entry first; gives that member and the directory's length.
+/// Writes the central directory at `start`, with TACO_HEADER first; returns that member and the directory's length.
 fn write_directory(
     out: &mut BufWriter<&std::fs::File>,
     header: &TacoHeader,
