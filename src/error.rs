@@ -31,16 +31,20 @@ pub enum Kind {
     Internal,
 }
 
-/// What went wrong with another machine, for code that decides by it.
+/// What an error is about, for code that decides by it. Texts of errors are for people: no code matches on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The server answered with this status.
     HttpStatus(u16),
-    /// The server does not send parts of files.
+    /// The server does not answer range requests.
     NoRanges,
-    /// The next try may go otherwise: no connection, silence, an answer that was cut short or of another version of the file, a
-    /// system that was short of something.
+    /// A retry may succeed: no connection, a timeout, a response that was cut short or belongs to another version of the file, a
+    /// system that ran short of a resource.
     Passing,
+    /// The archive has no member of this name.
+    MissingMember,
+    /// The archive's central directory is missing, damaged or contradicts the file.
+    ZipDirectory,
 }
 
 /// An error that a person can act on. `Display` gives the whole chain in one line; [`Error::report`] gives it in several.
@@ -52,13 +56,14 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
     level: Option<usize>,
-    cause: Option<Cause>,
+    /// In a copy those of the errors below as well, which are text there.
+    causes: Vec<Cause>,
 }
 
 impl Error {
     /// An error with one sentence that says what happened.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None, cause: None }
+        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None, causes: Vec::new() }
     }
 
     /// [`Kind::Usage`].
@@ -109,30 +114,18 @@ impl Error {
         error
     }
 
-    /// The error of the studio in a chain that went through somebody else's hands, as a copy; reasons below it become text.
+    /// A copy of the first [`Error`] in the chain of a foreign error, such as one of the Parquet reader. Errors below it become text.
     pub fn found_in(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
-        let mut below = Some(error);
-        while let Some(error) = below {
-            let inner =
-                error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()).and_then(|io| io.downcast_ref::<Error>());
-            if let Some(own) = inner.or_else(|| error.downcast_ref::<Error>()) {
-                let Self { kind, summary, place, hints, source, level, .. } = own;
-                let source = source.as_ref().map(|source| source.to_string().into());
-                return Some(Self {
-                    // The reason below becomes text: what it is about is kept here.
-                    kind: if own.is_too_large() { Kind::TooLarge } else { *kind },
-                    summary: summary.clone(),
-                    place: place.clone(),
-                    source,
-                    hints: hints.clone(),
-                    level: *level,
-                    // What tells it may be among the reasons, which are text from here on.
-                    cause: own.cause().or_else(|| own.is_passing().then_some(Cause::Passing)),
-                });
-            }
-            below = error.source();
-        }
-        None
+        let own = own_errors(error).next()?;
+        Some(Self {
+            kind: if own.is_too_large() { Kind::TooLarge } else { own.kind },
+            summary: own.summary.clone(),
+            place: own.place.clone(),
+            source: own.source.as_ref().map(|source| source.to_string().into()),
+            hints: own.hints.clone(),
+            level: own.level(),
+            causes: own.causes().chain((!own.is_caused_remotely() && own.is_passing()).then_some(Cause::Passing)).collect(),
+        })
     }
 
     /// Names the place: a path, or a sample as `roi_0007 / s2 / t02`.
@@ -162,44 +155,42 @@ impl Error {
         self
     }
 
-    /// The level whose table can't be read, if that is what this error or one below it is about.
+    /// The level whose table can't be read, if this error or one below it is about one.
     pub fn level(&self) -> Option<usize> {
-        let below = || self.source.as_ref()?.downcast_ref::<Error>()?.level();
-        self.level.or_else(below)
+        own_errors(self).find_map(|error| error.level)
     }
 
-    /// Tells what another machine did.
+    /// Adds a cause.
     #[must_use]
     pub fn caused_by(mut self, cause: Cause) -> Self {
-        self.cause = Some(cause);
+        self.causes.push(cause);
         self
     }
 
-    /// What another machine did, if that is what this error or one below it is about.
-    pub fn cause(&self) -> Option<Cause> {
-        self.cause.or_else(|| Self::found_in(self.source.as_deref()?)?.cause)
+    /// The causes of this error and of the errors below it, outermost first.
+    pub fn causes(&self) -> impl Iterator<Item = Cause> {
+        own_errors(self).flat_map(|error| error.causes.iter().copied())
     }
 
-    /// True when asking again may bring another answer, so that this one is not to be kept: the work was stopped, the network
-    /// failed, a server was not able to answer, or the system was short of something.
+    /// True when this error, or one below it, has this cause.
+    pub fn is_caused_by(&self, cause: Cause) -> bool {
+        self.causes().any(|known| known == cause)
+    }
+
+    fn is_caused_remotely(&self) -> bool {
+        self.causes().any(|cause| cause.is_passing().is_some())
+    }
+
+    /// True when a retry may succeed, so that this error must not be cached: the work was stopped, the network or the server
+    /// failed, or the system ran short of a resource.
     pub fn is_passing(&self) -> bool {
-        if self.is_cancelled() || Self::below(self).any(Error::is_cancelled) {
+        if own_errors(self).any(Error::is_cancelled) {
             return true;
         }
-        match self.cause() {
-            Some(Cause::HttpStatus(status)) => matches!(status, 408 | 425 | 429 | 500..),
-            Some(Cause::Passing) => true,
-            Some(Cause::NoRanges) => false,
-            None => {
-                let below = std::iter::successors(std::error::Error::source(self), |error| error.source());
-                below.filter_map(|error| error.downcast_ref::<std::io::Error>()).any(is_passing_io)
-            }
-        }
-    }
-
-    /// The errors of the studio below this one.
-    fn below(&self) -> impl Iterator<Item = &Error> {
-        std::iter::successors(std::error::Error::source(self), |error| error.source()).filter_map(|error| error.downcast_ref())
+        self.causes().find_map(Cause::is_passing).unwrap_or_else(|| {
+            let below = std::iter::successors(std::error::Error::source(self), |error| error.source());
+            below.filter_map(|error| error.downcast_ref::<std::io::Error>()).any(is_passing_io)
+        })
     }
 
     /// Adds a next step.
@@ -234,10 +225,9 @@ impl Error {
         self.kind == Kind::Cancelled
     }
 
-    /// True when this error, or one below it, is about something that is too large to be read.
+    /// True when this error, or one below it, is of [`Kind::TooLarge`].
     pub fn is_too_large(&self) -> bool {
-        let below = || self.source.as_ref()?.downcast_ref::<Error>().map(Error::is_too_large);
-        self.kind == Kind::TooLarge || below().unwrap_or(false)
+        own_errors(self).any(|error| error.kind == Kind::TooLarge)
     }
 
     /// The exit code of a command that ends with this error: 2, or 130 when it was stopped.
@@ -318,7 +308,27 @@ impl std::error::Error for Error {
     }
 }
 
-/// True for what the system may do otherwise at the next try. What it says of the file itself stays.
+impl Cause {
+    /// Whether a retry may succeed; `None` for causes that say nothing of it.
+    fn is_passing(self) -> Option<bool> {
+        match self {
+            Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
+            Cause::NoRanges => Some(false),
+            Cause::Passing => Some(true),
+            Cause::MissingMember | Cause::ZipDirectory => None,
+        }
+    }
+}
+
+/// The [`Error`]s in the chain that begins with `error`, outermost first, also those inside of an [`std::io::Error`].
+fn own_errors<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<Item = &'a Error> {
+    std::iter::successors(Some(error), |error| error.source()).filter_map(|error| {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref())
+    })
+}
+
+/// True for failures of the system that a retry may overcome; false for what it says about the file itself.
 fn is_passing_io(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
@@ -412,6 +422,20 @@ mod tests {
         ] {
             assert!(!error.is_passing() && !wrapped(error).is_passing());
         }
+    }
+
+    #[test]
+    fn a_cause_is_found_below_other_errors_and_in_copies_and_a_failed_network_stays_one() {
+        let missing = || Error::format("no such member").caused_by(Cause::MissingMember);
+        let wrapped = Error::format("level0 can't be read").because(std::io::Error::other(missing()));
+        let copy = Error::found_in(&wrapped).expect("is ours");
+        assert!(wrapped.is_caused_by(Cause::MissingMember) && copy.is_caused_by(Cause::MissingMember));
+        assert!(!missing().is_passing() && !missing().is_caused_by(Cause::ZipDirectory));
+        // The directory could not be fetched: the outer cause says nothing of a retry.
+        let busy = Error::new(Kind::Io, "busy").caused_by(Cause::HttpStatus(503));
+        let directory = Error::format("the directory can't be read").because(busy).caused_by(Cause::ZipDirectory);
+        let copy = Error::found_in(&directory).expect("is ours");
+        assert!(directory.is_passing() && copy.is_passing() && copy.is_caused_by(Cause::ZipDirectory));
     }
 
     #[test]

@@ -179,7 +179,7 @@ async fn once(
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
     let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.was_sent_on_too_often() {
         true => Fault::SentOn,
-        false => fault_of(&error, attempt.status()),
+        false => fault_of(&error, attempt),
     })?;
     let meta = &answer.meta;
     if meta.size >= SIZE_MAX {
@@ -250,12 +250,12 @@ fn cut(received: u64, wanted: u64) -> String {
     format!("the connection ended after {received} of {wanted} bytes")
 }
 
-fn fault_of(error: &object_store::Error, status: Option<u16>) -> Fault {
+fn fault_of(error: &object_store::Error, attempt: &Attempt) -> Fault {
     let reason = root_cause(error);
-    match status {
+    match attempt.status() {
         Some(200) => Fault::NoRanges,
         Some(206) => Fault::Other(reason),
-        Some(status) => Fault::Status(status, code_of(error)),
+        Some(status) => Fault::Status(status, attempt.code()),
         None => {
             let chain = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
             let sent = chain.filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
@@ -266,20 +266,6 @@ fn fault_of(error: &object_store::Error, status: Option<u16>) -> Fault {
             }
         }
     }
-}
-
-/// The word that S3 and its like give for what is wrong: `<Code>InvalidAccessKeyId</Code>`.
-fn code_of(error: &(dyn std::error::Error + 'static)) -> Option<String> {
-    let mut below = Some(error);
-    while let Some(error) = below {
-        let text = error.to_string();
-        if let Some(code) = text.split("<Code>").nth(1).and_then(|rest| rest.split("</Code>").next()) {
-            let plain = code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            return plain.then(|| code.to_owned());
-        }
-        below = error.source();
-    }
-    None
 }
 
 fn sentence(address: &Address, fault: &Fault) -> String {
@@ -372,12 +358,12 @@ fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
 
 /// True for an error after which the address may still be that of a folder: servers say many things of one, and some send a page.
 pub fn may_be_folder(error: &Error) -> bool {
-    means_absent(error) || error.cause() == Some(Cause::NoRanges)
+    means_absent(error) || error.is_caused_by(Cause::NoRanges)
 }
 
 /// True for an error that says that there is nothing at the address, or that one may not know: 401, 403, 404, 405 and 410.
 pub fn means_absent(error: &Error) -> bool {
-    matches!(error.cause(), Some(Cause::HttpStatus(401 | 403 | 404 | 405 | 410)))
+    error.causes().any(|cause| matches!(cause, Cause::HttpStatus(401 | 403 | 404 | 405 | 410)))
 }
 
 #[cfg(test)]

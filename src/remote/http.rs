@@ -2,7 +2,7 @@
 //! servers that send on without telling the next one who asks, and reads no more of an answer than it can be.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -28,11 +28,18 @@ pub struct Attempt {
     status: AtomicU16,
     retry_after_s: AtomicU64,
     sent_on: AtomicBool,
+    code: OnceLock<String>,
 }
 
 impl Attempt {
     pub fn new(purpose: Purpose) -> Self {
-        Self { purpose, status: AtomicU16::new(0), retry_after_s: AtomicU64::new(0), sent_on: AtomicBool::new(false) }
+        let (status, retry_after_s, sent_on) = Default::default();
+        Self { purpose, status, retry_after_s, sent_on, code: OnceLock::new() }
+    }
+
+    /// The error code in the body of the answer, as S3 and servers like it send: `InvalidAccessKeyId`.
+    pub fn code(&self) -> Option<String> {
+        self.code.get().cloned()
     }
 
     /// The server's answer, when there was one.
@@ -141,7 +148,7 @@ impl Counting {
         if attempt.is_some() && response.status().is_success() {
             return Ok(response);
         }
-        shortened(response).await
+        shortened(response, attempt.as_deref()).await
     }
 }
 
@@ -208,7 +215,7 @@ fn check(response: HttpResponse) -> Result<HttpResponse, HttpError> {
 }
 
 /// The response with the beginning of its body: libraries read it whole, and a server may send one without end.
-async fn shortened(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+async fn shortened(response: HttpResponse, attempt: Option<&Attempt>) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let mut stream = body.bytes_stream();
     let mut says = BytesMut::new();
@@ -221,7 +228,18 @@ async fn shortened(response: HttpResponse) -> Result<HttpResponse, HttpError> {
             break;
         }
     }
+    if let Some((attempt, code)) = attempt.zip(code_in(&says)) {
+        let _ = attempt.code.set(code);
+    }
     Ok(HttpResponse::from_parts(parts, says.freeze().into()))
+}
+
+/// The error code of an XML body: `<Code>InvalidAccessKeyId</Code>`.
+fn code_in(body: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
+    let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;
+    let plain = code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    plain.then(|| code.to_owned())
 }
 
 /// Why an answer is not taken.

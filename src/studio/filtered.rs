@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use super::tables::tables_of;
 use super::{Event, Finish, Outcome, RowRef, Studio};
 use crate::container::ContainerReader;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::jobs::{JobContext, JobId};
 use crate::query::{self, Filter};
 
@@ -33,21 +33,11 @@ impl Kept {
 
 /// What `filters` leave of every level. Errors name the column, box or range that can't be.
 pub fn kept(reader: &dyn ContainerReader, filters: &[Filter], ctx: &JobContext) -> Result<Kept> {
-    let mut rows = query::kept_rows(&tables_of(reader, ctx)?, filters, ctx).map_err(shortened)?;
+    let mut rows = query::kept_rows(&tables_of(reader, ctx)?, filters, ctx)?;
     for level in rows.iter_mut().flatten() {
         level.sort_unstable();
     }
     Ok(Kept { filters: filters.to_vec(), rows })
-}
-
-/// The engine prints its whole plan: only the first of its sentences is for people.
-fn shortened(error: Error) -> Error {
-    let text = error.to_string();
-    let first = text.split(['\n', ';']).next().unwrap_or_default().split("Resolved plan").next().unwrap_or_default().trim();
-    if error.is_cancelled() || first.len() == text.len() {
-        return error;
-    }
-    error.hints().iter().fold(Error::usage(first), |made, hint| made.hint(hint.clone()))
 }
 
 /// The filter of the studio: what was asked for, and what came of it.

@@ -4,7 +4,7 @@ use arrow::array::{Array, Int64Array};
 use arrow::datatypes::DataType;
 
 use crate::container::{ContainerReader, Physical};
-use crate::error::{Kind, Result};
+use crate::error::{Cause, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, dtype_name, is_remote};
 use crate::table::LevelTable;
@@ -54,7 +54,7 @@ fn check_folder(
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
             // A member that is not there at all is reported by the container's own check.
-            if error.kind() != Kind::Io && !error.summary().contains("not in the archive") {
+            if error.kind() != Kind::Io && !error.is_caused_by(Cause::MissingMember) {
                 report.add(Rule::LocalMeta, at(), format!("{} {}", tr!("Its __meta__ can't be read."), error.sentence()));
             }
             return Ok(());

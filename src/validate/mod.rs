@@ -32,7 +32,7 @@ pub use tortilla::classes;
 use std::path::Path;
 
 use crate::container::{self, ContainerReader, OpenOptions, Physical};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Finding, Location, Profile, Report, Rule, Skeleton, is_remote};
 
@@ -99,7 +99,7 @@ fn damaged_part(error: &Error) -> Option<String> {
 fn unreadable(error: &Error) -> Finding {
     let (rule, at) = match error.level() {
         Some(level) => (Rule::LevelReadable, Location::Level(level)),
-        None if error.to_string().contains("central directory") => (Rule::ZipStructure, Location::Dataset),
+        None if error.is_caused_by(Cause::ZipDirectory) => (Rule::ZipStructure, Location::Dataset),
         // Of several files it matters which one it is.
         _ => (Rule::Unreadable, damaged_part(error).map_or(Location::Dataset, Location::Member)),
     };

@@ -7,7 +7,7 @@ use super::directory::{Directory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use crate::container::offset_check::{ends_before, tiling_parts};
 use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, read_collection};
-use crate::error::{Error, Result, settled};
+use crate::error::{Cause, Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, META_NAME, Rule, SamplePath};
 use crate::table::{LevelTable, TableHead};
@@ -178,7 +178,7 @@ impl ZipReader {
     /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is compressed, encrypted or outside the
     /// file.
     pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
-        let missing = || Error::format("the sample is not in the archive").at(name);
+        let missing = || Error::format("the sample is not in the archive").at(name).caused_by(Cause::MissingMember);
         let directory = self.directory()?;
         let entry = directory.find(name).ok_or_else(missing)?;
         if entry.method == 0
