@@ -76,6 +76,7 @@ pub mod gui;
 pub mod handles;
 pub mod jobs;
 pub mod model;
+pub mod ops;
 pub mod query;
 pub mod raster;
 pub mod remote;

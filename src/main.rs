@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match cli::run(arguments) {
         Invocation::Done(code) => code,
         Invocation::Doctor { json } => {
-            let mut checks = taco_studio::studio::doctor::examine();
+            let mut checks = taco_studio::ops::doctor::examine();
             checks.push(gui::graphics());
             cli::report_doctor(&checks, json).map_or_else(|error| cli::report_error(&error), ExitCode::from)
         }

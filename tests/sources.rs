@@ -10,7 +10,8 @@ use taco_studio::container::{self, Assembly, BuildOptions, ByteSource, Directory
 use taco_studio::error::{Error, Kind};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla};
-use taco_studio::studio::{Command, Event, Studio, checked_build, import_folder, open_project, save_project};
+use taco_studio::ops::{checked_build, import_folder};
+use taco_studio::studio::{Command, Event, Studio, open_project, save_project};
 
 use crate::rules::options;
 use crate::support::{Ran, Workspace, fixtures, sha256_of};

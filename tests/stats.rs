@@ -166,7 +166,8 @@ fn a_box_and_days_choose_samples_of_the_nearest_level() {
 #[test]
 fn statistics_of_a_draft_are_those_of_the_dataset() {
     use taco_studio::jobs::Jobs;
-    use taco_studio::studio::{Command, Event, StatsRequest, Studio};
+    use taco_studio::ops::StatsRequest;
+    use taco_studio::studio::{Command, Event, Studio};
     let mut studio = Studio::new(Jobs::quiet());
     let positions = vec!["before.tif".to_owned()];
     for exact in [false, true] {

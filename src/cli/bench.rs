@@ -8,23 +8,24 @@ use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
 use super::output::print;
-use super::verbs::studio;
+use super::runner::session;
 use crate::container;
 use crate::draft::{Draft, Edit, Structure};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall};
 use crate::jobs::{JobContext, Jobs};
-use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Skeleton, Tortilla, Value};
+use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, Skeleton, Tortilla, Value};
+use crate::ops::{import_folder, lazy_tables};
 use crate::query::{self, Query};
 use crate::raster;
-use crate::studio::{Command, Project, RowRef, Studio, import_folder, lazy_tables, save_project};
+use crate::studio::{Command, Project, Studio, save_project};
 use crate::validate::LiveCheck;
 
 /// Time to the first row of the table, and of the Parquet read alone.
 pub fn open(path: &Path) -> Result<u8> {
     let ctx = JobContext::default();
     let start = Instant::now();
-    let mut studio = studio();
+    let mut studio = session();
     studio.run_to_end(Command::Open { path: path.to_owned() }, &mut |_| {})?;
     let document = studio.document().ok_or_else(|| Error::internal("opening opened nothing"))?;
     let at = RowRef { level: 0, row: 0 };

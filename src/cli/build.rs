@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use super::Terminal;
 use super::arguments::SchemaName;
-use super::create::summary;
-use super::output::{print, say};
-use super::verbs::studio;
+use super::create::print_built;
+use super::output::say;
+use super::runner::{command, session};
 use crate::container::BuildOptions;
 use crate::error::{Error, Result};
-use crate::studio::{Command, Document, Event, align_schemas};
+use crate::ops::align_schemas;
+use crate::studio::{Command, Document, Event};
 
 /// Arguments of `build`.
 #[derive(Debug, clap::Args)]
@@ -47,38 +48,32 @@ pub fn build(arguments: BuildArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.allow_commands {
         crate::consent::allow_all_programs();
     }
-    let mut studio = studio();
-    let mut run = |command| studio.run_to_end(command, &mut |progress| terminal.progress(progress));
-    run(Command::OpenProject { path: arguments.project })?;
+    let mut studio = session();
+    command(terminal, &mut studio, Command::OpenProject { path: arguments.project })?;
     // Said before anything is asked of them: nothing that was typed names these servers.
     if let Some(Document::Draft(draft)) = studio.document() {
         draft.servers().iter().for_each(|server| {
             say(format!("warning: the project reads {} from {}, which gets no token of yours", server.files_text(), server.host));
         });
     }
-    let mut run = |command| studio.run_to_end(command, &mut |progress| terminal.progress(progress));
     if let Some([from, to]) = arguments.relocate.as_deref() {
         let edit = crate::draft::Edit::Relocate { from: from.clone(), to: to.clone() };
-        run(Command::Edit { edit })?;
+        command(terminal, &mut studio, Command::Edit { edit })?;
     }
     if arguments.recipe {
-        run(Command::RunRecipe)?;
+        command(terminal, &mut studio, Command::RunRecipe)?;
     }
     if arguments.schema == SchemaName::Align
         && let Some(Document::Draft(draft)) = studio.document()
         && let Some((edit, lines)) = align_schemas(draft.draft.dataset())
     {
         lines.into_iter().for_each(|line| say(format!("warning: {line}")));
-        studio.run_to_end(Command::Edit { edit }, &mut |progress| terminal.progress(progress))?;
+        command(terminal, &mut studio, Command::Edit { edit })?;
     }
     let options = arguments.write.options(arguments.output, arguments.parts.parts());
     let options = BuildOptions { on_damage: arguments.damage.on_damage(), ..options };
-    match studio.run_to_end(Command::Write { options }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print(&summary(&built, arguments.json))?;
-            Ok(super::writing::tell_damaged(&built.damaged))
-        }
+    match command(terminal, &mut studio, Command::Write { options })? {
+        Event::Written(built) => print_built(&built, arguments.json),
         other => Err(Error::internal(format!("building ended with {other:?}"))),
     }
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::create::summary;
-use super::output::print;
+use super::create::print_built;
 use super::query::RowArguments;
-use super::verbs::studio;
-use super::writing::{DamageArguments, tell_damaged};
+use super::runner::run;
+use super::writing::DamageArguments;
 use crate::container::{TortillaOptions, parse_size, read_collection_file};
-use crate::error::{Error, Result};
-use crate::studio::{Command, CompileRequest, Event};
+use crate::error::Result;
+use crate::ops::{self, CompileRequest};
+use crate::studio::JobKind;
 
 /// Arguments of `compile`.
 #[derive(Debug, clap::Args)]
@@ -64,13 +64,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         allow_missing_parts: arguments.allow_missing_parts,
         rows: arguments.rows.choice(),
     };
-    let command = Command::Compile { request: Box::new(request) };
-    match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print(&summary(&built, arguments.json))?;
-            Ok(tell_damaged(&built.damaged))
-        }
-        other => Err(Error::internal(format!("compiling ended with {other:?}"))),
-    }
+    let kind = JobKind::Compile(request.options.target.clone());
+    let built = run(terminal, &kind, move |ctx| ops::compile(&request, ctx))?;
+    print_built(&built, arguments.json)
 }

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Terminal;
-use super::create::summary;
-use super::opening::{JoinArguments, print_warnings};
+use super::create::print_built;
+use super::opening::JoinArguments;
 use super::output::{print, print_json};
 use super::query::FilterArguments;
-use super::verbs::studio;
-use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
-use crate::container::{BuildOptions, Physical};
+use super::runner::run;
+use super::writing::{DamageArguments, PartsArguments, WriteArguments};
+use crate::container::{self, BuildOptions, Physical};
 use crate::error::{Error, Result};
-use crate::studio::{Command, Event, ExportRequest, RowChoice};
+use crate::ops::{ExportRequest, RowChoice, export_subset};
+use crate::studio::JobKind;
 
 /// Arguments of `concat`.
 #[derive(Debug, clap::Args)]
@@ -50,13 +51,9 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         return Err(Error::usage("one dataset alone is not joined").hint("name two or more"));
     }
     let open = arguments.join.options();
-    let mut studio = studio();
     let Some(target) = arguments.output else {
-        let path = arguments.first;
-        studio.run_to_end(Command::OpenWith { path, options: open.into() }, &mut |progress| terminal.progress(progress))?;
-        terminal.clear();
-        let opened = studio.document().and_then(|document| document.opened());
-        let reader = opened.map(|open| &open.reader).ok_or_else(|| Error::internal("opening opened nothing"))?;
+        let (path, kind) = (arguments.first.clone(), JobKind::Open(arguments.first, open.with.len()));
+        let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &open, ctx))?;
         let Physical::Joined(joined) = reader.physical() else { return Err(Error::internal("nothing was joined")) };
         let levels = joined_levels(joined);
         if arguments.json {
@@ -64,7 +61,6 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
             let out = json!({ "datasets": datasets, "rows": levels, "changes": joined.changes() });
             print_json(&out)?;
         } else {
-            print_warnings(&studio);
             let rows: Vec<String> = levels.iter().enumerate().map(|(level, rows)| format!("level{level}: {rows} rows")).collect();
             print(&format!("{} datasets as one: {}", joined.datasets().len(), rows.join(", ")))?;
         }
@@ -83,15 +79,9 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         prefix_ids: arguments.prefix_ids,
         allow_missing_parts: false,
     };
-    match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print_warnings(&studio);
-            print(&summary(&built, arguments.json))?;
-            Ok(tell_damaged(&built.damaged))
-        }
-        other => Err(Error::internal(format!("joining ended with {other:?}"))),
-    }
+    let kind = JobKind::Export(request.options.target.clone());
+    let built = run(terminal, &kind, move |ctx| export_subset(&request, ctx))?;
+    print_built(&built, arguments.json)
 }
 
 fn joined_levels(joined: &dyn crate::container::ContainerReader) -> Vec<usize> {

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::create::summary;
-use super::opening::{OpenArguments, print_warnings};
-use super::output::print;
-use super::verbs::studio;
-use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
+use super::create::print_built;
+use super::opening::OpenArguments;
+use super::runner::run;
+use super::writing::{DamageArguments, PartsArguments, WriteArguments};
 use crate::container::BuildOptions;
-use crate::error::{Error, Result};
-use crate::studio::{Command, Event};
+use crate::error::Result;
+use crate::ops;
+use crate::studio::JobKind;
 
 /// Arguments of `convert`.
 #[derive(Debug, clap::Args)]
@@ -36,14 +36,7 @@ pub struct ConvertArguments {
 pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
     let ConvertArguments { input, output, open, parts, write, damage, json } = arguments;
     let options = BuildOptions { on_damage: damage.on_damage(), ..write.options(output, parts.parts()) };
-    let (open, mut studio) = (open.options().into(), studio());
-    match studio.run_to_end(Command::Convert { input, open, options }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print_warnings(&studio);
-            print(&summary(&built, json))?;
-            Ok(tell_damaged(&built.damaged))
-        }
-        other => Err(Error::internal(format!("converting ended with {other:?}"))),
-    }
+    let (open, kind) = (open.options(), JobKind::Convert(input.clone()));
+    let built = run(terminal, &kind, move |ctx| ops::convert(&input, &open, &options, ctx))?;
+    print_built(&built, json)
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Terminal;
-use super::opening::{JoinArguments, print_warnings};
-use super::output::{print, say};
-use super::verbs::studio;
+use super::opening::JoinArguments;
+use super::output::print;
+use super::runner::run;
 use crate::error::{Error, Result};
 use crate::export::Catalogue;
-use crate::jobs::JobContext;
-use crate::studio::{Command, DescribeRequest, Event, describe_dataset};
+use crate::ops::{DescribeRequest, describe_dataset, describe_to};
+use crate::studio::JobKind;
 
 /// Arguments of `describe`.
 #[derive(Debug, clap::Args)]
@@ -64,29 +64,20 @@ impl ValueEnum for CatalogueName {
 /// Describes.
 pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8> {
     let DescribeArguments { path, join, form: CatalogueName(form), output, url, level, overwrite } = arguments;
-    let open = join.options();
+    let (open, kind) = (join.options(), JobKind::Describe(path.clone()));
     let Some(output) = output else {
         if form.is_binary() {
             return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
         }
-        let ctx = JobContext::default();
-        let documents = describe_dataset(&path, &open, form, url, level, &ctx)?;
-        ctx.progress().warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+        let documents = run(terminal, &kind, move |ctx| describe_dataset(&path, &open, form, url, level, ctx))?;
         let main = documents.first().map(|document| String::from_utf8_lossy(&document.bytes).into_owned()).unwrap_or_default();
         print(main.trim_end())?;
         return Ok(0);
     };
     let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };
-    let mut studio = studio();
-    match studio.run_to_end(Command::Describe { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
-        Event::Saved(path) => {
-            terminal.clear();
-            print_warnings(&studio);
-            print(&path.display().to_string())?;
-            Ok(0)
-        }
-        other => Err(Error::internal(format!("describing ended with {other:?}"))),
-    }
+    let path = run(terminal, &kind, move |ctx| describe_to(&request, ctx))?;
+    print(&path.display().to_string())?;
+    Ok(0)
 }
 
 #[cfg(test)]

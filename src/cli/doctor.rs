@@ -1,8 +1,8 @@
-//! `doctor`: what this machine has and lacks, as text or JSON. The checks themselves are `studio::doctor`'s, and the window's for graphics.
+//! `doctor`: what this machine has and lacks, as text or JSON. The checks themselves are `ops::doctor`'s, and the window's for graphics.
 
 use super::output::{print, print_json};
 use crate::error::Result;
-use crate::studio::doctor::{Check, Health};
+use crate::ops::doctor::{Check, Health};
 
 /// Prints the checks; returns the exit code: 0 when nothing that the studio needs is broken, else 1.
 ///

@@ -6,10 +6,11 @@ use serde_json::{Map, Value as Json};
 
 use super::Terminal;
 use super::output::print;
-use super::verbs::studio;
+use super::runner::run;
 use crate::container::read_collection_file;
-use crate::error::{Error, Result};
-use crate::studio::{Command, EditRequest, Event, Generation};
+use crate::error::Result;
+use crate::ops::{EditRequest, Generation, edit_tortilla};
+use crate::studio::JobKind;
 
 /// Arguments of `edit`.
 #[derive(Debug, clap::Args)]
@@ -75,15 +76,11 @@ fn collection_in(path: &Path) -> Result<Map<String, Json>> {
     Ok(read_collection_file(path)?.fields)
 }
 
-fn run(request: EditRequest, terminal: &Terminal) -> Result<u8> {
-    match studio().run_to_end(Command::EditTortilla { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
-        Event::Saved(path) => {
-            terminal.clear();
-            print(&path.display().to_string())?;
-            Ok(0)
-        }
-        other => Err(Error::internal(format!("editing ended with {other:?}"))),
-    }
+fn edit_as(request: EditRequest, terminal: &Terminal) -> Result<u8> {
+    let kind = JobKind::EditTortilla(request.input.clone());
+    let path = run(terminal, &kind, move |ctx| edit_tortilla(&request, ctx))?;
+    print(&path.display().to_string())?;
+    Ok(0)
 }
 
 fn request(input: PathBuf, output: Option<PathBuf>, overwrite: bool) -> EditRequest {
@@ -104,7 +101,7 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
     let EditArguments { path, output, overwrite, metadata, drop, collection, set } = arguments;
     let collection = collection.as_deref().map(collection_in).transpose()?;
     let set = set.into_iter().collect();
-    run(EditRequest { metadata, drop, collection, set, ..request(path, output, overwrite) }, terminal)
+    edit_as(EditRequest { metadata, drop, collection, set, ..request(path, output, overwrite) }, terminal)
 }
 
 /// Gives a TORTILLA a collection.
@@ -112,11 +109,11 @@ pub fn tortilla_to_taco(arguments: TortillaToTacoArguments, terminal: &Terminal)
     let TortillaToTacoArguments { path, collection, output, overwrite } = arguments;
     let collection = Some(collection_in(&collection)?);
     let become_generation = Some(Generation::Taco);
-    run(EditRequest { collection, become_generation, ..request(path, output, overwrite) }, terminal)
+    edit_as(EditRequest { collection, become_generation, ..request(path, output, overwrite) }, terminal)
 }
 
 /// Takes a TACO's collection away.
 pub fn taco_to_tortilla(arguments: TacoToTortillaArguments, terminal: &Terminal) -> Result<u8> {
     let TacoToTortillaArguments { path, output, overwrite } = arguments;
-    run(EditRequest { become_generation: Some(Generation::Tortilla), ..request(path, output, overwrite) }, terminal)
+    edit_as(EditRequest { become_generation: Some(Generation::Tortilla), ..request(path, output, overwrite) }, terminal)
 }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::create::summary;
-use super::opening::{JoinArguments, print_warnings};
-use super::output::print;
+use super::create::print_built;
+use super::opening::JoinArguments;
 use super::query::RowArguments;
-use super::verbs::studio;
-use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
+use super::runner::run;
+use super::writing::{DamageArguments, PartsArguments, WriteArguments};
 use crate::container::BuildOptions;
-use crate::error::{Error, Result};
-use crate::studio::{Command, Event, ExportRequest};
+use crate::error::Result;
+use crate::ops::{ExportRequest, export_subset};
+use crate::studio::JobKind;
 
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
@@ -63,14 +63,7 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         prefix_ids: arguments.prefix_ids,
         allow_missing_parts: arguments.allow_missing_parts,
     };
-    let mut studio = studio();
-    match studio.run_to_end(Command::Export { request: Box::new(request) }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print_warnings(&studio);
-            print(&summary(&built, arguments.json))?;
-            Ok(tell_damaged(&built.damaged))
-        }
-        other => Err(Error::internal(format!("exporting ended with {other:?}"))),
-    }
+    let kind = JobKind::Export(request.options.target.clone());
+    let built = run(terminal, &kind, move |ctx| export_subset(&request, ctx))?;
+    print_built(&built, arguments.json)
 }

@@ -6,13 +6,14 @@ use serde_json::{Value as Json, json};
 
 use super::Terminal;
 use super::output::{print, print_json, say};
-use super::verbs::studio;
+use super::runner::run;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::consent;
-use crate::container::{self, BuildOptions, read_json_document};
+use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
 use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, need_consent, programs_in};
-use crate::studio::{Command, Event};
+use crate::ops::{self, ExtendInput, Extended};
+use crate::studio::JobKind;
 
 /// Arguments of `extend`.
 #[derive(Debug, clap::Args)]
@@ -72,21 +73,13 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.output.exists() && !arguments.write.overwrite {
         return Err(Error::usage("the output exists").at_path(&arguments.output).hint("use --overwrite, or another name"));
     }
-    let mut studio = studio();
-    let mut show = |progress: &_| terminal.progress(progress);
-    container::detect(&arguments.path)?;
-    let open = Command::OpenWith { path: arguments.path.clone(), options: arguments.open.clone().options().into() };
-    studio.run_to_end(open, &mut show)?;
-    studio.run_to_end(Command::Fork, &mut show)?;
-    let event = studio.run_to_end(Command::Extend { calls, replace: arguments.replace }, &mut show)?;
-    let Event::Extended { computed, failures, notes, .. } = event else {
-        return Err(Error::internal(format!("extending ended with {event:?}")));
-    };
     let on_damage = arguments.damage.on_damage();
+    let (open, replace) = (arguments.open.options(), arguments.replace);
     let options = BuildOptions { on_damage, ..arguments.write.options(arguments.output, None) };
-    let event = studio.run_to_end(Command::Write { options }, &mut show)?;
-    terminal.clear();
-    let Event::Written(built) = event else { return Err(Error::internal(format!("writing ended with {event:?}"))) };
+    let input = ExtendInput { input: arguments.path, open, calls, replace, options };
+    let names: Vec<&str> = input.calls.iter().map(|call| call.extension.as_str()).collect();
+    let kind = JobKind::Extend(names.join(", "));
+    let Extended { outcome: built, computed, failures, notes } = run(terminal, &kind, move |ctx| ops::extend(&input, ctx))?;
     if arguments.json {
         let failed: Vec<Json> = failures
             .iter()

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Terminal;
-use super::create::summary;
-use super::opening::{OpenArguments, print_warnings};
+use super::create::print_built;
+use super::opening::OpenArguments;
 use super::output::{print, print_json_line};
 use super::query::RowArguments;
-use super::verbs::studio;
-use crate::error::{Error, Result};
-use crate::studio::{Command, Event, HistogramRequest, PercentileRequest, Percentiles, Scale};
+use super::runner::run;
+use crate::error::Result;
+use crate::ops::{self, HistogramRequest, PercentileRequest, Percentiles, Scale};
+use crate::studio::JobKind;
 
 /// Arguments of `histograms`.
 #[derive(Debug, clap::Args)]
@@ -52,16 +53,9 @@ pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<
         scale: if arguments.scale == ScaleName::Band { Scale::Band } else { Scale::Dataset },
         overwrite: arguments.overwrite,
     };
-    let mut studio = studio();
-    match studio.run_to_end(Command::Histograms { request }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            print_warnings(&studio);
-            print(&summary(&built, arguments.json))?;
-            Ok(0)
-        }
-        other => Err(Error::internal(format!("counting ended with {other:?}"))),
-    }
+    let kind = JobKind::Histograms(request.input.clone());
+    let built = run(terminal, &kind, move |ctx| ops::histograms(&request, ctx))?;
+    print_built(&built, arguments.json)
 }
 
 /// Arguments of `percentiles`.
@@ -91,19 +85,9 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
         rows: arguments.rows.choice(),
         each: arguments.each,
     };
-    let command = Command::Percentiles { request };
-    match studio().run_to_end(command, &mut |progress| terminal.progress(progress))? {
-        Event::Percentiles(found) => {
-            terminal.clear();
-            if json {
-                print_json_line(&*found)?
-            } else {
-                print(&text(&found))?
-            }
-            Ok(0)
-        }
-        other => Err(Error::internal(format!("reading histograms ended with {other:?}"))),
-    }
+    let found = run(terminal, &JobKind::Percentiles, move |ctx| ops::percentiles(&request, ctx))?;
+    if json { print_json_line(&found)? } else { print(&text(&found))? }
+    Ok(0)
 }
 
 fn text(found: &Percentiles) -> String {

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use super::Terminal;
 use super::output::{print, print_json};
-use super::verbs::studio;
-use crate::error::{Error, Result};
+use super::runner::run;
+use crate::container;
+use crate::error::Result;
 use crate::extensions::{Leakage, LeakageRequest};
-use crate::studio::{Command, Event};
+use crate::ops::leakage_of_container;
+use crate::studio::JobKind;
 
 /// Arguments of `leakage`.
 #[derive(Debug, clap::Args)]
@@ -34,14 +36,12 @@ pub struct LeakageArguments {
 /// Looks for leaks; exit code 1 when there are some.
 pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
     let LeakageArguments { path, level, column, min_overlap, days, json } = arguments;
-    let mut studio = studio();
-    studio.run_to_end(Command::Open { path }, &mut |progress| terminal.progress(progress))?;
+    let open = path.clone();
+    let reader = run(terminal, &JobKind::Open(path, 0), move |ctx| container::open(&open, ctx))?;
     let request = LeakageRequest { level, column, min_overlap, days };
-    let event = studio.run_to_end(Command::Leakage { request }, &mut |progress| terminal.progress(progress))?;
-    terminal.clear();
-    let Event::Leakage(found) = event else { return Err(Error::internal(format!("looking for leaks ended with {event:?}"))) };
+    let found = run(terminal, &JobKind::Leakage, move |ctx| leakage_of_container(reader.as_ref(), &request, ctx))?;
     if json {
-        print_json(found.as_ref())?;
+        print_json(&found)?;
     } else {
         print(&text(&found))?;
     }

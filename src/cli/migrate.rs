@@ -6,11 +6,12 @@ use serde_json::Map;
 
 use super::Terminal;
 use super::output::{print, print_json};
-use super::verbs::studio;
+use super::runner::run;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
 use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};
 use crate::error::{Error, Result};
-use crate::studio::{Action, Command, Event, FieldChoice, MigrateRequest, Migrated};
+use crate::ops::{self, Action, FieldChoice, MigrateRequest, Migrated};
+use crate::studio::JobKind;
 
 /// Arguments of `migrate`.
 #[derive(Debug, clap::Args)]
@@ -83,10 +84,9 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let on_damage = arguments.damage.on_damage();
     let options = output.map(|target| BuildOptions { on_damage, ..write.options(target, parts.parts()) });
     let planned = options.is_none();
-    let request = Box::new(MigrateRequest { input, options, fields, collection, fill_missing, keep_ids, allow_missing_parts });
-    let event = studio().run_to_end(Command::Migrate { request }, &mut |progress| terminal.progress(progress))?;
-    terminal.clear();
-    let Event::Migrated(migrated) = event else { return Err(Error::internal("a migration ended without a report")) };
+    let kind = JobKind::Migrate(input.clone());
+    let request = MigrateRequest { input, options, fields, collection, fill_missing, keep_ids, allow_missing_parts };
+    let migrated = run(terminal, &kind, move |ctx| ops::migrate(&request, ctx))?;
     let told = migrated.report();
     if let Some(path) = &report {
         let report = serde_json::to_vec_pretty(&told)

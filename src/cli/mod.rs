@@ -1,4 +1,5 @@
-//! The command line: arguments become commands of the studio; results go to stdout, logs and progress to stderr.
+//! The command line: arguments become input of an operation ([`crate::ops`]), or commands of a session where one is needed; results go
+//! to stdout, logs and progress to stderr.
 //! Exit codes: 0 fine, 1 findings, 2 usage or input error. Must never open a window.
 
 mod arguments;
@@ -29,6 +30,7 @@ mod repair;
 mod replay;
 mod reset;
 mod rules;
+mod runner;
 mod stats;
 mod tacocat;
 mod validate;

@@ -1,12 +1,10 @@
-//! How datasets are opened: the arguments that every reading verb shares, and what joining several of them changed.
+//! How datasets are opened: the arguments that every reading verb shares.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::output::say;
 use crate::container::{JoinMode, OpenOptions};
-use crate::studio::Studio;
 
 /// Where the parts of an index lie.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -62,12 +60,5 @@ impl ModeName {
             ModeName::FillMissing => JoinMode::FillMissing,
             ModeName::Strict => JoinMode::Strict,
         }
-    }
-}
-
-/// Prints to stderr what the jobs warned of: columns that were left out or filled, placeholders that were dropped.
-pub fn print_warnings(studio: &Studio) {
-    for line in studio.log_lines().iter().filter(|line| !line.error) {
-        say(format!("warning: {}", line.text));
     }
 }

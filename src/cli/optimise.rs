@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use super::Terminal;
 use super::opening::OpenArguments;
 use super::output::{print, print_json_line, say};
-use super::verbs::studio;
+use super::runner::run;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::ops::{self, OptimiseRequest, Optimised};
 use crate::raster::TogOptions;
-use crate::studio::{Command, Event, OptimiseRequest, Optimised};
+use crate::studio::JobKind;
 
 /// Reasons that are printed.
 const SHOWN: usize = 20;
@@ -61,21 +62,14 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         overwrite: options.overwrite,
         on_damage: arguments.damage.on_damage(),
     };
-    let command = Command::Optimise { request: Box::new(request) };
-    let mut studio = studio();
-    match studio.run_to_end(command, &mut |progress| terminal.progress(progress))? {
-        Event::Optimised(done) => {
-            terminal.clear();
-            super::opening::print_warnings(&studio);
-            if json {
-                print_json_line(&*done)?;
-            } else {
-                print_done(&done)?;
-            }
-            Ok(tell_damaged(&done.damaged).max(u8::from(done.failures() > 0)))
-        }
-        other => Err(Error::internal(format!("optimising ended with {other:?}"))),
+    let kind = JobKind::Optimise(request.input.clone());
+    let done = run(terminal, &kind, move |ctx| ops::optimise(&request, ctx))?;
+    if json {
+        print_json_line(&done)?;
+    } else {
+        print_done(&done)?;
     }
+    Ok(tell_damaged(&done.damaged).max(u8::from(done.failures() > 0)))
 }
 
 fn print_done(done: &Optimised) -> Result<()> {

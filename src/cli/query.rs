@@ -6,11 +6,12 @@ use clap::ValueEnum;
 
 use super::Terminal;
 use super::output::{print, print_data};
-use super::verbs::studio;
-use crate::container::{OpenOptions, is_same_file, write_document};
+use super::runner::run;
+use crate::container::{self, OpenOptions, is_same_file, write_document};
 use crate::error::{Error, Result};
-use crate::query::{Filter, Query, QueryResult};
-use crate::studio::{Command, Event, RowChoice};
+use crate::ops::{RowChoice, json_lines, lazy_tables, query_dataset};
+use crate::query::{self, Filter, Query, QueryResult};
+use crate::studio::JobKind;
 use crate::table::{ParquetOptions, write_parquet};
 
 /// How rows are written.
@@ -139,21 +140,17 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     {
         return Err(Error::usage("the output is the dataset that is asked").at_path(output).hint("choose another name"));
     }
-    let mut studio = studio();
     let options = std::mem::take(&mut arguments.join).options();
-    let path = if options == OpenOptions::default() {
-        // The tree is not needed: rows come from the level tables alone.
-        Some(arguments.path)
-    } else {
-        let open = Command::OpenWith { path: arguments.path, options: options.into() };
-        studio.run_to_end(open, &mut |progress| terminal.progress(progress))?;
-        super::opening::print_warnings(&studio);
-        None
-    };
+    let path = arguments.path;
     let query = Query { filters: arguments.filter.filters(), limit: arguments.limit, ..Query::chained(arguments.sql) };
-    let event = studio.run_to_end(Command::Select { query, path }, &mut |progress| terminal.progress(progress))?;
-    terminal.clear();
-    let Event::Queried(result) = event else { return Err(Error::internal(format!("the query ended with {event:?}"))) };
+    let result = if options == OpenOptions::default() {
+        // The tree is not needed: rows come from the level tables alone.
+        run(terminal, &JobKind::Query, move |ctx| query_dataset(&path, &query, ctx))?
+    } else {
+        let kind = JobKind::Open(path.clone(), options.with.len());
+        let reader = run(terminal, &kind, move |ctx| container::open_with(&path, &options, ctx))?;
+        run(terminal, &JobKind::Query, move |ctx| query::run(&lazy_tables(&reader), &query, ctx))?
+    };
     let bytes = written(&result, format)?;
     match arguments.output {
         Some(file) => write_document(&file, &bytes, arguments.overwrite)?,
@@ -182,10 +179,7 @@ fn written(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
     Ok(match format {
         RowFormat::Table => result.text(result.row_count).into(),
         RowFormat::Csv => result.csv().into(),
-        RowFormat::Json => {
-            let lines: String = result.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect();
-            lines.into()
-        }
+        RowFormat::Json => json_lines(result).into(),
         RowFormat::Parquet => write_parquet(result.table.schema(), result.table.batches(), &ParquetOptions::default())?,
     })
 }

@@ -8,7 +8,7 @@ use crate::container::{self, ContainerReader, OnDamage, OpenOptions, copy_asset,
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
-use crate::studio::{read_chunk, save_chunk, split_chunk};
+use crate::ops::{read_chunk, save_chunk, split_chunk};
 
 /// Where the bytes go.
 pub struct Out {

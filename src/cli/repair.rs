@@ -6,11 +6,12 @@ use serde_json::{Value as Json, json};
 
 use super::Terminal;
 use super::output::{print, print_json};
-use super::verbs::studio;
+use super::runner::run;
 use super::writing::{WriteArguments, tell_damaged};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Finding;
-use crate::studio::{Command, Event};
+use crate::ops;
+use crate::studio::JobKind;
 
 /// Arguments of `repair`.
 #[derive(Debug, clap::Args)]
@@ -33,12 +34,8 @@ pub struct RepairArguments {
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
     let RepairArguments { path, output, open, write, json } = arguments;
     let options = write.options(output, None);
-    let mut studio = studio();
-    let event = studio.run_to_end(Command::Repair { input: path, open: open.options().into(), options }, &mut |progress| {
-        terminal.progress(progress)
-    })?;
-    terminal.clear();
-    let Event::Repaired(repaired) = event else { return Err(Error::internal("a repair ended without a report")) };
+    let (open, kind) = (open.options(), JobKind::Repair(path.clone()));
+    let repaired = run(terminal, &kind, move |ctx| ops::repair(&path, &open, &options, ctx))?;
     let list = |findings: &[Finding]| findings.iter().map(Finding::json).collect::<Json>();
     if json {
         let out = json!({

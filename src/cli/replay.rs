@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Terminal;
 use super::output::print;
-use super::verbs::studio;
+use super::runner::session;
 use crate::consent;
 use crate::error::Result;
 use crate::studio::replay as replay_file;
@@ -75,7 +75,7 @@ impl ReplayArguments {
 
 pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
     arguments.agree();
-    let mut studio = studio();
+    let mut studio = session();
     studio.set_autosave(arguments.autosave.clone());
     let mut tell = |line: usize| arguments.tell_line(line, None);
     let count = replay_file(&arguments.file, &mut studio, &mut |progress| terminal.progress(progress), &mut tell)?;

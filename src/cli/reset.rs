@@ -1,20 +1,12 @@
-//! `reset`: forgets what the studio remembers by itself. Must never touch a dataset, a project or an unsaved draft.
+//! `reset`: forgets what the studio remembers by itself.
 
 use super::output::print;
-use crate::error::{IoContext, Result};
-use crate::folders::{cache_dir, config_dir};
+use crate::error::Result;
+use crate::ops;
 
-/// Removes the folders of settings and of the cache, and says which.
-///
-/// Errors: [`crate::error::Kind::Io`] when one is there and can't be removed.
+/// Removes settings and cache and says which folders went.
 pub fn reset() -> Result<u8> {
-    let mut removed = Vec::new();
-    for folder in [config_dir(), cache_dir()].into_iter().flatten() {
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).io_at("remove", &folder)?;
-            removed.push(folder.display().to_string());
-        }
-    }
+    let removed: Vec<String> = ops::reset()?.iter().map(|folder| folder.display().to_string()).collect();
     match removed.as_slice() {
         [] => print("nothing was remembered")?,
         folders => print(&format!("removed {}", folders.join(" and ")))?,

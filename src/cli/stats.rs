@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use super::Terminal;
-use super::output::{print, print_json, say};
+use super::output::{print, print_json};
 use super::query::parse_box;
-use super::verbs::studio;
-use crate::error::{Error, Result};
+use super::runner::run;
+use crate::container;
+use crate::error::Result;
 use crate::extensions::pooled_statistics::{Pooled, PooledReport};
-use crate::studio::{Command, Event, StatsRequest};
+use crate::ops::{StatsRequest, pooled_statistics};
+use crate::studio::JobKind;
 
 /// Arguments of `stats`.
 #[derive(Debug, clap::Args)]
@@ -42,17 +44,12 @@ pub struct StatsArguments {
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
     let StatsArguments { path, join, level, positions, filter, bbox, datetime, exact, json } = arguments;
-    let mut studio = studio();
-    studio.run_to_end(Command::OpenWith { path, options: join.options().into() }, &mut |progress| terminal.progress(progress))?;
+    let (input, open) = (path.clone(), join.options());
+    let reader = run(terminal, &JobKind::Open(path, open.with.len()), move |ctx| container::open_with(&input, &open, ctx))?;
     let request = StatsRequest { level, positions, filter, bbox, datetime, exact };
-    let event = studio.run_to_end(Command::PoolStatistics { request }, &mut |progress| terminal.progress(progress))?;
-    terminal.clear();
-    let Event::Pooled(report) = event else { return Err(Error::internal(format!("pooling ended with {event:?}"))) };
-    for line in studio.log_lines().iter().filter(|line| !line.text.contains(" took ")) {
-        say(format!("warning: {}", line.text));
-    }
+    let report = run(terminal, &JobKind::PoolStatistics, move |ctx| pooled_statistics(reader.as_ref(), &request, None, ctx))?;
     if json {
-        print_json(report.as_ref())?;
+        print_json(&report)?;
     } else {
         print(&table(&report))?;
     }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::Terminal;
-use super::create::summary;
-use super::output::{print, say};
-use super::verbs::studio;
+use super::create::print_built;
+use super::output::say;
+use super::runner::run;
 use super::writing::ParquetArguments;
-use crate::container::{ConsolidateOptions, Format};
-use crate::error::{Error, Result};
-use crate::studio::{Command, Event};
+use crate::container::{ConsolidateOptions, Format, consolidate};
+use crate::error::Result;
+use crate::studio::JobKind;
 use crate::table::ParquetOptions;
 
 /// Arguments of `tacocat`.
@@ -55,28 +55,22 @@ pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
     let format = if arguments.single_file { Format::TacocatFile } else { Format::Tacocat };
     let parquet = arguments.parquet.options();
     let TacocatArguments { inputs, output: target, overwrite, json, .. } = arguments;
-    run(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
+    write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
 }
 
 pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Result<u8> {
     let TacollectionArguments { inputs, output: target, overwrite, json } = arguments;
     let (format, parquet) = (Format::Tacollection, ParquetOptions::default());
-    run(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
+    write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite }, json, terminal)
 }
 
-fn run(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
+fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
     let absent = elsewhere(&options);
-    match studio().run_to_end(Command::Consolidate { options }, &mut |progress| terminal.progress(progress))? {
-        Event::Written(built) => {
-            terminal.clear();
-            if let Some(text) = absent {
-                say(format!("warning: {text}"));
-            }
-            print(&summary(&built, json))?;
-            Ok(0)
-        }
-        other => Err(Error::internal(format!("joining ended with {other:?}"))),
+    let built = run(terminal, &JobKind::Consolidate(options.inputs.len()), move |ctx| consolidate(&options, ctx))?;
+    if let Some(text) = absent {
+        say(format!("warning: {text}"));
     }
+    print_built(&built, json)
 }
 
 /// What to say when ZIPs do not lie where readers of the index look for them.

@@ -1,18 +1,17 @@
 //! `validate`: what is wrong with datasets, as text, JSON or SARIF. Must not change them.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use super::Terminal;
 use super::output::{print, print_json, say_error};
-use crate::container::{self, OpenOptions};
+use super::runner::run;
 use crate::error::Result;
-use crate::jobs::{JobContext, Jobs};
-use crate::model::{Profile, Report, Rule};
-use crate::studio::check_togs;
+use crate::model::{Profile, Report};
+use crate::ops::check_dataset;
+use crate::studio::JobKind;
 use crate::text::printable_line;
 use crate::validate;
 
@@ -80,15 +79,7 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     let mut failed = None;
     for path in &paths {
         let (target, open) = (path.clone(), open.clone());
-        let mut job = Jobs::quiet().start("Check", move |ctx| check(&target, &open, profile, deep, tog, ctx));
-        let outcome = loop {
-            match job.wait_for(Duration::from_millis(100)) {
-                Some(outcome) => break outcome,
-                None => terminal.progress(&job.progress()),
-            }
-        };
-        terminal.clear();
-        match outcome {
+        match run(terminal, &JobKind::Validate { deep }, move |ctx| check_dataset(&target, &open, profile, deep, tog, ctx)) {
             Ok(report) => reports.push((path, report)),
             // Several parts given together: the others are still checked.
             Err(error) => {
@@ -107,22 +98,6 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     }
     let valid = reports.iter().all(|(_, report)| report.is_valid());
     Ok(failed.unwrap_or(if valid { 0 } else { 1 }))
-}
-
-fn check(path: &Path, open: &OpenOptions, profile: Profile, deep: bool, tog: bool, ctx: &JobContext) -> Result<Report> {
-    if !tog {
-        return validate::path_with(path, open, profile, deep, ctx);
-    }
-    let mut report = match container::detect(path) {
-        Ok(_) => validate::path_with(path, open, profile, deep, ctx)?,
-        Err(_) => Report::default(),
-    };
-    // A deep check of a streamable dataset has looked already.
-    report.findings.retain(|finding| finding.rule != Rule::TogForm);
-    if !report.has(Rule::Unreadable) {
-        report.findings.extend(check_togs(path, open, ctx)?.findings);
-    }
-    Ok(report)
 }
 
 fn print_reports(reports: &[(&Path, Report)], asked: usize, failed: bool) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The shorter commands, run through the studio.
+//! The shorter verbs: the sample dataset and GDAL's drivers.
 
 use std::path::Path;
 
@@ -6,15 +6,9 @@ use serde_json::json;
 
 use super::output::{print, print_json};
 use crate::error::Result;
-use crate::jobs::{JobContext, Jobs};
+use crate::jobs::JobContext;
+use crate::ops::make_sample_dataset;
 use crate::raster;
-use crate::studio::{Studio, make_sample_dataset};
-
-pub(super) fn studio() -> Studio {
-    let mut studio = Studio::new(Jobs::quiet());
-    studio.set_live_check(false);
-    studio
-}
 
 pub fn sample(folder: &Path) -> Result<u8> {
     let path = make_sample_dataset(folder, &JobContext::default())?;

@@ -4,7 +4,7 @@ use super::action::Action;
 use super::panel_context::PanelContext;
 use super::session::revision;
 use crate::model::SampleKind;
-use crate::studio::is_other_generation;
+use crate::ops::is_other_generation;
 
 const NOTHING_OPEN: &str = mark!("Nothing is open");
 const NO_DRAFT: &str = mark!("This dataset is read-only; edit it as a draft first");

@@ -26,7 +26,7 @@ use super::view_state::ViewState;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{Job, JobId, Jobs};
-use crate::studio::{Command, RowRef, Studio};
+use crate::studio::{Command, LogLevel, RowRef, Studio};
 
 /// How long an edit waits for autosave in the window. Longer would be felt.
 const EDIT_PATIENCE: Duration = Duration::from_millis(50);
@@ -211,7 +211,7 @@ impl App {
         if self.persistent
             && let Err(error) = self.view.save()
         {
-            self.studio.log(false, format!("The window's settings were not saved: {error}"));
+            self.studio.log(LogLevel::Warning, format!("The window's settings were not saved: {error}"));
         }
     }
 

@@ -25,7 +25,8 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
-use crate::studio::{Command, Document, Event, Outcome, RowRef, make_sample_dataset, places_of};
+use crate::ops::{make_sample_dataset, places_of};
+use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
 impl App {
     /// Handles every request; a request may lead to others.
@@ -127,7 +128,7 @@ impl App {
         let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
         let saving = if let Command::SaveProject { path, .. } = &command { path.clone() } else { None };
         let preview = matches!(command, Command::Preview { .. });
-        let query = matches!(command, Command::Query { .. } | Command::Select { path: None, .. });
+        let query = matches!(command, Command::Query { path: None, .. });
         let follower = Session::follower(&command);
         let writing = Dialogs::waits_for(&command);
         let pattern = matches!(command, Command::FindPattern { .. });
@@ -190,13 +191,7 @@ impl App {
             Event::None
             | Event::LevelReady(_)
             | Event::FixesFound { .. }
-            | Event::Filtered
-            | Event::Summarized(_)
-            | Event::Footprints(_)
-            | Event::Thumbnail(_)
-            | Event::Bytes(_)
-            | Event::Pooled(_)
-            | Event::Percentiles(_) => {}
+            | Event::Filtered => {}
             Event::PatternFound(report) => self.session.pattern.take(job, report),
             Event::ProjectSaved(path) => self.saved(&path),
             Event::DocumentChanged => self.document_changed(job),
@@ -228,7 +223,7 @@ impl App {
                     text.push_str(&format!("; {left}"));
                 }
                 for skipped in &report.skipped {
-                    self.studio.log(false, format!("Left out {skipped}"));
+                    self.studio.log(LogLevel::Warning, format!("Left out {skipped}"));
                 }
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
@@ -238,7 +233,7 @@ impl App {
                     n => format!("; {}", tr_n!(n, "{n} sample failed, see Jobs", "{n} samples failed, see Jobs", n)),
                 };
                 for failure in &failures {
-                    self.studio.log(true, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+                    self.studio.log(LogLevel::Error, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
                 }
                 let sound = failures.is_empty();
                 self.session.jobs.extended(failures);
@@ -266,8 +261,6 @@ impl App {
             Event::Migrated(migrated) => self.migrated(*migrated),
             Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
-            Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
-            Event::TogsChecked(_) => self.session.checked = true,
             Event::Saved(path) => {
                 self.dialogs.saved(&path);
                 self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&path))));
@@ -344,7 +337,7 @@ impl App {
             match outcome {
                 Ok(path) => self.requests.push(Request::Run(Command::Open { path })),
                 Err(error) => {
-                    self.studio.log(true, error.report());
+                    self.studio.log(LogLevel::Error, error.report());
                     self.tell_error(&error);
                 }
             }

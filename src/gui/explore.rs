@@ -14,7 +14,8 @@ use super::view_state::QueryBook;
 use super::widgets::Toast;
 use crate::export::Catalogue;
 use crate::query::Query;
-use crate::studio::{Command, Migrated};
+use crate::ops::Migrated;
+use crate::studio::Command;
 
 impl App {
     pub(super) fn remember_queries(&mut self, book: QueryBook) {

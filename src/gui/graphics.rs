@@ -3,7 +3,7 @@
 use eframe::wgpu;
 use futures::FutureExt;
 
-use crate::studio::doctor::Check;
+use crate::ops::doctor::Check;
 
 /// The graphics adapters of this machine: a card, or software.
 pub fn graphics() -> Check {
@@ -49,7 +49,7 @@ fn judge(adapters: &[Adapter]) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studio::doctor::Health;
+    use crate::ops::doctor::Health;
 
     #[test]
     fn a_machine_without_a_card_is_told_so() {

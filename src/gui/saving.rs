@@ -17,7 +17,7 @@ use super::widgets::Toast;
 use crate::error::{Error, Kind};
 use crate::jobs::JobId;
 use crate::model::SamplePath;
-use crate::studio::{Command, Document, RowRef};
+use crate::studio::{Command, Document, LogLevel, RowRef};
 
 /// Ending of a draft's file.
 pub const ENDING: &str = "tacostudio";
@@ -145,7 +145,7 @@ impl App {
     /// Tells what autosave could not do, once.
     pub(super) fn tell_autosave(&mut self) {
         if let Some(trouble) = self.studio.autosave_trouble() {
-            self.studio.log(true, format!("The draft could not be kept: {trouble}"));
+            self.studio.log(LogLevel::Error, format!("The draft could not be kept: {trouble}"));
             let text = tr!("Autosave failed: {trouble}. Save the draft with {keys}.", trouble, keys = Action::Save.keys_text());
             self.toast = Some(Toast::new(false, text));
         }

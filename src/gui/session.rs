@@ -182,7 +182,7 @@ impl Session {
     /// Who has to know the job of this command: a panel takes only the answer that it waits for.
     pub fn follower(command: &Command) -> Option<fn(&mut Session, JobId)> {
         match command {
-            Command::Query { .. } | Command::Select { path: None, .. } => Some(|session, job| session.query.started(job)),
+            Command::Query { path: None, .. } => Some(|session, job| session.query.started(job)),
             Command::Leakage { .. } => Some(|session, job| session.statistics.leaks.started(job)),
             Command::ReadChunk { .. } => Some(|session, job| session.preview.chunks.started(job)),
             _ => None,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::jobs::Job;
 use crate::model::{NodePath, is_remote};
 use crate::remote::admit;
-use crate::studio::{Command, command_for};
+use crate::studio::{Command, LogLevel, command_for};
 
 /// What paths mean.
 pub(super) enum Meant {
@@ -88,7 +88,7 @@ impl App {
             }
             Ok(Meant::Run(command)) => self.run_meant(command),
             Err(error) => {
-                self.studio.log(true, error.report());
+                self.studio.log(LogLevel::Error, error.report());
                 self.tell_error(&error);
             }
         }

@@ -7,6 +7,7 @@ mod collection;
 mod finding;
 mod ids;
 mod padding;
+mod row_ref;
 mod rule;
 mod sample;
 mod shapes;
@@ -24,6 +25,7 @@ pub use ids::{
     check_sample_id, is_padding, portable_name, safe_relative, without_case,
 };
 pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
+pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, Severity};
 pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};

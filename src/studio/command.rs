@@ -5,18 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::StatsRequest;
 use crate::container::{BuildOptions, Built, ConsolidateOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, Example, Fix, PatternChoice, PatternReport, Slot};
 use crate::error::Error;
-use crate::extensions::pooled_statistics::PooledReport;
 use crate::extensions::{ExtensionCall, Failure, Leakage, LeakageRequest, Note};
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};
+use crate::ops;
 use crate::query::{Filter, Query, QueryResult};
 use crate::raster::{PreviewImage, PreviewRequest};
-
-use super::Repaired;
 
 /// Everything that can be asked of the studio.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -177,20 +174,6 @@ pub enum Command {
     },
     /// Mends every root that can be mended without removing anything, in one step.
     FixSafe,
-    /// Mends all roots that have the same shape as this one.
-    FixAlike {
-        /// The root.
-        root: usize,
-    },
-    /// Gives all tortillas of each level the same fields: nulls where one is missing, the type that holds all values.
-    AlignSchema,
-    /// Pads what roots lack that the pattern has.
-    FillMissing,
-    /// Appends padding up to a number of roots that `multiple` divides.
-    PadTo {
-        /// The divisor.
-        multiple: usize,
-    },
     /// Chooses the root that gives the pattern.
     ChoosePattern {
         /// The most common shape, or a root.
@@ -214,17 +197,10 @@ pub enum Command {
         #[serde(default)]
         profile: Profile,
     },
-    /// Runs SQL over the opened dataset.
+    /// Filters the opened dataset by box, time and conditions, then runs SQL over the rows that are left.
+    #[serde(alias = "select")]
     Query {
-        /// The statement; tables `data`, `level0`, `l0`, …
-        sql: String,
-        /// Rows returned at the most; all of them when absent.
-        #[serde(default)]
-        limit: Option<usize>,
-    },
-    /// Filters the opened dataset by box, time and conditions, then runs SQL over what is left.
-    Select {
-        /// Filters, statements and limit.
+        /// Filters, statements and limit; tables `data`, `level0`, `l0`, …
         #[serde(flatten)]
         query: Query,
         /// A dataset to ask instead of the opened one; it is not shown.
@@ -236,27 +212,6 @@ pub enum Command {
         /// Steps; each works on what the one before it left.
         filters: Vec<Filter>,
     },
-    /// Looks at what a column of a level holds, under the filter.
-    Summarize {
-        /// Which.
-        request: super::SummaryRequest,
-    },
-    /// Looks where the samples of a level lie.
-    Footprints {
-        /// Which level, by which column.
-        request: super::FootprintRequest,
-    },
-    /// Makes a small picture of a raster.
-    Thumbnail {
-        /// Of which file, how small.
-        request: super::ThumbnailRequest,
-    },
-    /// Tells how the bytes of the opened archive are laid out.
-    Bytes {
-        /// Which part of a TACOCAT; the first one when absent.
-        #[serde(default)]
-        part: Option<String>,
-    },
     /// Runs a query over the opened dataset and saves all of its rows.
     SaveRows {
         /// Filters and statement.
@@ -264,11 +219,6 @@ pub enum Command {
         query: Query,
         /// The file; its name ends with csv, json or parquet.
         target: PathBuf,
-    },
-    /// Pools the statistics of a selection of the opened dataset.
-    PoolStatistics {
-        /// Which samples, and how.
-        request: StatsRequest,
     },
     /// Looks for what leaks between the parts of the document's split.
     Leakage {
@@ -288,11 +238,11 @@ pub enum Command {
     },
     /// Opens what was written of the draft and compares it with the draft.
     Verify {
-        /// The datasets that together are the draft: [`super::written_paths`].
+        /// The datasets that together are the draft: [`ops::written_paths`].
         paths: Vec<PathBuf>,
         /// How much is compared.
         #[serde(default)]
-        depth: super::Depth,
+        depth: ops::Depth,
     },
     /// Writes the dataset at `input` in another container.
     Convert {
@@ -313,55 +263,31 @@ pub enum Command {
     Compile {
         /// Which of what, and where to.
         #[serde(flatten)]
-        request: Box<super::CompileRequest>,
+        request: Box<ops::CompileRequest>,
     },
     /// Changes footer and collection of a TORTILLA or TACO without touching its samples.
     EditTortilla {
         /// What and how.
         #[serde(flatten)]
-        request: Box<super::EditRequest>,
+        request: Box<ops::EditRequest>,
     },
     /// Decodes one chunk of a streamable dataset.
     ReadChunk {
         /// Which.
         #[serde(flatten)]
-        request: super::ChunkRequest,
+        request: ops::ChunkRequest,
     },
     /// Writes a dataset's description in the form of a catalogue.
     Describe {
         /// What, and in which form.
         #[serde(flatten)]
-        request: Box<super::DescribeRequest>,
+        request: Box<ops::DescribeRequest>,
     },
     /// Moves a dataset of another generation to 2.0, or tells what that would do.
     Migrate {
         /// What, where to, and names.
         #[serde(flatten)]
-        request: Box<super::MigrateRequest>,
-    },
-    /// Writes rasters, a folder or a dataset with its rasters as TACO Optimized GeoTIFFs.
-    Optimise {
-        /// What, where to and how.
-        #[serde(flatten)]
-        request: Box<super::OptimiseRequest>,
-    },
-    /// Writes a tortilla with the histograms of a dataset's rasters.
-    Histograms {
-        /// Of what, where to and how.
-        #[serde(flatten)]
-        request: super::HistogramRequest,
-    },
-    /// Reads percentiles out of a tortilla of histograms.
-    Percentiles {
-        /// Which, of which samples.
-        #[serde(flatten)]
-        request: super::PercentileRequest,
-    },
-    /// Says of rasters why they are no TACO Optimized GeoTIFFs: [`Event::TogsChecked`].
-    CheckTogs {
-        /// A raster, a folder or a dataset; the opened dataset when absent, whose report then has the findings as well.
-        #[serde(default)]
-        path: Option<PathBuf>,
+        request: Box<ops::MigrateRequest>,
     },
     /// Writes the dataset at `input` anew without the faults that need no judgement.
     Repair {
@@ -382,7 +308,7 @@ pub enum Command {
     Export {
         /// Which part of what, and where to.
         #[serde(flatten)]
-        request: Box<super::ExportRequest>,
+        request: Box<ops::ExportRequest>,
     },
     /// Copies the bytes of one sample into a file.
     SaveAsset {
@@ -416,21 +342,6 @@ pub enum Outcome {
     Started(JobId),
 }
 
-/// What an import did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Imported {
-    /// FILEs added.
-    pub files: u64,
-    /// FOLDERs added.
-    pub folders: u64,
-    /// Bytes of the FILEs.
-    pub bytes: u64,
-    /// Files beside the folders that were added: they went into the tray.
-    pub unplaced: u64,
-    /// What was left out, and why.
-    pub skipped: Vec<String>,
-}
-
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
@@ -461,7 +372,7 @@ pub enum Event {
         notes: Vec<Note>,
     },
     /// Files were added to the draft.
-    Imported(Imported),
+    Imported(ops::Imported),
     /// Files of watched folders came into the tray.
     Arrived {
         /// How many.
@@ -495,16 +406,6 @@ pub enum Event {
     Queried(Arc<QueryResult>),
     /// The filter of the opened dataset is another one: [`super::Studio::kept`].
     Filtered,
-    /// What a column holds.
-    Summarized(Arc<super::ColumnSummary>),
-    /// Where the samples of a level lie.
-    Footprints(Arc<super::Footprints>),
-    /// A small picture.
-    Thumbnail(Arc<super::Thumbnail>),
-    /// How the bytes of an archive are laid out.
-    Bytes(Arc<super::ByteLayout>),
-    /// Statistics over a selection.
-    Pooled(Arc<PooledReport>),
     /// What leaks between the parts of a split.
     Leakage(Arc<Leakage>),
     /// A picture, with the request that it answers.
@@ -512,19 +413,13 @@ pub enum Event {
     /// A dataset was written.
     Written(Built),
     /// What was written was held against the draft.
-    Verified(Arc<super::Verified>),
+    Verified(Arc<ops::Verified>),
     /// A dataset was repaired.
-    Repaired(Box<Repaired>),
+    Repaired(Box<ops::Repaired>),
     /// A chunk's values.
-    ChunkRead(Box<super::ChunkArray>),
-    /// Rasters were optimised.
-    Optimised(Arc<super::Optimised>),
-    /// Percentiles of histograms.
-    Percentiles(Arc<super::Percentiles>),
-    /// Why rasters are no TACO Optimized GeoTIFFs.
-    TogsChecked(Arc<crate::model::Report>),
+    ChunkRead(Box<ops::ChunkArray>),
     /// A dataset was moved to 2.0, or could be.
-    Migrated(Box<super::Migrated>),
+    Migrated(Box<ops::Migrated>),
     /// A sample was copied to a file.
     Saved(PathBuf),
     /// A job failed.

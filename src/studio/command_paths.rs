@@ -34,7 +34,7 @@ impl Command {
                     base.join(path);
                 }
             }
-            Self::SaveProject { path, .. } | Self::CheckTogs { path } | Self::Select { path, .. } => base.join_all(path),
+            Self::SaveProject { path, .. } | Self::Query { path, .. } => base.join_all(path),
             Self::OpenWith { path, options } => {
                 base.join(path);
                 base.open(options);
@@ -47,7 +47,6 @@ impl Command {
             Self::Edit { edit } => base.edit(edit),
             Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => calls.iter_mut().for_each(|call| base.call(call)),
             Self::Preview { request } => base.asset(request.source.asset_mut()),
-            Self::Thumbnail { request } => base.asset(request.source.asset_mut()),
             Self::Write { options } => base.join(&mut options.target),
             Self::WriteTortilla { options } => base.join(&mut options.target),
             Self::Convert { input, open, options } | Self::Repair { input, open, options } => {
@@ -72,15 +71,6 @@ impl Command {
                 base.join(&mut request.input);
                 base.join_all(request.options.iter_mut().map(|options| &mut options.target));
             }
-            Self::Optimise { request } => {
-                base.join_all([&mut request.input, &mut request.output]);
-                base.open(&mut request.open);
-            }
-            Self::Histograms { request } => {
-                base.join_all([&mut request.input, &mut request.output]);
-                base.open(&mut request.open);
-            }
-            Self::Percentiles { request } => base.join(&mut request.input),
             Self::ReadChunk { request } => base.join(&mut request.input),
             Self::New
             | Self::Connect { .. }
@@ -91,21 +81,12 @@ impl Command {
             | Self::ApplyFix { .. }
             | Self::RunRecipe
             | Self::FixSafe
-            | Self::FixAlike { .. }
-            | Self::AlignSchema
-            | Self::FillMissing
-            | Self::PadTo { .. }
             | Self::ChoosePattern { .. }
             | Self::Undo
             | Self::Redo
             | Self::LoadLevel { .. }
             | Self::Validate { .. }
-            | Self::Query { .. }
             | Self::Filter { .. }
-            | Self::Summarize { .. }
-            | Self::Footprints { .. }
-            | Self::Bytes { .. }
-            | Self::PoolStatistics { .. }
             | Self::Leakage { .. }
             | Self::Pause { .. }
             | Self::Cancel { .. } => {}

@@ -7,28 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::legacy::Lacking;
 use super::project::{Change, Keep, Origin, Project, ProjectFile};
-use super::tables::lazy_tables;
 use crate::container::{ContainerReader, Format, OpenOptions, raster_source};
 use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
 };
+use crate::ops::{Lacking, lazy_tables};
 use crate::query::Tables;
 use crate::raster::RasterSource;
 use crate::table::{inferred, value_text};
-
-/// A sample by level and row: how panels name it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct RowRef {
-    /// Level, from 0.
-    pub level: usize,
-    /// Row in the level, in tree order.
-    pub row: u32,
-}
 
 /// A dataset opened for reading.
 pub struct OpenDataset {
@@ -62,12 +52,6 @@ pub enum Document {
     Draft(Box<DraftDocument>),
     /// A dataset opened for reading.
     Opened(OpenDataset),
-}
-
-/// What a job works on: the samples of whatever was open when it began.
-pub(super) enum Content {
-    Draft(Dataset),
-    Opened(Arc<dyn ContainerReader>),
 }
 
 /// A draft with what panels need of it, computed once for each revision.

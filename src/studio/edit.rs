@@ -4,7 +4,7 @@
 use super::document::{Document, DraftDocument};
 use super::project::Change;
 use super::verbs::not_a_draft;
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::{Content, Draft, Edit};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -53,13 +53,13 @@ impl Studio {
         find: impl FnOnce(&Content, &JobContext) -> Result<Edit> + Send + 'static,
     ) -> Result<Outcome> {
         let draft = self.need_draft()?;
-        let (mut content, revision, here) = (draft.content().clone(), draft.revision(), self.here());
-        Ok(self.start(label, move |ctx| {
+        let (mut content, revision, document) = (draft.content().clone(), draft.revision(), self.document_id());
+        Ok(self.start(JobKind::Edit(label.to_owned()), move |ctx| {
             let edit = find(&content, ctx)?;
             ctx.check()?;
             let inverse = edit.clone().apply_to(&mut content)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_here(&here)?;
+                studio.need_document(document)?;
                 studio.take_over(revision, edit, content, inverse)
             }) as Finish)
         }))

@@ -1,11 +1,11 @@
 //! `Extend`: extensions run over a clone of the draft; when all are done their columns become one undoable edit. A run that is
 //! stopped, or that ends after the draft was changed, leaves the draft as it was.
 
-use super::{Command, Event, Finish, Outcome, Studio};
+use super::{Command, Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::extensions::{self, ExtensionCall, Note, builtin};
-use crate::model::NodePath;
+use crate::ops::{Extended, extend_draft};
 
 impl Studio {
     pub(super) fn extend(&mut self, calls: Vec<ExtensionCall>, replace: bool) -> Result<Outcome> {
@@ -19,32 +19,14 @@ impl Studio {
             registry.make(&call.extension, &call.options)?;
         }
         extensions::need_consent(&calls)?;
-        let (dataset, revision, here) = (draft.dataset().clone(), draft.revision(), self.here());
-        let label = label_of(&calls);
-        let outcome = self.start(&label.clone(), move |ctx| {
-            if !replace {
-                let clashes = extensions::clashes(&dataset, &calls, &registry)?;
-                if !clashes.is_empty() {
-                    let error = Error::usage(format!("these columns are there already: {}", clashes.join(", ")));
-                    return Err(error.hint("replace them (--replace), or remove them first"));
-                }
-            }
-            // Threads of their own, so that a paused run holds nobody else up.
-            ctx.allow_pause();
-            let pool = rayon::ThreadPoolBuilder::new().build();
-            let pool = pool.map_err(|error| Error::internal("could not start threads for the extensions").because(error))?;
-            let run = pool.install(|| extensions::run(&dataset, &calls, &registry, ctx))?;
-            let mut edits = Vec::new();
-            if run.columns.iter().any(|columns| !columns.is_empty()) {
-                edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: run.apply(&dataset, replace)? });
-            }
-            let fields = run.collection.into_iter();
-            edits.extend(fields.map(|(key, value)| Edit::SetCollection { key, value: Some(value) }));
-            ctx.check()?;
-            let (failures, computed, notes) = (run.failures, run.computed, run.notes);
+        let (dataset, revision, document) = (draft.dataset().clone(), draft.revision(), self.document_id());
+        let kind = JobKind::Extend(names_of(&calls));
+        let label = kind.label();
+        let outcome = self.start(kind, move |ctx| {
+            let Extended { outcome: edits, computed, failures, notes } = extend_draft(&dataset, &calls, replace, ctx)?;
             notes.iter().flat_map(Note::lines).for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_here(&here)?;
+                studio.need_document(document)?;
                 if studio.need_draft()?.revision() != revision {
                     let error = Error::usage("the draft was changed meanwhile, so the new columns would not fit it");
                     return Err(error.hint("run the extensions again"));
@@ -59,21 +41,17 @@ impl Studio {
                 }
             }) as Finish)
         });
-        if let Outcome::Started(job) = outcome {
-            self.extending.retain(|old| self.running.iter().any(|running| running.job.id() == *old));
-            self.extending.push(job);
-        }
         Ok(outcome)
     }
 
     /// True while extensions run.
     pub fn is_extending(&self) -> bool {
-        self.running.iter().any(|running| self.extending.contains(&running.job.id()))
+        self.running.iter().any(|running| matches!(running.kind, JobKind::Extend(_)))
     }
 }
 
-fn label_of(calls: &[ExtensionCall]) -> String {
+fn names_of(calls: &[ExtensionCall]) -> String {
     let mut names: Vec<&str> = calls.iter().map(|call| call.extension.as_str()).collect();
     names.dedup();
-    tr!("Add {name}", name = names.join(", "))
+    names.join(", ")
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::{self, Content, Fix, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::model::Finding;
@@ -14,28 +14,6 @@ impl Studio {
             let fix = draft::fix_safe(&content.dataset, &structure(content, choice), &TrayIndex::of(content.tray.clone()));
             Ok(fix.ok_or_else(nothing)?.0)
         })
-    }
-
-    pub(super) fn fix_alike(&mut self, root: usize) -> Result<Outcome> {
-        let choice = self.choice()?;
-        self.edit_later(tr!("Fix roots alike"), move |content, _| {
-            let tray = TrayIndex::of(content.tray.clone());
-            let fix = draft::apply_alike(&content.dataset, &structure(content, choice), &tray, root);
-            Ok(fix.ok_or_else(nothing)?.0)
-        })
-    }
-
-    pub(super) fn fill_missing(&mut self) -> Result<Outcome> {
-        let choice = self.choice()?;
-        self.edit_later(tr!("Pad what is missing"), move |content, _| {
-            let fix = draft::fill_missing(&content.dataset, &structure(content, choice));
-            Ok(fix.ok_or_else(|| Error::usage("no position is missing"))?.0)
-        })
-    }
-
-    pub(super) fn pad_to(&mut self, multiple: usize) -> Result<Outcome> {
-        let edit = draft::pad_to(self.draft_document()?.draft.dataset(), multiple);
-        self.edit(edit.ok_or_else(|| Error::usage(format!("{multiple} divides the number of roots already")))?)
     }
 
     pub(super) fn choose_pattern(&mut self, choice: PatternChoice) -> Result<Outcome> {
@@ -60,7 +38,7 @@ impl Studio {
     pub(super) fn find_fixes(&mut self, finding: usize) -> Result<Outcome> {
         let (choice, found) = (self.choice()?, self.finding(finding)?);
         let content = self.need_draft()?.content().clone();
-        Ok(self.start(tr!("Look for fixes"), move |_| {
+        Ok(self.start(JobKind::FindFixes, move |_| {
             let fixes = Arc::new(fixes(&content, choice, &found));
             Ok(Box::new(move |_: &mut Studio| Ok(Event::FixesFound { finding, fixes })) as Finish)
         }))

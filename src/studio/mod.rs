@@ -1,93 +1,45 @@
 //! The headless application: commands in, events out. The window, the command line and the tests all drive this, and nothing
 //! else changes a dataset. Must never name a window type; work that takes longer than a moment is a job.
 
-mod align;
-mod chunk;
 mod command;
 mod command_paths;
-mod consolidate;
 pub mod crash;
-mod describe;
-pub mod doctor;
 mod document;
+mod document_id;
 mod edit;
-mod export;
 mod extend;
-mod filtered;
+mod filter;
 mod fix;
-mod footprints;
-mod here;
-mod histograms;
-mod import;
-mod layout;
-mod leakage;
-mod legacy;
-mod migrate;
-mod optimise;
-mod own_sources;
-mod percentiles;
+mod job_kind;
 mod project;
-mod remote;
-mod repair;
 mod replay;
-mod rows;
-mod sample_data;
 mod script;
-mod select;
-mod shared_ids;
-mod stats;
-mod summaries;
-mod tables;
-mod thumbnails;
 mod tray;
 mod verbs;
-mod verify;
 mod watch;
 
-pub use align::align_schemas;
-pub use chunk::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, save_chunk, split_chunk};
-pub use command::{Command, Event, Imported, Outcome};
-pub use describe::{DescribeRequest, describe_dataset, describe_to};
-pub use document::{Document, DraftDocument, OpenDataset, RowRef, Server};
-pub use export::{ExportRequest, RowChoice, export};
-pub use filtered::{Kept, kept};
-pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
-pub use histograms::{HistogramRequest, Scale, histograms};
-pub use import::{import_folder, import_paths, join_metadata};
-pub use layout::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
-pub use leakage::{leakage_of_container, leakage_of_draft};
-pub use legacy::{CompileRequest, EditRequest, Generation, Lacking, compile, edit_tortilla, is_taco_name, write_first_generation};
-pub use migrate::{
-    Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
-    migrate,
-};
-pub use optimise::{KeptFile, OptimiseRequest, Optimised, check_togs, optimise};
-pub use own_sources::places_of;
-pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
+pub use command::{Command, Event, Outcome};
+pub use document::{Document, DraftDocument, OpenDataset, Server};
+pub use document_id::DocumentId;
+pub use job_kind::JobKind;
+pub use crate::model::RowRef;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
-pub use repair::{Repaired, repair};
 pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
-pub use rows::json_lines;
-pub use sample_data::make_sample_dataset;
 pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
-pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
-pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
-pub use tables::{lazy_tables, tables_of};
-pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
-pub use verbs::{READ_RASTER, RUN_QUERY, checked_build, command_for, convert, export_asset};
-pub use verify::{Depth, Verified, verify, written_paths};
+pub use verbs::command_for;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use here::Here;
-
-use crate::container::OpenOptions;
+use crate::container::{OpenOptions, consolidate};
 use crate::error::{Error, Result};
-use crate::jobs::{Job, JobId, Jobs, Latest, Progress};
+use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
+use crate::ops;
+use crate::raster;
+use crate::remote::{self, Traffic};
 use crate::validate::LiveCheck;
 
 /// Lines of the log that are kept.
@@ -96,10 +48,22 @@ const LOG_KEPT: usize = 2000;
 /// What a job hands over when it is done: applied to the studio on the thread that polls.
 pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Result<Event> + Send>;
 
-/// A job, and the document that its result says something of, if it does of one.
+/// A job, and the document that its result is about, if it is about one.
 struct Running {
     job: Job<Finish>,
-    of: Option<Here>,
+    kind: JobKind,
+    document: Option<DocumentId>,
+}
+
+/// How much a line of the log matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// What was done, and how long it took.
+    Info,
+    /// What did not go well but stopped nothing.
+    Warning,
+    /// What failed.
+    Error,
 }
 
 /// One line of the log.
@@ -107,8 +71,10 @@ struct Running {
 pub struct LogLine {
     /// When.
     pub time: SystemTime,
-    /// True when something failed.
-    pub error: bool,
+    /// How much it matters.
+    pub level: LogLevel,
+    /// The job that it is about, if it is about one.
+    pub job: Option<JobKind>,
     /// What happened.
     pub text: String,
 }
@@ -119,6 +85,8 @@ pub struct JobView {
     /// Its name for [`Command::Cancel`].
     pub id: JobId,
     /// What it does.
+    pub kind: JobKind,
+    /// What it does, for people: [`JobKind::label`].
     pub label: String,
     /// How far it is.
     pub progress: Progress,
@@ -130,9 +98,8 @@ pub struct JobView {
 pub struct Studio {
     jobs: Jobs,
     running: Vec<Running>,
-    /// Those jobs of them, and of some that have ended, that run extensions.
-    extending: Vec<JobId>,
     document: Option<Document>,
+    document_id: DocumentId,
     report: Arc<Report>,
     live_check: Latest<Report>,
     /// What the last check of the draft knew, so that the next one looks only at what changed.
@@ -145,7 +112,7 @@ pub struct Studio {
     left: Vec<project::Left>,
     log: VecDeque<LogLine>,
     pending: Vec<Event>,
-    filter: filtered::FilterState,
+    filter: filter::FilterState,
     /// Projects with files on unknown servers are asked about before they are shown.
     asks_for_servers: bool,
     /// Folders whose new files come into the tray of the draft.
@@ -158,8 +125,8 @@ impl Studio {
         Self {
             jobs,
             running: Vec::new(),
-            extending: Vec::new(),
             document: None,
+            document_id: DocumentId::default(),
             report: Arc::default(),
             live_check: Latest::new(),
             live: Arc::default(),
@@ -169,7 +136,7 @@ impl Studio {
             left: Vec::new(),
             log: VecDeque::new(),
             pending: Vec::new(),
-            filter: filtered::FilterState::default(),
+            filter: filter::FilterState::default(),
             asks_for_servers: false,
             watched: Vec::new(),
         }
@@ -179,14 +146,14 @@ impl Studio {
     pub fn run(&mut self, command: Command) -> Result<Outcome> {
         tracing::debug!(?command, "run");
         crash::note(&command);
-        let about = here::is_about_document(&command);
+        let about = document_id::is_about_document(&command);
         let outcome = self.dispatch(command);
         if about && let Ok(Outcome::Started(id)) = &outcome {
-            let here = self.here();
-            self.running.iter_mut().filter(|running| running.job.id() == *id).for_each(|running| running.of = Some(here.clone()));
+            let document = Some(self.document_id);
+            self.running.iter_mut().filter(|running| running.job.id() == *id).for_each(|running| running.document = document);
         }
         if let Err(error) = &outcome {
-            self.log(true, error.report());
+            self.log(LogLevel::Error, error.report());
         }
         outcome
     }
@@ -196,8 +163,15 @@ impl Studio {
             Command::New => self.new_draft(),
             Command::Open { path } => self.open(path, OpenOptions::default()),
             Command::OpenWith { path, options } => self.open(path, *options),
-            Command::Connect { access } => self.connect(access),
-            Command::RemoteCache { clear } => self.remote_cache(clear),
+            Command::Connect { access } => {
+                remote::set_access(access)?;
+                Ok(Outcome::Done(Event::None))
+            }
+            Command::RemoteCache { clear } => self.operate(
+                JobKind::RemoteCache { clear },
+                Event::RemoteCache,
+                move |_| Ok(if clear { remote::clear_cache() } else { remote::cache_state() }),
+            ),
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
@@ -220,44 +194,66 @@ impl Studio {
             Command::RunRecipe => self.run_recipe(),
             Command::SetRecipe { recipe } => self.set_recipe(recipe),
             Command::FixSafe => self.fix_safe(),
-            Command::FixAlike { root } => self.fix_alike(root),
-            Command::AlignSchema => self.align_schema(),
-            Command::FillMissing => self.fill_missing(),
-            Command::PadTo { multiple } => self.pad_to(multiple),
             Command::ChoosePattern { choice } => self.choose_pattern(choice),
             Command::Undo => self.undo(),
             Command::Redo => self.redo(),
             Command::Extend { calls, replace } => self.extend(calls, replace),
             Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep, profile } => self.validate(deep, profile),
-            Command::Query { sql, limit } => self.query(sql, limit),
-            Command::Select { query, path } => self.select(query, path),
+            Command::Query { query, path } => self.query(query, path),
             Command::Filter { filters } => self.filter(filters),
-            Command::Summarize { request } => self.summarize(request),
-            Command::Footprints { request } => self.footprints(request),
-            Command::Thumbnail { request } => self.make_thumbnail(request),
-            Command::Bytes { part } => self.byte_layout(part),
             Command::SaveRows { query, target } => self.save_rows(query, target),
-            Command::PoolStatistics { request } => self.pool_statistics(request),
             Command::Leakage { request } => self.leakage(request),
-            Command::Preview { request } => self.preview(request),
+            Command::Preview { request } => self.operate(
+                JobKind::Preview,
+                |answer| Event::Previewed(Arc::new(answer)),
+                move |ctx| raster::preview(&request, ctx).map(|image| (request, image)),
+            ),
             Command::Write { options } => self.write(options),
-            Command::Verify { paths, depth } => self.verify(paths, depth),
-            Command::Export { request } => self.export(*request),
-            Command::Convert { input, open, options } => self.convert_job(input, *open, options),
             Command::WriteTortilla { options } => self.write_tortilla(options),
-            Command::Compile { request } => self.compile(*request),
-            Command::EditTortilla { request } => self.edit_tortilla(*request),
-            Command::ReadChunk { request } => self.read_chunk(request),
-            Command::Describe { request } => self.describe(*request),
-            Command::Migrate { request } => self.migrate(*request),
-            Command::Histograms { request } => self.histograms(request),
-            Command::Percentiles { request } => self.percentiles(request),
-            Command::Optimise { request } => self.optimise(*request),
-            Command::CheckTogs { path } => self.check_togs(path),
-            Command::Repair { input, open, options } => self.repair(input, *open, options),
-            Command::Consolidate { options } => self.consolidate(options),
+            Command::Verify { paths, depth } => self.verify(paths, depth),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
+            Command::ReadChunk { request } => self.read_chunk(request),
+            Command::Export { request } => self.operate(
+                JobKind::Export(request.options.target.clone()),
+                Event::Written,
+                move |ctx| ops::export_subset(&request, ctx),
+            ),
+            Command::Convert { input, open, options } => self.operate(
+                JobKind::Convert(input.clone()),
+                Event::Written,
+                move |ctx| ops::convert(&input, &open, &options, ctx),
+            ),
+            Command::Compile { request } => self.operate(
+                JobKind::Compile(request.options.target.clone()),
+                Event::Written,
+                move |ctx| ops::compile(&request, ctx),
+            ),
+            Command::EditTortilla { request } => self.operate(
+                JobKind::EditTortilla(request.input.clone()),
+                Event::Saved,
+                move |ctx| ops::edit_tortilla(&request, ctx),
+            ),
+            Command::Describe { request } => self.operate(
+                JobKind::Describe(request.input.clone()),
+                Event::Saved,
+                move |ctx| ops::describe_to(&request, ctx),
+            ),
+            Command::Migrate { request } => self.operate(
+                JobKind::Migrate(request.input.clone()),
+                |migrated| Event::Migrated(Box::new(migrated)),
+                move |ctx| ops::migrate(&request, ctx),
+            ),
+            Command::Repair { input, open, options } => self.operate(
+                JobKind::Repair(input.clone()),
+                |repaired| Event::Repaired(Box::new(repaired)),
+                move |ctx| ops::repair(&input, &open, &options, ctx),
+            ),
+            Command::Consolidate { options } => self.operate(
+                JobKind::Consolidate(options.inputs.len()),
+                Event::Written,
+                move |ctx| consolidate(&options, ctx),
+            ),
             Command::Pause { job, on } => self.pause(job, on),
             Command::Cancel { job } => self.cancel(job),
         }
@@ -297,12 +293,12 @@ impl Studio {
             match self.running[index].job.wait_for(Duration::from_millis(100)) {
                 None => on_progress(&self.running[index].job.progress()),
                 Some(outcome) => {
-                    let Running { job, of } = self.running.remove(index);
+                    let Running { job, kind, document } = self.running.remove(index);
                     on_progress(&job.progress());
                     for warning in job.progress().warnings {
-                        self.log(false, warning);
+                        self.log_of_job(LogLevel::Warning, &kind, warning);
                     }
-                    of.map_or(Ok(()), |of| self.need_here(&of))?;
+                    document.map_or(Ok(()), |id| self.need_document(id))?;
                     return outcome?(self);
                 }
             }
@@ -329,27 +325,28 @@ impl Studio {
         }
     }
 
-    fn finish(&mut self, Running { job, of }: &Running, outcome: Result<Finish>) -> Event {
-        if of.as_ref().is_some_and(|of| !self.is_here(of)) {
-            // It says nothing of what is open now.
-            return Event::Cancelled { job: job.id(), label: job.label().to_owned() };
+    fn finish(&mut self, Running { job, kind, document }: &Running, outcome: Result<Finish>) -> Event {
+        let label = kind.label();
+        if document.is_some_and(|id| id != self.document_id) {
+            // Its result is about a document that is not open any more.
+            return Event::Cancelled { job: job.id(), label };
         }
         for warning in job.progress().warnings {
-            self.log(false, format!("{}: {warning}", job.label()));
+            self.log_of_job(LogLevel::Warning, kind, format!("{label}: {warning}"));
         }
         let applied = outcome.and_then(|finish| {
-            self.log(false, format!("{} took {:.1} s", job.label(), job.elapsed().as_secs_f32()));
+            self.log_of_job(LogLevel::Info, kind, format!("{label} took {:.1} s", job.elapsed().as_secs_f32()));
             finish(self)
         });
         match applied {
             Ok(event) => event,
             Err(error) if error.is_cancelled() => {
-                self.log(false, format!("{} was cancelled; nothing was changed", job.label()));
-                Event::Cancelled { job: job.id(), label: job.label().to_owned() }
+                self.log_of_job(LogLevel::Info, kind, format!("{label} was cancelled; nothing was changed"));
+                Event::Cancelled { job: job.id(), label }
             }
             Err(error) => {
-                self.log(true, error.report());
-                Event::Failed { job: job.id(), label: job.label().to_owned(), error: Arc::new(error) }
+                self.log_of_job(LogLevel::Error, kind, error.report());
+                Event::Failed { job: job.id(), label, error: Arc::new(error) }
             }
         }
     }
@@ -362,17 +359,30 @@ impl Studio {
             }
             Err(error) if error.is_cancelled() => None,
             Err(error) => {
-                self.log(true, error.report());
+                self.log(LogLevel::Error, error.report());
                 None
             }
         }
     }
 
-    fn start(&mut self, label: &str, work: impl FnOnce(&crate::jobs::JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
-        let job = self.jobs.start(label, work);
+    fn start(&mut self, kind: JobKind, work: impl FnOnce(&JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
+        let job = self.jobs.start(kind.label(), work);
         let id = job.id();
-        self.running.push(Running { job, of: None });
+        self.running.push(Running { job, kind, document: None });
         Outcome::Started(id)
+    }
+
+    /// Runs an operation as a job: its result becomes the event, and the document stays as it is.
+    fn operate<T: Send + 'static>(
+        &mut self,
+        kind: JobKind,
+        event: fn(T) -> Event,
+        operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+    ) -> Result<Outcome> {
+        Ok(self.start(kind, move |ctx| {
+            let result = operation(ctx)?;
+            Ok(Box::new(move |_: &mut Studio| Ok(event(result))) as Finish)
+        }))
     }
 
     fn pause(&mut self, id: JobId, on: bool) -> Result<Outcome> {
@@ -407,13 +417,14 @@ impl Studio {
 
     /// The running jobs, oldest first.
     pub fn jobs(&self) -> Vec<JobView> {
-        let view = |job: &Job<Finish>| JobView {
+        let view = |Running { job, kind, .. }: &Running| JobView {
             id: job.id(),
+            kind: kind.clone(),
             label: job.label().to_owned(),
             progress: job.progress(),
             elapsed: job.elapsed(),
         };
-        self.running.iter().map(|running| view(&running.job)).collect()
+        self.running.iter().map(view).collect()
     }
 
     /// True while any job runs, the live check among them.
@@ -427,11 +438,24 @@ impl Studio {
     }
 
     /// Adds a line to the log.
-    pub fn log(&mut self, error: bool, text: impl Into<String>) {
+    pub fn log(&mut self, level: LogLevel, text: impl Into<String>) {
+        self.add_to_log(level, None, text.into());
+    }
+
+    fn log_of_job(&mut self, level: LogLevel, kind: &JobKind, text: String) {
+        self.add_to_log(level, Some(kind.clone()), text);
+    }
+
+    fn add_to_log(&mut self, level: LogLevel, job: Option<JobKind>, text: String) {
         if self.log.len() == LOG_KEPT {
             self.log.pop_front();
         }
-        self.log.push_back(LogLine { time: SystemTime::now(), error, text: text.into() });
+        self.log.push_back(LogLine { time: SystemTime::now(), level, job, text });
+    }
+
+    /// What was asked of other machines since the start. Never blocks.
+    pub fn traffic(&self) -> Traffic {
+        remote::traffic()
     }
 
     /// Whether documents are checked by themselves, when they open and after every edit; command files turn it off and check

@@ -172,12 +172,29 @@ impl<'de> Deserialize<'de> for ScriptLine {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
         let line = Json::deserialize(deserializer)?;
+        if let Some(why) = line.get("command").and_then(Json::as_str).and_then(removed) {
+            return Err(D::Error::custom(why));
+        }
         match (line.get("command").is_some(), line.get("step").is_some()) {
             (true, false) => serde_json::from_value(line).map(|line| ScriptLine::Command(Box::new(line))).map_err(D::Error::custom),
             (false, true) => serde_json::from_value(line).map(ScriptLine::Step).map_err(D::Error::custom),
             _ => Err(D::Error::custom("a line needs either a command or a step")),
         }
     }
+}
+
+/// Why a command of earlier versions is not offered any more; `None` for any other name.
+fn removed(command: &str) -> Option<String> {
+    let instead = match command {
+        "summarize" | "footprints" | "thumbnail" | "bytes" => "the window asks for it by itself",
+        "check_togs" => "use `taco-studio validate --tog`",
+        "pool_statistics" => "use `taco-studio stats`",
+        "histograms" | "percentiles" | "optimise" => "use the verb of the command line of this name",
+        "fix_alike" | "align_schema" => "use find_fixes and apply_fix, or fix_safe",
+        "fill_missing" | "pad_to" => "use `taco-studio create --fill-missing --pad-to N`",
+        _ => return None,
+    };
+    Some(format!("the command {command} is not offered any more: {instead}"))
 }
 
 /// Reads a script. Paths in it are joined to its folder.
@@ -274,6 +291,12 @@ mod tests {
             r#"{"step": "key", "command": "undo"}"#,
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
+        }
+        let removed = read(r#"{"command": "check_togs"}"#).expect_err("was removed").to_string();
+        assert!(removed.contains("validate --tog"), "{removed}");
+        // Scripts of earlier versions said select for a query with filters.
+        for query in [r#"{"command": "query", "sql": "FROM data", "limit": 3}"#, r#"{"command": "select", "filters": []}"#] {
+            assert!(matches!(read(query), Ok(ScriptLine::Command(_))), "{query}");
         }
     }
 }

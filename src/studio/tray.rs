@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::import::is_data;
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::{Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
+use crate::ops::is_data;
 
 /// Folders in folders; deeper than any file system goes without a loop of links.
 const DEEPEST: usize = 64;
@@ -19,15 +19,15 @@ impl Studio {
             self.new_draft()?;
         }
         self.need_draft()?;
-        let here = self.here();
-        Ok(self.start(tr!("Look for files"), move |ctx| {
+        let document = self.document_id();
+        Ok(self.start(JobKind::AddToTray, move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let mut files = Vec::new();
             for path in &paths {
                 collect(path, 0, &mut files, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_here(&here)?;
+                studio.need_document(document)?;
                 let tray = studio.need_draft()?.tray().clone();
                 let edit = Edit::append_to_tray(&tray, files);
                 let edit = edit.ok_or_else(|| Error::usage("there is no file that is not in the tray already"))?;
@@ -61,7 +61,7 @@ impl Studio {
 
     pub(super) fn find_pattern(&mut self, examples: Vec<Example>) -> Result<Outcome> {
         let content = self.need_draft()?.content().clone();
-        Ok(self.start(tr!("Look for a pattern"), move |ctx| {
+        Ok(self.start(JobKind::FindPattern, move |ctx| {
             let report = Arc::new(find_pattern(&content, &examples, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::PatternFound(report))) as Finish)
         }))

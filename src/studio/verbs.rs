@@ -3,29 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::document::{Content, Document, DraftDocument, OpenDataset, RowRef};
-use super::here::Here;
-use super::import::{import_paths, import_scenes, is_folder_of_folders, join_metadata};
-use super::migrate::{assembly_of, is_other_generation};
-use super::own_sources::refuse_own_sources;
+use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{Origin, is_project};
-use super::{Command, Event, Finish, Outcome, Studio};
-use crate::container::{
-    self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, outputs_of, read_collection_file,
-};
+use super::{Command, DocumentId, Event, Finish, JobKind, Outcome, Studio};
+use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
 use crate::draft::{Draft, Edit, Unplaced};
 use crate::error::{Error, Result};
+use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, Dataset, NodePath, Payload, Profile, Report, Sample, Severity, Tortilla, is_remote};
-use crate::query;
-use crate::raster::{self, PreviewRequest};
-use crate::table::{read_sidecar, value_at};
+use crate::model::{Collection, Dataset, NodePath, Profile, Report, RowRef, Sample, Tortilla, is_remote};
+use crate::ops::{self, ChunkRequest, Depth, draft_of, import_paths, import_scenes, is_folder_of_folders, join_metadata};
+use crate::query::{self, Query};
+use crate::table::read_sidecar;
 use crate::validate;
-
-/// The name of the job of a query.
-pub const RUN_QUERY: &str = mark!("Run the query");
-/// The name of the job of a picture.
-pub const READ_RASTER: &str = mark!("Read the raster");
 
 impl Studio {
     pub(super) fn new_draft(&mut self) -> Result<Outcome> {
@@ -48,12 +38,8 @@ impl Studio {
         if is_project(&path) {
             return self.open_project(path);
         }
-        let label = match options.with.len() {
-            0 => tr!("Open {path}", path = path.display()),
-            more => tr!("Open {path} and {more} more", path = path.display(), more),
-        };
         let leaving = self.leaving();
-        Ok(self.start(&label, move |ctx| {
+        Ok(self.start(JobKind::Open(path.clone(), options.with.len()), move |ctx| {
             let open = open_dataset(&path, &options, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
             Ok(Box::new(move |studio: &mut Studio| {
@@ -66,11 +52,11 @@ impl Studio {
     }
 
     pub(super) fn fork(&mut self) -> Result<Outcome> {
-        let (reader, here) = (self.need_opened()?.reader.clone(), self.here());
-        Ok(self.start(tr!("Make a draft of the dataset"), move |ctx| {
-            let dataset = dataset_of(reader.as_ref(), ctx)?;
+        let (reader, document) = (self.need_opened()?.reader.clone(), self.document_id());
+        Ok(self.start(JobKind::Fork, move |ctx| {
+            let dataset = draft_of(reader.as_ref(), ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_here(&here)?;
+                studio.need_document(document)?;
                 studio.show(Document::Draft(Box::new(DraftDocument::new(Draft::of(dataset)))));
                 studio.check_live();
                 Ok(Event::DocumentChanged)
@@ -85,8 +71,8 @@ impl Studio {
         let dataset = self.need_draft()?.dataset();
         let empty = dataset.root.samples.is_empty() && into.0.is_empty();
         let folder = dataset.ids(&into).ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
-        let here = self.here();
-        Ok(self.start(&tr_n!(paths.len(), "Add {n} path", "Add {n} paths", n = paths.len()), move |ctx| {
+        let document = self.document_id();
+        Ok(self.start(JobKind::Import(paths.len()), move |ctx| {
             let (samples, unplaced, report) = match paths.as_slice() {
                 [folder] if empty && is_folder_of_folders(folder) => import_scenes(folder, ctx)?,
                 paths => import_paths(paths, ctx).map(|(samples, report)| (samples, Vec::new(), report))?,
@@ -97,7 +83,7 @@ impl Studio {
                 join_metadata(&mut incoming, &table, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_here(&here)?;
+                studio.need_document(document)?;
                 // It may stand elsewhere by now, or another in its place.
                 let dataset = studio.need_draft()?.dataset();
                 let stays = dataset.ids(&into).is_some_and(|ids| ids == folder);
@@ -145,8 +131,8 @@ impl Studio {
             self.new_draft()?;
         }
         self.need_draft()?;
-        let here = self.here();
-        Ok(self.start(&tr!("Read {path}", path = path.display()), move |_| {
+        let document = self.document_id();
+        Ok(self.start(JobKind::ReadCollection(path.clone()), move |_| {
             let given = read_collection_file(&path)?;
             // What every dataset needs and the file does not say, as in a new draft.
             let mut collection = Collection::template();
@@ -155,7 +141,7 @@ impl Studio {
             }
             let edit = Edit::ReplaceCollection { collection };
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_here(&here)?;
+                studio.need_document(document)?;
                 match studio.edit(edit)? {
                     Outcome::Done(event) => Ok(event),
                     Outcome::Started(_) => Ok(Event::None),
@@ -173,7 +159,7 @@ impl Studio {
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
                 let live = self.live.clone();
-                self.live_check.start(&self.jobs, tr!("Check the draft"), move |ctx| {
+                self.live_check.start(&self.jobs, &JobKind::LiveCheck { draft: true }.label(), move |ctx| {
                     // A check that was stopped half-way leaves nothing wrong behind: what it knows is brought up to date first.
                     let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     live.check_beside(&dataset, pattern.as_deref(), ctx)
@@ -181,8 +167,8 @@ impl Studio {
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                let label = tr!("Check the dataset");
-                self.live_check.start(&self.jobs, label, move |ctx| validate::container(reader.as_ref(), false, ctx));
+                let label = JobKind::LiveCheck { draft: false }.label();
+                self.live_check.start(&self.jobs, &label, move |ctx| validate::container(reader.as_ref(), false, ctx));
             }
             None => {}
         }
@@ -190,64 +176,90 @@ impl Studio {
 
     pub(super) fn load_level(&mut self, level: usize) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        Ok(self.start(&tr!("Read level {level}", level), move |ctx| {
+        Ok(self.start(JobKind::LoadLevel(level), move |ctx| {
             reader.levels().table(level, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::LevelReady(level))) as Finish)
         }))
     }
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
-        let here = self.here();
-        let label = if deep { tr!("Check every byte") } else { tr!("Check the dataset") };
+        let id = self.document_id();
+        let kind = JobKind::Validate { deep };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
-                Ok(self.start(label, move |ctx| {
-                    let mut report = validate::dataset_beside(&dataset, pattern.as_deref(), profile, ctx)?;
-                    report.findings.extend(validate::sources(&dataset, ctx)?.findings);
-                    Ok(show_report(report, here))
-                }))
+                Ok(self.start(kind, move |ctx| Ok(show_report(ops::check_draft(&dataset, pattern.as_deref(), profile, ctx)?, id))))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Ok(self
-                    .start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?, here))))
+                Ok(self.start(kind, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?, id))))
             }
         }
     }
 
-    pub(super) fn query(&mut self, sql: String, limit: Option<usize>) -> Result<Outcome> {
-        let tables = self.need_opened()?.tables();
-        Ok(self.start(crate::text::of(RUN_QUERY), move |ctx| {
-            let result = Arc::new(query::run_sql(&tables, &sql, limit, ctx)?);
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::Queried(result))) as Finish)
-        }))
+    pub(super) fn query(&mut self, query: Query, path: Option<PathBuf>) -> Result<Outcome> {
+        let tables = if path.is_none() { Some(self.need_opened()?.tables()) } else { None };
+        self.operate(JobKind::Query, Event::Queried, move |ctx| {
+            let result = match (tables, path) {
+                (Some(tables), _) => query::run(&tables, &query, ctx),
+                (None, Some(path)) => ops::query_dataset(&path, &query, ctx),
+                (None, None) => Err(Error::usage("no dataset is open")),
+            };
+            result.map(Arc::new)
+        })
     }
 
-    pub(super) fn preview(&mut self, request: PreviewRequest) -> Result<Outcome> {
-        Ok(self.start(crate::text::of(READ_RASTER), move |ctx| {
-            let image = raster::preview(&request, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::Previewed(Arc::new((request, image))))) as Finish)
-        }))
+    pub(super) fn save_rows(&mut self, query: Query, target: PathBuf) -> Result<Outcome> {
+        let reader = self.need_opened()?.reader.clone();
+        ops::row_format(&target)?;
+        self.operate(JobKind::SaveRows(target.clone()), Event::Saved, move |ctx| {
+            ops::save_rows(reader.as_ref(), &query, &target, ctx).map(|()| target)
+        })
     }
 
-    /// What is open, for a job; an error with `hint` when nothing is.
-    pub(super) fn content(&self, hint: &str) -> Result<Content> {
+    pub(super) fn leakage(&mut self, request: LeakageRequest) -> Result<Outcome> {
         match self.document() {
-            Some(Document::Draft(draft)) => Ok(Content::Draft(draft.draft.dataset().clone())),
-            Some(Document::Opened(opened)) => Ok(Content::Opened(opened.reader.clone())),
-            None => Err(Error::usage("nothing is open").hint(hint)),
+            Some(Document::Draft(draft)) => {
+                let dataset = draft.draft.dataset().clone();
+                let look = move |ctx: &JobContext| ops::leakage_of_draft(&dataset, &request, ctx).map(Arc::new);
+                self.operate(JobKind::Leakage, Event::Leakage, look)
+            }
+            Some(Document::Opened(opened)) => {
+                let reader = opened.reader.clone();
+                let look = move |ctx: &JobContext| ops::leakage_of_container(reader.as_ref(), &request, ctx).map(Arc::new);
+                self.operate(JobKind::Leakage, Event::Leakage, look)
+            }
+            None => Err(Error::usage("nothing is open").hint("open a dataset with a split, or begin a draft")),
         }
+    }
+
+    pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
+        let opened = self.document().and_then(Document::opened).map(|open| open.reader.clone());
+        self.operate(JobKind::ReadChunk(request.chunk.clone()), |array| Event::ChunkRead(Box::new(array)), move |ctx| {
+            ops::read_requested_chunk(opened, &request, ctx)
+        })
+    }
+
+    pub(super) fn verify(&mut self, paths: Vec<PathBuf>, depth: Depth) -> Result<Outcome> {
+        let dataset = self.need_draft()?.dataset().clone();
+        self.operate(JobKind::Verify, Event::Verified, move |ctx| ops::verify(&dataset, &paths, depth, ctx).map(Arc::new))
+    }
+
+    pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
+        let dataset = self.need_draft()?.dataset().clone();
+        self.operate(JobKind::Write(options.target.clone()), Event::Written, move |ctx| {
+            ops::write_first_generation(&dataset, &options, ctx)
+        })
     }
 
     pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {
         let draft = self.need_draft()?;
-        let (dataset, revision, here) = (draft.dataset().clone(), draft.revision(), self.here());
-        Ok(self.start(&tr!("Write {path}", path = options.target.display()), move |ctx| {
-            let built = checked_build(&dataset, &options, ctx)?;
+        let (dataset, revision, id) = (draft.dataset().clone(), draft.revision(), self.document_id());
+        Ok(self.start(JobKind::Write(options.target.clone()), move |ctx| {
+            let built = ops::checked_build(&dataset, &options, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                let same = studio.is_here(&here);
+                let same = studio.document_id() == id;
                 if let Some(Document::Draft(document)) = &mut studio.document
                     && same
                     && document.draft.revision() == revision
@@ -259,21 +271,13 @@ impl Studio {
         }))
     }
 
-    pub(super) fn convert_job(&mut self, input: PathBuf, open: OpenOptions, options: BuildOptions) -> Result<Outcome> {
-        Ok(self.start(&tr!("Convert {path}", path = input.display()), move |ctx| {
-            let built = convert(&input, &open, &options, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::Written(built))) as Finish)
-        }))
-    }
-
     pub(super) fn save_asset(&mut self, level: usize, row: u32, target: PathBuf) -> Result<Outcome> {
         let document = self.document.as_ref().ok_or_else(|| Error::usage("nothing is open"))?;
         let place = document.asset_later(RowRef { level, row });
-        Ok(self.start(&tr!("Save {path}", path = target.display()), move |ctx| {
+        self.operate(JobKind::SaveAsset(target.clone()), Event::Saved, move |ctx| {
             let (asset, _) = place()?;
-            export_asset(&asset, &target, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::Saved(target))) as Finish)
-        }))
+            ops::export_asset(&asset, &target, ctx).map(|()| target)
+        })
     }
 
     pub(super) fn show(&mut self, mut document: Document) {
@@ -303,9 +307,9 @@ pub(super) fn not_a_draft() -> Error {
     Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
 }
 
-fn show_report(report: Report, here: Here) -> Finish {
+fn show_report(report: Report, id: DocumentId) -> Finish {
     Box::new(move |studio: &mut Studio| {
-        if studio.is_here(&here) {
+        if studio.document_id() == id {
             studio.report = Arc::new(report);
         }
         Ok(Event::Validated)
@@ -318,95 +322,6 @@ fn open_dataset(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<
     reader.levels().table(0, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     Ok(OpenDataset::new(reader, tree, options.clone()))
-}
-
-/// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
-pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    ctx.stage(tr!("Checking"), None);
-    container::expect_containers(dataset)?;
-    let mut report = validate::dataset(dataset, ctx)?;
-    report.findings.extend(validate::sources(dataset, ctx)?.findings);
-    if !report.is_valid() {
-        let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
-        let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
-        for finding in errors.iter().take(5) {
-            error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
-        }
-        return Err(error);
-    }
-    let mut assembly = Assembly::of_dataset(dataset, ctx)?;
-    refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
-    assembly.mend_extent(ctx);
-    container::write(&assembly, options, ctx)
-}
-
-/// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
-pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    let reader = container::open_with(input, open, ctx)?;
-    if is_other_generation(reader.as_ref()) {
-        let message = format!("this dataset is of generation {}", reader.info().format.generation());
-        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
-    }
-    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
-    assembly.mend_extent(ctx);
-    container::write(&assembly, options, ctx)
-}
-
-/// Copies a sample's bytes into a new file.
-pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<()> {
-    container::copy_asset(asset, target, true, OnDamage::Stop, ctx).map(drop)
-}
-
-/// The draft of an opened dataset: samples point at the ranges where they are.
-fn dataset_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Dataset> {
-    let mut assembly = assembly_of(reader, ctx)?;
-    assembly.remember_directories(ctx)?;
-    dataset_of_assembly(&assembly, ctx)
-}
-
-/// The draft of a layout.
-pub(super) fn dataset_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Dataset> {
-    let mut below: Vec<Vec<Sample>> = Vec::new();
-    let mut schema_below: crate::model::Schema = Arc::from([]);
-    for depth in (0..assembly.levels.len()).rev() {
-        ctx.check()?;
-        let level = &assembly.levels[depth];
-        let tree = &assembly.tree.levels[depth];
-        let schema = level.batch.schema();
-        let fields: crate::model::Schema =
-            schema.fields().iter().skip(2).map(|f| crate::model::FieldSpec::new(f.name(), f.data_type().clone())).collect();
-        let mut groups: Vec<Vec<Sample>> = Vec::new();
-        let mut children = std::mem::take(&mut below).into_iter();
-        let mut last = None;
-        for row in 0..tree.len() {
-            let payload = match &level.sources[row] {
-                container::RowSource::Folder => {
-                    // An empty FOLDER has no group: the next one is another FOLDER's.
-                    let full = !tree.children(row as u32).is_empty();
-                    let samples = if full { children.next().unwrap_or_default() } else { Vec::new() };
-                    Payload::Folder(Arc::new(Tortilla { schema: schema_below.clone(), samples }))
-                }
-                container::RowSource::Bytes(bytes) => Payload::Bytes(bytes.to_vec().into()),
-                container::RowSource::Asset { path, size, modified } => {
-                    Payload::Asset { path: path.clone(), size: *size, modified: *modified }
-                }
-            };
-            let values = level.batch.columns().iter().skip(2).map(|column| value_at(column, row)).collect();
-            let parent = if depth == 0 { 0 } else { tree.parents[row] };
-            if last != Some(parent) {
-                groups.push(Vec::new());
-                last = Some(parent);
-            }
-            if let Some(group) = groups.last_mut() {
-                group.push(Sample { id: tree.id(row as u32).into(), payload, values });
-            }
-        }
-        below = groups;
-        schema_below = fields;
-    }
-    let samples = below.into_iter().next().unwrap_or_default();
-    let collection = Collection { fields: assembly.collection.descriptive() };
-    Ok(Dataset { collection, root: Arc::new(Tortilla { schema: schema_below, samples }) })
 }
 
 /// The command that pasted or dropped paths mean: a dataset alone opens, a COLLECTION.json fills the form, the rest is added.

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::import::is_data;
 use super::tray::collect;
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, JobKind, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Payload, Tortilla};
+use crate::ops::is_data;
 
 /// A file that has kept its size and time for so long is complete.
 const QUIET: Duration = Duration::from_millis(1200);
@@ -42,9 +42,9 @@ impl Studio {
         }
         let content = self.need_draft()?.content().clone();
         let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        let (jobs, here) = (self.jobs.clone(), self.here());
+        let (jobs, document) = (self.jobs.clone(), self.document_id());
         // Looking at a folder and all below it takes as long as its disk does.
-        Ok(self.start(&tr!("Look through {path}", path = folder.display()), move |ctx| {
+        Ok(self.start(JobKind::Watch(folder.to_owned()), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let folder = given.canonicalize().io_at("find the folder", &given)?;
             if !folder.is_dir() {
@@ -54,7 +54,7 @@ impl Studio {
             let watched = begin(given, &folder, jobs)?;
             let files = new_files(&content, &[folder], ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                if !studio.is_here(&here) {
+                if studio.document_id() != document {
                     return Ok(Event::None);
                 }
                 if studio.watched.iter().any(|known| known.folder == watched.folder) {
@@ -92,11 +92,11 @@ impl Studio {
             return;
         }
         arrived.sort();
-        let (content, here) = (draft.content().clone(), self.here());
-        self.start(tr!("Take files that arrived"), move |ctx| {
+        let (content, document) = (draft.content().clone(), self.document_id());
+        self.start(JobKind::TakeArrived, move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let files = new_files(&content, &arrived, ctx)?;
-            Ok(Box::new(move |studio: &mut Studio| match studio.is_here(&here) {
+            Ok(Box::new(move |studio: &mut Studio| match studio.document_id() == document {
                 true => take(studio, files),
                 false => Ok(Event::None),
             }) as Finish)

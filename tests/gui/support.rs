@@ -123,7 +123,7 @@ pub fn sample() -> PathBuf {
     static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let make = || {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = taco_studio::studio::make_sample_dataset(folder.path(), &JobContext::default()).expect("the sample can be made");
+        let path = taco_studio::ops::make_sample_dataset(folder.path(), &JobContext::default()).expect("the sample can be made");
         (folder, path)
     };
     MADE.get_or_init(make).1.clone()

@@ -10,7 +10,8 @@ use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use taco_studio::container::{ContainerReader, OpenOptions, Physical, TortillaHeader, TortillaReader, footer_bytes};
 use taco_studio::export::Catalogue;
 use taco_studio::jobs::JobContext;
-use taco_studio::studio::{self, MigrateRequest};
+use taco_studio::ops::MigrateRequest;
+use taco_studio::studio;
 
 use super::{ODD, Random, damage, damage_file, try_mutants};
 use crate::legacy::golden;

@@ -8,7 +8,7 @@ use serde_json::json;
 use taco_studio::container::{BuildOptions, Format, OnDamage};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Collection, Dataset, FieldSpec, Sample, Tortilla, Value};
-use taco_studio::studio::checked_build;
+use taco_studio::ops::checked_build;
 use taco_studio::table::ParquetOptions;
 
 use crate::support::Workspace;

@@ -9,7 +9,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets;
-use crate::studio::doctor::{self, Check, Health};
+use crate::ops::doctor::{self, Check, Health};
 
 /// Draws the shortcuts.
 pub fn shortcuts_ui(ui: &mut Ui) -> Next {

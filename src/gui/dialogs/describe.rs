@@ -15,7 +15,8 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
 use crate::jobs::JobId;
-use crate::studio::{Command, DescribeRequest};
+use crate::ops::DescribeRequest;
+use crate::studio::Command;
 
 /// The dialog.
 pub struct Describe {

@@ -15,7 +15,8 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::jobs::JobId;
-use crate::studio::{Command, Document, ExportRequest, RowChoice};
+use crate::ops::{ExportRequest, RowChoice};
+use crate::studio::{Command, Document};
 use crate::table::ParquetOptions;
 
 /// The dialog.

@@ -17,7 +17,8 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, TextField, Tone, paint};
 use crate::jobs::JobId;
 use crate::model::Severity;
-use crate::studio::{Action as Change, CollectionMapping, Command, FieldChoice, FieldMapping, MigrateRequest, Migrated};
+use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping, MigrateRequest, Migrated};
+use crate::studio::Command;
 use crate::table::ParquetOptions;
 
 /// Lines of each kind that are shown; the report has all of them.

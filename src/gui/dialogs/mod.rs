@@ -34,7 +34,8 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::remote::Access;
-use crate::studio::{Command, Lacking, Migrated, Verified};
+use crate::ops::{Lacking, Migrated, Verified};
+use crate::studio::{Command, LogLevel};
 
 use about::About;
 use column::ColumnDialog;
@@ -473,7 +474,7 @@ impl App {
                 let known = access == crate::remote::access();
                 // A script types into the dialog as a person does, but whom to trust is the person's to say.
                 if !known && self.driver.is_some() && !crate::consent::allows_connect() {
-                    self.studio.log(true, "a script may not say how to reach other machines without --allow-connect");
+                    self.studio.log(LogLevel::Error, "a script may not say how to reach other machines without --allow-connect");
                 } else {
                     let servers = paths.iter().filter(|path| crate::model::is_remote(path));
                     servers.for_each(|path| crate::consent::allow_server(&crate::consent::server_of(&path.to_string_lossy())));

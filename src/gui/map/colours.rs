@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::gui::theme::Tokens;
 use crate::jobs::JobContext;
 use crate::raster::ColourMap;
-use crate::studio::{as_numbers, bar_text};
+use crate::ops::{as_numbers, bar_text};
 
 /// Values that get a colour of their own; the rest share one.
 const NAMED: usize = 7;

@@ -67,7 +67,7 @@ mod tests {
     use super::super::scene::Ink;
     use super::super::view::{MapView, Projected};
     use super::*;
-    use crate::studio::Footprints;
+    use crate::ops::Footprints;
 
     fn request(places: &[[f64; 2]], view: MapView) -> SceneRequest {
         let ring = |&[x, y]: &[f64; 2]| vec![[x - 0.1, y + 0.1], [x + 0.1, y + 0.1], [x + 0.1, y - 0.1], [x - 0.1, y - 0.1]];

@@ -10,7 +10,7 @@ use super::colours::{Classes, OTHER};
 use super::view::{MapView, Projected, x_of, y_of};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::studio::{Footprints, Kept};
+use crate::ops::{Footprints, Kept};
 
 /// Points of the screen from which an outline is drawn instead of a mark.
 const OUTLINED_FROM: f32 = 5.0;

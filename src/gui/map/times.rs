@@ -3,7 +3,7 @@
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use crate::jobs::JobContext;
-use crate::studio::Kept;
+use crate::ops::Kept;
 
 /// Bars at the most.
 const BARS: usize = 120;

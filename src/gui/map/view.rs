@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 
 use egui::{Pos2, Rect, Vec2, vec2};
 
-use crate::studio::Footprints;
+use crate::ops::Footprints;
 
 /// The latitude at which the plane ends.
 const EDGE: f64 = 85.051_128;

@@ -14,7 +14,8 @@ use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, EmptyState, paint};
 use crate::model::SamplePath;
-use crate::studio::{ByteLayout, BytePart, Document, RowRef, byte_layout};
+use crate::ops::{ByteLayout, BytePart, byte_layout};
+use crate::studio::{Document, RowRef};
 
 const CELL: f32 = 8.0;
 const GAP: f32 = 1.0;

@@ -7,12 +7,13 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
+use crate::studio::LogLevel;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     // Pictures come with every click; their lines would hide the others.
-    let lines: Vec<_> = cx.studio.log_lines().iter().filter(|line| line.error || !is_quiet(&line.text)).collect();
+    let lines: Vec<_> = cx.studio.log_lines().iter().filter(|line| line.level == LogLevel::Error || !line.job.as_ref().is_some_and(is_quiet)).collect();
     if lines.is_empty() {
         let state = EmptyState {
             icon: icons::TERMINAL_WINDOW,
@@ -37,10 +38,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut inner = Rect::from_min_max(pos2(rect.left() + 12.0, rect.top()), pos2(rect.right() - 12.0, rect.bottom()));
         let time = chrono::DateTime::<chrono::Local>::from(line.time).format("%H:%M:%S").to_string();
         inner.min.x = paint::text_left(ui.painter(), inner, &time, font::mono(11.0), t.tx3) + 10.0;
-        let (icon, color) = if line.error { (icons::WARNING_OCTAGON, t.err) } else { (icons::INFO, t.tx3) };
+        let (icon, color, ink) = match line.level {
+            LogLevel::Error => (icons::WARNING_OCTAGON, t.err, t.err),
+            LogLevel::Warning | LogLevel::Info => (icons::INFO, t.tx3, t.tx2),
+        };
         paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icon, 13.0, color);
         inner.min.x += 22.0;
-        paint::text_left(ui.painter(), inner, &text, font::regular(12.0), if line.error { t.err } else { t.tx2 });
+        paint::text_left(ui.painter(), inner, &text, font::regular(12.0), ink);
         let response = response.clone().on_hover_text(&line.text);
         response.context_menu(|ui| {
             if widgets::menu_entry(ui, icons::COPY, tr!("Copy line"), "", None).clicked() {

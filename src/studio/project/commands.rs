@@ -9,14 +9,14 @@ use serde_json::Value as Json;
 
 use super::file::{Project, open_project, real_path, save_project, save_project_if};
 use super::journal::{forget, own_journal, restore};
-use super::keep::{Change, FileMark, Keep, Origin, ProjectFile};
+use super::autosave::{Change, FileMark, Keep, Origin, ProjectFile};
 use crate::container::is_same_file;
 use crate::draft::{Content, Draft, Structure, split_off};
 use crate::error::{Error, Kind, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{Dataset, Payload, Tortilla};
 use crate::studio::document::{Document, DraftDocument, Server};
-use crate::studio::{Event, Finish, Outcome, Studio};
+use crate::studio::{Event, Finish, JobKind, LogLevel, Outcome, Studio};
 
 impl Studio {
     /// Has every draft kept in this folder while it is changed; nothing is kept without one.
@@ -69,8 +69,8 @@ impl Studio {
         let path = std::path::absolute(&path).unwrap_or(path);
         let (project, revision) = (document.as_project(), document.draft.revision());
         let (known, written) = (document.file.clone(), document.written.clone());
-        let here = self.here();
-        Ok(self.start(&tr!("Save {path}", path = path.display()), move |ctx| {
+        let document_id = self.document_id();
+        Ok(self.start(JobKind::SaveProject(path.clone()), move |ctx| {
             // Behind a link, so that the link stays one.
             let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
             let known = written.clone().or(known);
@@ -79,7 +79,7 @@ impl Studio {
             *written = Some(file.clone());
             drop(written);
             Ok(Box::new(move |studio: &mut Studio| {
-                let same = studio.is_here(&here);
+                let same = studio.document_id() == document_id;
                 if let Some(Document::Draft(document)) = &mut studio.document
                     && same
                 {
@@ -105,7 +105,7 @@ impl Studio {
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
         let leaving = self.leaving();
-        Ok(self.start(&tr!("Open {path}", path = path.display()), move |ctx| {
+        Ok(self.start(JobKind::OpenProject(path.clone()), move |ctx| {
             let file = ProjectFile { mark: FileMark::of(&path), path };
             let project = open_project(&file.path, ctx)?;
             let servers = servers_of(&project.content.dataset);
@@ -129,13 +129,13 @@ impl Studio {
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
         let leaving = self.leaving();
-        Ok(self.start(tr!("Restore a draft"), move |ctx| {
+        Ok(self.start(JobKind::Restore, move |ctx| {
             let restored = restore(&path, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
                 let whole = restored.trouble.is_none();
                 if let Some(trouble) = restored.trouble {
-                    studio.log(true, format!("some edits could not be restored, so the journal stays: {trouble}"));
+                    studio.log(LogLevel::Error, format!("some edits could not be restored, so the journal stays: {trouble}"));
                 }
                 let mut document = DraftDocument::new(restored.draft);
                 document.recipe = restored.recipe;

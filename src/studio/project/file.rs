@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::keep::FileMark;
+use super::autosave::FileMark;
 use super::tables::{self, Tables};
 use crate::container::{ByteSource, PartialFile, check_json};
 use crate::draft::Content;

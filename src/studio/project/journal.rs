@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use serde_json::Value as Json;
 
 use super::file::{Base, Project, open_project_of, real_path, save_project};
-use super::keep::{FileMark, ProjectFile};
+use super::autosave::{FileMark, ProjectFile};
 use super::sweep::{remove, sweep};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};

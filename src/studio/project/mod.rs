@@ -1,13 +1,13 @@
 //! Projects: drafts as files, and what autosave keeps of a draft that nobody saved.
 
+mod autosave;
 mod commands;
 mod file;
 mod journal;
-mod keep;
 mod sweep;
 mod tables;
 
 pub use file::{Project, is_project, open_project, save_project};
 pub use journal::{Recoverable, recoverable};
 
-pub(super) use keep::{Change, Keep, Left, Origin, ProjectFile};
+pub(super) use autosave::{Change, Keep, Left, Origin, ProjectFile};

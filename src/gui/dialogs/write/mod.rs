@@ -20,7 +20,8 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
 use crate::jobs::JobId;
-use crate::studio::{Command, Depth, Verified, written_paths};
+use crate::ops::{Depth, Verified, written_paths};
+use crate::studio::Command;
 use crate::table::{Compression, ParquetOptions};
 use checks::{Checks, Line};
 

@@ -9,7 +9,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField, paint};
 use crate::model::FieldSpec;
-use crate::studio::Depth;
+use crate::ops::Depth;
 use crate::table::Compression;
 
 const DEPTHS: [(Depth, &str); 3] = [

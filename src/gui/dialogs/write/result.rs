@@ -13,7 +13,8 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
-use crate::studio::{Command, Verified};
+use crate::ops::Verified;
+use crate::studio::Command;
 
 /// Files that are listed.
 const LISTED: usize = 10;

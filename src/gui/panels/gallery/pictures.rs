@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::gui::textures;
 use crate::jobs::{Job, Jobs};
 use crate::raster::{BandChoice, ColourMap, Limits, describe};
-use crate::studio::{Document, RowRef, Thumbnail, ThumbnailRequest, thumbnail};
+use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
+use crate::studio::{Document, RowRef};
 
 /// Columns and rows of a small picture.
 const SIDE: usize = 192;

@@ -15,7 +15,8 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
-use crate::studio::{Document, FootprintRequest, Footprints, RowRef, footprint_sources, footprints};
+use crate::ops::{FootprintRequest, Footprints, footprint_sources, footprints};
+use crate::studio::{Document, RowRef};
 
 /// Times of rows, in microseconds since 1970.
 pub type RowTimes = Arc<Vec<Option<i64>>>;

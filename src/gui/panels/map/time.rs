@@ -14,7 +14,8 @@ use crate::gui::session::revision;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::query::Filter;
-use crate::studio::{Document, times_of};
+use crate::ops::times_of;
+use crate::studio::Document;
 
 /// Height of the strip.
 pub const HEIGHT: f32 = 128.0;

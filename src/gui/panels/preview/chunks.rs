@@ -19,7 +19,8 @@ use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
 use crate::jobs::JobId;
 use crate::raster::Rgba;
-use crate::studio::{ChunkArray, ChunkPlace, ChunkRequest, Command, Document, RowRef, chunks_of, is_streamable};
+use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
+use crate::studio::{Command, Document, RowRef};
 
 /// Chunks that the list names; the rest is reached by pointing.
 const LISTED: usize = 4096;

@@ -173,7 +173,7 @@ fn start(cx: &mut PanelContext<'_>, sql: String) {
         book.ran(&sql);
         cx.request(Request::Queries(book));
     }
-    cx.run(Command::Select { query: query_of(filters, sql, limit), path: None });
+    cx.run(Command::Query { query: query_of(filters, sql, limit), path: None });
 }
 
 fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {

@@ -18,7 +18,8 @@ use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, pa
 use crate::jobs::JobContext;
 use crate::model::SamplePath;
 use crate::query::QueryResult;
-use crate::studio::{ColumnSummary, RowRef, json_lines, summary_of};
+use crate::ops::{ColumnSummary, json_lines, summary_of};
+use crate::studio::RowRef;
 
 /// Rows that go to the clipboard at the most; more are saved to a file.
 pub const COPIED_MOST: usize = 100_000;

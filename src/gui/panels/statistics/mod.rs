@@ -15,7 +15,8 @@ use crate::gui::panels::preview::sidebar::{band_names, classes_of, number};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
-use crate::studio::{ColumnSummary, Document, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
+use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
+use crate::studio::Document;
 use leaks::LeaksState;
 
 /// What the panel keeps.

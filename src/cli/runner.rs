@@ -1,0 +1,51 @@
+//! The one way in which verbs run operations and commands: progress on the terminal, cancel by signals, warnings on standard error.
+
+use std::time::Duration;
+
+use super::Terminal;
+use super::output::say;
+use crate::error::Result;
+use crate::jobs::{JobContext, Jobs};
+use crate::studio::{Command, Event, JobKind, Studio};
+
+/// Time between two looks at the progress.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs an operation on a thread of its own. Its warnings are printed when it has ended well.
+///
+/// # Errors
+/// That of the operation, and [`crate::error::Kind::Internal`] when it panics.
+pub fn run<T: Send + 'static>(
+    terminal: &Terminal,
+    kind: &JobKind,
+    operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let mut job = Jobs::quiet().start(kind.label(), operation);
+    let outcome = loop {
+        match job.wait_for(LOOK) {
+            Some(outcome) => break outcome,
+            None => terminal.progress(&job.progress()),
+        }
+    };
+    terminal.clear();
+    let value = outcome?;
+    job.progress().warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+    Ok(value)
+}
+
+/// A session without autosave that checks nothing by itself.
+pub fn session() -> Studio {
+    let mut studio = Studio::new(Jobs::quiet());
+    studio.set_live_check(false);
+    studio
+}
+
+/// Runs a command of a session to its end.
+///
+/// # Errors
+/// That of the command.
+pub fn command(terminal: &Terminal, studio: &mut Studio, command: Command) -> Result<Event> {
+    let outcome = studio.run_to_end(command, &mut |progress| terminal.progress(progress));
+    terminal.clear();
+    outcome
+}

@@ -1,0 +1,117 @@
+//! A folder of files becomes a dataset.
+
+use std::path::{Path, PathBuf};
+
+use super::import::{import_folder, join_metadata};
+use super::legacy::{Generation, is_taco_name, write_first_generation};
+use super::write::checked_build;
+use crate::container::{BuildOptions, Built, TortillaOptions, read_collection_file};
+use crate::draft::{Structure, fill_missing, pad_to};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Collection, Dataset, Tortilla};
+use crate::table::read_sidecar;
+
+/// Paths left out that are named in warnings; the rest are counted.
+const NAMED: usize = 20;
+
+/// What to build from. Plain data.
+#[derive(Clone, Debug)]
+pub struct CreateInput {
+    /// The folder: folders in it become tortillas, files samples.
+    pub source: PathBuf,
+    /// JSON file with the collection's fields. Only a TORTILLA does without.
+    pub collection: Option<PathBuf>,
+    /// CSV, JSON or Parquet table, joined by relative path.
+    pub metadata: Option<PathBuf>,
+    /// Pads roots that lack what most of them have.
+    pub fill_missing: bool,
+    /// Appends padding up to a number of roots that this divides.
+    pub pad_to: Option<usize>,
+    /// What to write.
+    pub output: CreateOutput,
+}
+
+/// The generation to write, with its options.
+#[derive(Clone, Debug)]
+pub enum CreateOutput {
+    /// TACO 2.0.
+    Dataset(BuildOptions),
+    /// TORTILLA 0.5 or TACO 0.2; the target ends in `.tortilla` or `.taco`.
+    FirstGeneration(Generation, TortillaOptions),
+}
+
+impl CreateOutput {
+    fn target(&self) -> &Path {
+        match self {
+            CreateOutput::Dataset(options) => &options.target,
+            CreateOutput::FirstGeneration(_, options) => &options.target,
+        }
+    }
+}
+
+/// Builds a dataset from a folder. Left out paths and padded roots are warnings.
+///
+/// # Errors
+/// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
+/// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
+pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
+    let collection = collection_of(input)?;
+    if !input.source.is_dir() {
+        return Err(Error::usage("the source is not a folder").at_path(&input.source));
+    }
+    check_name(&input.output)?;
+    let (samples, imported) = import_folder(&input.source, ctx)?;
+    for skipped in imported.skipped.iter().take(NAMED) {
+        ctx.warn(format!("left out {skipped}"));
+    }
+    if imported.skipped.len() > NAMED {
+        ctx.warn(format!("left out {} more paths", imported.skipped.len() - NAMED));
+    }
+    let mut dataset = Dataset { collection, root: Tortilla::new(samples).into() };
+    if let Some(table) = &input.metadata {
+        join_metadata(&mut dataset, &read_sidecar(table, ctx)?, ctx)?;
+    }
+    if input.fill_missing
+        && let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset))
+    {
+        edit.apply(&mut dataset)?;
+        ctx.warn(format!("{roots} roots were padded where something is missing"));
+    }
+    if let Some(edit) = input.pad_to.and_then(|multiple| pad_to(&dataset, multiple)) {
+        edit.apply(&mut dataset)?;
+    }
+    match &input.output {
+        CreateOutput::Dataset(options) => checked_build(&dataset, options, ctx),
+        CreateOutput::FirstGeneration(_, options) => write_first_generation(&dataset, options, ctx),
+    }
+}
+
+fn collection_of(input: &CreateInput) -> Result<Collection> {
+    let mut collection = Collection::template();
+    let Some(file) = &input.collection else {
+        return match &input.output {
+            CreateOutput::FirstGeneration(Generation::Tortilla, _) => Ok(collection),
+            output => Err(Error::usage("a dataset needs the fields of its collection")
+                .at_path(output.target())
+                .hint("name a JSON file with them: --collection collection.json; only a .tortilla has none")),
+        };
+    };
+    for (key, value) in read_collection_file(file)?.descriptive() {
+        collection.set(&key, Some(value));
+    }
+    Ok(collection)
+}
+
+/// The ending of the target tells readers which generation it is.
+fn check_name(output: &CreateOutput) -> Result<()> {
+    let CreateOutput::FirstGeneration(generation, TortillaOptions { target, .. }) = output else { return Ok(()) };
+    let (ending, fits) = match generation {
+        Generation::Taco => (".taco", is_taco_name(target)),
+        Generation::Tortilla => (".tortilla", target.extension().is_some_and(|found| found.eq_ignore_ascii_case("tortilla"))),
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(Error::usage(format!("the name of this output has to end in {ending}")).at_path(target)),
+    }
+}

@@ -1,0 +1,194 @@
+//! `describe`: a dataset of any generation in the forms of catalogues.
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::migrate::assembly_of;
+use crate::container::{
+    self, ContainerReader, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document, write_documents,
+};
+use crate::error::{Error, IoContext, Result};
+use crate::export::{Catalogue, Document, Facts, describe};
+use crate::jobs::JobContext;
+use crate::model::{is_remote, place_below};
+
+/// What to describe, and how. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DescribeRequest {
+    /// The dataset.
+    pub input: PathBuf,
+    /// How to open it: several datasets are described as one.
+    #[serde(default)]
+    pub open: OpenOptions,
+    /// The form.
+    pub form: Catalogue,
+    /// The file to make; of a form with several documents the folder.
+    pub output: PathBuf,
+    /// The dataset's address on the web.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The level whose samples GeoParquet lists; the first one that has places when absent.
+    #[serde(default)]
+    pub level: Option<usize>,
+    /// Replace what is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// The documents of a form, the main one first.
+pub fn describe_dataset(
+    input: &Path,
+    open: &OpenOptions,
+    form: Catalogue,
+    url: Option<String>,
+    level: Option<usize>,
+    ctx: &JobContext,
+) -> Result<Vec<Document>> {
+    let reader = container::open_with(input, open, ctx)?;
+    let assembly = assembly_of(reader.as_ref(), ctx)?;
+    if let Some(level) = level.filter(|level| *level >= assembly.levels.len()) {
+        let count = assembly.levels.len();
+        return Err(Error::usage(format!("there is no level {level}; the dataset has {count}, counted from 0")));
+    }
+    // Only Croissant states checksums: they take reading the whole dataset.
+    let facts = Facts { url, level, ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)? };
+    describe(&assembly, &facts, form, ctx)
+}
+
+/// Writes the documents, all or none; gives the path of the main one.
+pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
+    let documents = describe_dataset(&request.input, &request.open, request.form, request.url.clone(), request.level, ctx)?;
+    let Some((main, rest)) = documents.split_first() else { return Err(Error::internal("a description without documents")) };
+    if rest.is_empty() && request.output.extension().is_some() {
+        write_document(&request.output, &main.bytes, request.overwrite)?;
+        return Ok(request.output.clone());
+    }
+    let named: Vec<(&str, &[u8])> = documents.iter().map(|document| (document.name.as_str(), document.bytes.as_slice())).collect();
+    // Items of samples that are gone must not stay beside those of a new description.
+    let folders: &[&str] = if request.form == Catalogue::Stac { &["items"] } else { &[] };
+    write_documents(&request.output, &named, folders, request.overwrite, ctx)?;
+    Ok(request.output.join(&main.name))
+}
+
+/// Facts of what was opened, without the tables and parts that lie apart.
+fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
+    let info = reader.info();
+    let single = match (info.format, reader.physical()) {
+        (Format::Zip | Format::Tortilla | Format::Taco | Format::TacocatFile, _) => true,
+        (_, Physical::Taco3(dataset)) => !dataset.is_folder(),
+        _ => info.path.is_file(),
+    };
+    Facts {
+        path: info.path.clone(),
+        format: info.format,
+        single,
+        size_bytes: info.size_bytes,
+        sha256: None,
+        tables: Vec::new(),
+        modified: None,
+        url: None,
+        level: None,
+        roots: reader.levels().rows(0),
+        parts: Vec::new(),
+    }
+}
+
+fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+    let facts = facts_of_info(reader);
+    let parts = match reader.physical() {
+        Physical::Joined(joined) if joined.listed().is_none() => (0..joined.datasets().len())
+            .map(|part| facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx))
+            .collect::<Result<Vec<_>>>()?,
+        Physical::Tortilla(tortilla) => {
+            let file = |(file, root): (&LocalFile, &Tortilla)| {
+                let path = file.path().to_owned();
+                facts_of_file(Facts { path, roots: root.table.rows(), ..facts.clone() }, file, with_sums, ctx)
+            };
+            tortilla.files().iter().zip(tortilla.roots()).map(file).collect::<Result<Vec<_>>>()?
+        }
+        _ if facts.single => return facts_of_file(facts.clone(), &LocalFile::open(&facts.path)?, with_sums, ctx),
+        _ => return facts_of_folder(reader, facts, with_sums, ctx),
+    };
+    if let [part] = parts.as_slice() {
+        return Ok(Facts { roots: facts.roots, ..part.clone() });
+    }
+    let size_bytes = parts.iter().map(|part| part.size_bytes).sum();
+    // When one of them was changed is unknown where it is of any.
+    let changes: Option<Vec<_>> = parts.iter().map(|part| part.modified).collect();
+    Ok(Facts { size_bytes, modified: changes.and_then(|changes| changes.into_iter().max()), parts, ..facts })
+}
+
+/// A dataset, or a part of one, that is one file. All of a file on another machine is not read for its checksum.
+fn facts_of_file(facts: Facts, file: &LocalFile, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+    let sha256 = if with_sums && !file.is_remote() { Some(sha256_of(file, ctx)?) } else { None };
+    Ok(Facts { single: true, size_bytes: Some(file.size_bytes()), modified: modified(file), sha256, ..facts })
+}
+
+fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+    let remote = is_remote(&facts.path);
+    if !remote {
+        facts.size_bytes = Some(size_below(&facts.path, 0, ctx)?);
+    }
+    let levels = if remote { reader.levels().count() } else { 8 };
+    let names = ["COLLECTION.json".to_owned()]
+        .into_iter()
+        .chain((0..levels).flat_map(|level| [format!("METADATA/level{level}.parquet"), format!("level{level}.parquet")]));
+    for name in names.chain(["METADATA/sample.parquet".to_owned(), "METADATA/children.parquet".to_owned()]) {
+        ctx.check()?;
+        let path = place_below(&facts.path, &name);
+        if !(remote || path.is_file()) {
+            continue;
+        }
+        let file = match LocalFile::open(&path) {
+            Ok(file) => file,
+            // Names are tried: which of them a folder elsewhere has, nobody lists.
+            Err(_) if remote => continue,
+            Err(error) => return Err(error),
+        };
+        facts.modified = facts.modified.max(modified(&file));
+        if with_sums {
+            facts.tables.push((name, file.size_bytes(), sha256_of(&file, ctx)?));
+        }
+    }
+    Ok(facts)
+}
+
+/// When a file was last changed, where that is known.
+fn modified(file: &LocalFile) -> Option<DateTime<Utc>> {
+    Some(file.identity().modified_ms).filter(|ms| *ms > 0).and_then(DateTime::from_timestamp_millis)
+}
+
+fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
+    ctx.check()?;
+    if !folder.is_dir() || depth > 64 {
+        return Ok(0);
+    }
+    let mut size = 0;
+    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+        let entry = entry.io_at("read the folder", folder)?;
+        // Links are not followed: a loop would have no end.
+        let kind = entry.file_type().io_at("read the folder", folder)?;
+        size +=
+            if kind.is_dir() { size_below(&entry.path(), depth + 1, ctx)? } else { entry.metadata().map_or(0, |meta| meta.len()) };
+    }
+    Ok(size)
+}
+
+fn sha256_of(file: &LocalFile, ctx: &JobContext) -> Result<String> {
+    ctx.stage(tr!("Computing the checksum"), None);
+    let mut sum = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    let (mut at, size) = (0, file.size_bytes());
+    while at < size {
+        ctx.check()?;
+        let part = &mut buffer[..(size - at).min(1 << 20) as usize];
+        file.read_into(at, part).io_at("read", file.path())?;
+        sum.update(&*part);
+        at += part.len() as u64;
+        ctx.bytes(part.len() as u64);
+    }
+    Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,215 @@
+//! `export`: a part of a dataset as a dataset of its own. Rows come from ids, filters, a statement that selects ids, and a
+//! limit; the hierarchy below them comes along. What the tree and the extent say is computed anew; payloads stay as they are.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::legacy::need_all_parts;
+use super::migrate::assembly_of;
+use super::tables::tables_of;
+use super::duplicate_ids;
+use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Collection, Report, Severity, Skeleton, is_padding};
+use crate::query::{self, Filter, Query, Tables};
+use crate::validate;
+
+/// Keys that tell of the container that was read, not of the part that is written.
+const STALE: [&str; 2] = ["taco:sources", "_tacocat"];
+
+/// Which samples of level 0. Plain data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RowChoice {
+    /// Steps; each works on what the one before it left.
+    #[serde(default)]
+    pub filters: Vec<Filter>,
+    /// A statement over what the filters left; the column `id` of its rows names the samples of level 0.
+    #[serde(default)]
+    pub sql: Option<String>,
+    /// Only these samples of level 0.
+    #[serde(default)]
+    pub ids: Option<Vec<String>>,
+    /// Samples of level 0 at the most, the first ones.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// What stays of what belongs to the chosen samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keeping {
+    /// Placeholders; without them a FOLDER that was filled up has fewer children again.
+    pub padding: bool,
+    /// After a filter below level 0: all children, not only those that met it.
+    pub siblings: bool,
+}
+
+/// What to export. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExportRequest {
+    /// The dataset.
+    pub input: PathBuf,
+    /// How to open it, and what to open along with it.
+    #[serde(default)]
+    pub open: OpenOptions,
+    /// Where and how to write.
+    pub options: BuildOptions,
+    /// The samples.
+    #[serde(flatten)]
+    pub rows: RowChoice,
+    /// Keep placeholders; without them a FOLDER that was filled up has fewer children again.
+    #[serde(default)]
+    pub keep_padding: bool,
+    /// After a filter below level 0: keep all children of the samples that are left, not only those that met it.
+    #[serde(default)]
+    pub keep_siblings: bool,
+    /// Put the name of their dataset in front of ids that several datasets share; without it they are an error.
+    #[serde(default)]
+    pub prefix_ids: bool,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[serde(default)]
+    pub allow_missing_parts: bool,
+}
+
+/// Writes the part that was asked for. A part without samples, or one that breaks the position-invariant tree, is an error
+/// that says what to do; then nothing is written.
+pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
+    let reader = container::open_with(&request.input, &request.open, ctx)?;
+    need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
+    let tree = reader.levels().skeleton(ctx)?;
+    ctx.stage(tr!("Choosing the samples"), None);
+    let keeping = Keeping { padding: request.keep_padding, siblings: request.keep_siblings };
+    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let ordered: Vec<Vec<bool>> =
+        tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
+    let mut part = assembly_of(reader.as_ref(), ctx)?.subset(&ordered, ctx)?;
+    if part.tree.total() == 0 {
+        return Err(Error::usage("no sample is left to export").hint("try the same filters with `taco-studio query`"));
+    }
+    let roots: Vec<u32> = (0u32..).zip(keep.first().into_iter().flatten()).filter_map(|(row, keep)| keep.then_some(row)).collect();
+    duplicate_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
+    check_tree(&part.tree, request)?;
+    describe(&mut part);
+    check_collection(&part)?;
+    container::write(&part, &request.options, ctx)
+}
+
+/// For every level which rows stay, in the order of the tables.
+pub(super) fn chosen(
+    rows: &RowChoice,
+    keeping: Keeping,
+    tables: &Tables,
+    tree: &Skeleton,
+    ctx: &JobContext,
+) -> Result<Vec<Vec<bool>>> {
+    let Some(top) = tree.levels.first() else { return Ok(Vec::new()) };
+    let left = query::kept_rows(tables, &rows.filters, ctx)?;
+    let mut roots: Vec<bool> = (0..top.len() as u32).map(|row| !is_padding(top.id(row))).collect();
+    let mut narrow = |stays: &dyn Fn(usize, &str) -> bool| {
+        roots.iter_mut().enumerate().for_each(|(row, kept)| *kept = *kept && stays(row, top.id(row as u32)));
+    };
+    if let Some(Some(met)) = left.first() {
+        let met: HashSet<u32> = met.iter().copied().collect();
+        narrow(&|row, _| met.contains(&(row as u32)));
+    }
+    if let Some(ids) = &rows.ids {
+        let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
+        if let Some(unknown) = ids.iter().find(|id| !known.contains(id.as_str())) {
+            return Err(
+                Error::usage(format!("there is no sample {unknown} on level 0")).hint("list them with `taco-studio read PATH`")
+            );
+        }
+        let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        narrow(&|_, id| ids.contains(id));
+    }
+    if let Some(sql) = &rows.sql {
+        let ids = selected_ids(rows, sql, tables, ctx)?;
+        narrow(&|_, id| ids.contains(id));
+    }
+    if let Some(limit) = rows.limit {
+        roots.iter_mut().filter(|kept| **kept).skip(limit).for_each(|kept| *kept = false);
+    }
+    if keeping.padding && roots.contains(&true) {
+        (0..top.len()).filter(|&row| is_padding(top.id(row as u32))).for_each(|row| roots[row] = true);
+    }
+    let mut keep = vec![roots];
+    for depth in 1..tree.levels.len() {
+        ctx.check()?;
+        let level = &tree.levels[depth];
+        let met: Option<HashSet<u32>> = match left.get(depth) {
+            Some(Some(met)) if !keeping.siblings => Some(met.iter().copied().collect()),
+            _ => None,
+        };
+        let above = &keep[depth - 1];
+        let stays = |row: u32| {
+            let parent = level.parents[row as usize] as usize;
+            let wanted = match is_padding(level.id(row)) {
+                true => keeping.padding,
+                false => met.as_ref().is_none_or(|met| met.contains(&row)),
+            };
+            wanted && above.get(parent).copied().unwrap_or(false)
+        };
+        keep.push((0..level.len() as u32).map(stays).collect());
+    }
+    Ok(keep)
+}
+
+fn selected_ids(rows: &RowChoice, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashSet<String>> {
+    let query = Query { filters: rows.filters.clone(), sql: Some(sql.to_owned()), ..Query::default() };
+    let result = query::run(tables, &query, ctx)?;
+    let ids = result.table.strings("id")?;
+    let ids =
+        ids.ok_or_else(|| Error::usage("the statement gives no column id").hint("write it as SELECT id FROM data WHERE …"))?;
+    Ok(ids.iter().flatten().map(str::to_owned).collect())
+}
+
+fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
+    let mut report = Report::default();
+    validate::check_tree(tree, &mut report);
+    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    let Some(first) = errors.first() else { return Ok(()) };
+    let mut error =
+        Error::invalid("the samples that are left do not have the same children any more, so no reader would open them")
+            .because(format!("{} at {}: {}", first.rule, first.at, first.message));
+    if !request.keep_siblings && request.rows.filters.iter().any(|filter| filter.level > 0) {
+        error = error.hint("keep all children of the samples that are left (--keep-siblings), or filter level 0");
+    }
+    if !request.keep_padding {
+        error = error.hint("keep the placeholders (--keep-padding)");
+    }
+    Err(error)
+}
+
+/// A part with a collection that `validate` refuses would be no dataset. What the tree says is computed anew and not looked at.
+fn check_collection(part: &Assembly) -> Result<()> {
+    let mut report = Report::default();
+    validate::check_collection(&Collection { fields: part.collection.descriptive() }, &mut report);
+    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let summary = format!("COLLECTION.json breaks {} rules, so readers would refuse the part", errors.len());
+    let error = Error::invalid(summary).hint("mend the fields in a draft of the dataset, write that, and export from it");
+    Err(errors
+        .iter()
+        .take(5)
+        .fold(error, |error, finding| error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message))))
+}
+
+/// The part says of what it is a part, and its own extent.
+fn describe(part: &mut Assembly) {
+    // Without coordinates nothing better than the old extent is known.
+    if let Some(extent) = extent_of_samples(&part.batches()) {
+        part.collection.set("extent", Some(extent));
+    }
+    for key in STALE {
+        part.collection.set(key, None);
+    }
+    let of = part.collection.id().to_owned();
+    part.collection.set("taco:subset_of", Some(json!(of)));
+    let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, false);
+    part.collection.set("taco:subset_date", Some(json!(now)));
+}

@@ -1,0 +1,85 @@
+//! Extensions over a draft or a written dataset.
+
+use std::path::PathBuf;
+
+use super::fork::draft_of;
+use super::write::checked_build;
+use crate::container::{self, BuildOptions, Built, OpenOptions};
+use crate::draft::Edit;
+use crate::error::{Error, Result};
+use crate::extensions::{self, ExtensionCall, Failure, Note, builtin};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, NodePath};
+
+/// A dataset, the extensions to run over it, and where to write the result. Plain data.
+#[derive(Clone, Debug)]
+pub struct ExtendInput {
+    /// The dataset.
+    pub input: PathBuf,
+    /// How to open it.
+    pub open: OpenOptions,
+    /// The extensions, in order.
+    pub calls: Vec<ExtensionCall>,
+    /// Replace columns of the same name.
+    pub replace: bool,
+    /// Where and how to write.
+    pub options: BuildOptions,
+}
+
+/// What extensions computed; `T` is what came of it: edits of a draft, or a written dataset.
+#[derive(Clone, Debug)]
+pub struct Extended<T> {
+    /// Edits or dataset.
+    pub outcome: T,
+    /// Samples computed, counted once for each call.
+    pub computed: u64,
+    /// Samples whose values are null because they failed.
+    pub failures: Vec<Failure>,
+    /// Remarks of the extensions.
+    pub notes: Vec<Note>,
+}
+
+/// Runs extensions over a draft and gives the edits that add their columns and fields. The job can be paused.
+///
+/// # Errors
+/// For unknown extensions and options, programs that nobody agreed to, columns that exist without `replace`, and cancel. Failures
+/// of single samples are listed instead.
+pub fn extend_draft(dataset: &Dataset, calls: &[ExtensionCall], replace: bool, ctx: &JobContext) -> Result<Extended<Vec<Edit>>> {
+    let registry = builtin();
+    if !replace {
+        let clashes = extensions::clashes(dataset, calls, &registry)?;
+        if !clashes.is_empty() {
+            let error = Error::usage(format!("these columns are there already: {}", clashes.join(", ")));
+            return Err(error.hint("replace them (--replace), or remove them first"));
+        }
+    }
+    // Threads of their own, so that a paused run holds nobody else up.
+    ctx.allow_pause();
+    let pool = rayon::ThreadPoolBuilder::new().build();
+    let pool = pool.map_err(|error| Error::internal("could not start threads for the extensions").because(error))?;
+    let run = pool.install(|| extensions::run(dataset, calls, &registry, ctx))?;
+    let mut edits = Vec::new();
+    if run.columns.iter().any(|columns| !columns.is_empty()) {
+        edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: run.apply(dataset, replace)? });
+    }
+    let fields = run.collection.into_iter();
+    edits.extend(fields.map(|(key, value)| Edit::SetCollection { key, value: Some(value) }));
+    ctx.check()?;
+    Ok(Extended { outcome: edits, computed: run.computed, failures: run.failures, notes: run.notes })
+}
+
+/// Runs extensions over a written dataset and writes it with their columns and fields.
+///
+/// # Errors
+/// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`]. Then nothing is written.
+pub fn extend(input: &ExtendInput, ctx: &JobContext) -> Result<Extended<Built>> {
+    container::detect(&input.input)?;
+    let reader = container::open_with(&input.input, &input.open, ctx)?;
+    let mut dataset = draft_of(reader.as_ref(), ctx)?;
+    let Extended { outcome: edits, computed, failures, notes } = extend_draft(&dataset, &input.calls, input.replace, ctx)?;
+    for edit in edits {
+        edit.apply(&mut dataset)?;
+    }
+    let built = checked_build(&dataset, &input.options, ctx)?;
+    Ok(Extended { outcome: built, computed, failures, notes })
+}

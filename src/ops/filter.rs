@@ -1,0 +1,41 @@
+//! What filters leave of a dataset: the rows of each level that stay.
+
+use super::tables::tables_of;
+use crate::container::ContainerReader;
+use crate::error::Result;
+use crate::jobs::JobContext;
+use crate::model::RowRef;
+use crate::query::{self, Filter};
+
+/// What filters leave of a dataset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// The filters, one after the other.
+    pub filters: Vec<Filter>,
+    /// For each level the rows that stay, ascending; `None` for a level that no filter reached.
+    rows: Vec<Option<Vec<u32>>>,
+}
+
+impl Kept {
+    /// The rows of a level that stay, ascending; `None` when all of them do.
+    pub fn rows(&self, level: usize) -> Option<&[u32]> {
+        self.rows.get(level)?.as_deref()
+    }
+
+    /// True when this sample stays.
+    pub fn contains(&self, at: RowRef) -> bool {
+        self.rows(at.level).is_none_or(|rows| rows.binary_search(&at.row).is_ok())
+    }
+}
+
+/// What `filters` leave of every level.
+///
+/// # Errors
+/// For a column that does not exist, a box, time range or condition that is malformed.
+pub fn kept(reader: &dyn ContainerReader, filters: &[Filter], ctx: &JobContext) -> Result<Kept> {
+    let mut rows = query::kept_rows(&tables_of(reader, ctx)?, filters, ctx)?;
+    for level in rows.iter_mut().flatten() {
+        level.sort_unstable();
+    }
+    Ok(Kept { filters: filters.to_vec(), rows })
+}

@@ -1,0 +1,429 @@
+//! Files and folders become samples and tortillas; tables beside them become metadata fields.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, StringArray};
+use arrow::datatypes::DataType;
+
+use crate::draft::Unplaced;
+use crate::error::{Error, IoContext, Result};
+use crate::files;
+use crate::jobs::JobContext;
+use crate::model::{Dataset, FieldSpec, MAX_LEVELS, META_NAME, Payload, Sample, Schema, Tortilla, Value, check_field_name};
+use crate::table::LevelTable;
+
+/// Columns of a metadata table that hold the sample's path, best first.
+const PATH_COLUMNS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+
+/// What an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Imported {
+    /// FILEs added.
+    pub files: u64,
+    /// FOLDERs added.
+    pub folders: u64,
+    /// Bytes of the FILEs.
+    pub bytes: u64,
+    /// Files beside the folders that were added: they went into the tray.
+    pub unplaced: u64,
+    /// What was left out, and why.
+    pub skipped: Vec<String>,
+}
+
+/// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs. Siblings are in byte order of
+/// their names. Hidden files, `__meta__` and GDAL's `.aux.xml` are left out and listed; links to folders above are not followed.
+pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+    ctx.stage(tr!("Looking at the files"), None);
+    let mut report = Imported::default();
+    let mut samples = Vec::with_capacity(paths.len());
+    for path in paths {
+        let meta = std::fs::metadata(path).io_at("read", path)?;
+        let name = path.file_name().or_else(|| path.parent()?.file_name());
+        let name = name.ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
+        let Some(id) = text_name(name, path, &mut report) else { continue };
+        let mut links = Links::of(path);
+        samples.extend(scan(path, &id, &meta, 0, &mut links, &mut report, ctx)?);
+        links.tell(ctx);
+    }
+    Ok((samples, report))
+}
+
+/// True for a folder of folders: dropped on an empty draft its contents are meant, one root for each. A few files between the
+/// folders change nothing: documents, or fewer others than half of three folders or more. With more it may be one root.
+pub fn is_folder_of_folders(path: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    let (mut folders, mut documents, mut files) = (0, 0, 0);
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        match () {
+            () if !is_data(&name) => {}
+            () if entry.path().is_dir() => folders += 1,
+            () if is_document(&name) => documents += 1,
+            () => files += 1,
+        }
+    }
+    match (documents, files) {
+        (0, 0) => folders > 0,
+        (_, 0) => folders > 1,
+        _ => folders > 2 && files * 2 < folders,
+    }
+}
+
+/// True for what describes data and is none: texts, tables, pages.
+fn is_document(name: &str) -> bool {
+    const ENDINGS: [&str; 14] =
+        ["txt", "md", "rst", "pdf", "html", "csv", "tsv", "json", "geojson", "xml", "yml", "yaml", "log", "parquet"];
+    match name.to_lowercase().rsplit_once('.') {
+        Some((_, ending)) => ENDINGS.contains(&ending),
+        None => matches!(name.to_lowercase().as_str(), "readme" | "license" | "licence" | "makefile"),
+    }
+}
+
+/// The folders inside `folder` as the samples of a root tortilla, and the files beside them, which have no place yet.
+pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
+    let (samples, mut report) = import_folder(folder, ctx)?;
+    let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples.into_iter().partition(|sample| sample.children().is_some());
+    // Only empty folders: then the files are what is meant.
+    if scenes.is_empty() {
+        return Ok((loose, Vec::new(), report));
+    }
+    let unplaced = loose.iter().map(|sample| {
+        let path = folder.join(&*sample.id);
+        let size = std::fs::metadata(&path).io_at("read", &path)?.len();
+        Ok(Unplaced { path, size })
+    });
+    let unplaced = unplaced.collect::<Result<Vec<_>>>()?;
+    report.files -= unplaced.len() as u64;
+    report.bytes = report.bytes.saturating_sub(unplaced.iter().map(|file| file.size).sum());
+    report.unplaced = unplaced.len() as u64;
+    Ok((scenes, unplaced, report))
+}
+
+/// Everything inside `folder` as the samples of a root tortilla.
+pub fn import_folder(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+    ctx.stage(tr!("Looking at the files"), None);
+    let mut report = Imported::default();
+    let mut links = Links::of(folder);
+    let samples = children(folder, 0, &mut links, &mut report, ctx)?;
+    links.tell(ctx);
+    Ok((samples, report))
+}
+
+/// The links met below a folder that lead out of it. They are followed: a folder of links to scenes is a way to choose scenes. But
+/// what they lead to is packed with the rest, so that is said.
+struct Links {
+    folder: PathBuf,
+    /// The same without links; none where the system can't tell.
+    real: Option<PathBuf>,
+    /// How many lead out.
+    out: u64,
+    /// The first of them.
+    first: Vec<String>,
+}
+
+impl Links {
+    const NAMED: usize = 3;
+
+    fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), real: folder.canonicalize().ok(), out: 0, first: Vec::new() }
+    }
+
+    fn follow(&mut self, link: &Path) {
+        let inside = || Some(link.canonicalize().ok()?.starts_with(self.real.as_ref()?));
+        if inside() == Some(true) {
+            return;
+        }
+        self.out += 1;
+        if self.first.len() < Self::NAMED {
+            self.first.push(link.display().to_string());
+        }
+    }
+
+    fn tell(&self, ctx: &JobContext) {
+        if self.out == 0 {
+            return;
+        }
+        let more = if self.out > Self::NAMED as u64 { ", …" } else { "" };
+        let (folder, first) = (self.folder.display(), self.first.join(", "));
+        let links = if self.out == 1 { "1 link leads".to_owned() } else { format!("{} links lead", self.out) };
+        ctx.warn(format!("{links} out of {folder}; what is there becomes part of the dataset: {first}{more}"));
+    }
+}
+
+fn scan(
+    path: &Path,
+    id: &str,
+    meta: &std::fs::Metadata,
+    depth: usize,
+    links: &mut Links,
+    report: &mut Imported,
+    ctx: &JobContext,
+) -> Result<Option<Sample>> {
+    ctx.check()?;
+    if meta.is_file() {
+        report.files += 1;
+        report.bytes += meta.len();
+        ctx.step(1);
+        return Ok(Some(Sample::of_file(id, path, meta)));
+    }
+    if !meta.is_dir() {
+        let what = files::special(meta.file_type()).unwrap_or("no regular file");
+        report.skipped.push(format!("{}: it is {what}, neither a file nor a folder", path.display()));
+        return Ok(None);
+    }
+    if depth >= MAX_LEVELS - 1 {
+        return Err(Error::usage(format!(
+            "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"
+        ))
+        .at_path(path));
+    }
+    let samples = children(path, depth + 1, links, report, ctx)?;
+    if samples.is_empty() {
+        report.skipped.push(format!("{}: an empty folder", path.display()));
+        return Ok(None);
+    }
+    report.folders += 1;
+    Ok(Some(Sample::folder(id, Tortilla::new(samples))))
+}
+
+fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Imported, ctx: &JobContext) -> Result<Vec<Sample>> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
+        let entry = entry.io_at("read the folder", folder)?;
+        entries.push(entry);
+    }
+    entries.sort_by_cached_key(std::fs::DirEntry::file_name);
+    let mut samples = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let path = entry.path();
+        let Some(id) = text_name(&entry.file_name(), &path, report) else { continue };
+        // Links are followed, so that a folder of links to scenes works; the level limit ends loops.
+        let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let meta = if link { std::fs::metadata(&path) } else { entry.metadata() }.io_at("read", &path)?;
+        if link {
+            links.follow(&path);
+        }
+        samples.extend(scan(&path, &id, &meta, depth, links, report, ctx)?);
+    }
+    Ok(samples)
+}
+
+/// False for what lies beside data: hidden files, `__meta__`, GDAL's `.aux.xml`, what file managers leave.
+pub fn is_data(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let junk = name.starts_with('.') || name == META_NAME || matches!(lower.as_str(), "thumbs.db" | "desktop.ini");
+    !junk && !lower.ends_with(".aux.xml")
+}
+
+fn text_name(name: &std::ffi::OsStr, path: &Path, report: &mut Imported) -> Option<String> {
+    let Some(text) = name.to_str() else {
+        report.skipped.push(format!("{}: its name is not Unicode", path.display()));
+        return None;
+    };
+    if !is_data(text) {
+        report.skipped.push(format!("{}: not data", path.display()));
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+/// Joins a table to a dataset by relative path (`roi_0007/s2/t02.tif`; FOLDERs with or without a slash at the end). Each level
+/// gets the columns that say something about it. Gives a warning for rows that match nothing and samples that no row names.
+pub fn join_metadata(dataset: &mut Dataset, table: &LevelTable, ctx: &JobContext) -> Result<()> {
+    ctx.stage(tr!("Joining the metadata"), None);
+    let key = PATH_COLUMNS.iter().find(|name| table.column_index(name).is_some());
+    let key = key.ok_or_else(|| {
+        let found: Vec<_> = table.fields().into_iter().map(|field| field.name).collect();
+        Error::usage(format!("the metadata table has no column that names the samples; it has {}", found.join(", ")))
+            .hint("add a column `path` with each sample's path below the source folder")
+    })?;
+    let paths = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
+    let mut rows: HashMap<&str, usize> = HashMap::with_capacity(paths.len());
+    for (row, path) in paths.iter().enumerate() {
+        let path = path.unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
+        if rows.insert(path, row).is_some() {
+            return Err(Error::usage(format!("the metadata table names {path} twice")).hint("keep one row for each sample"));
+        }
+    }
+    let mut columns = Vec::new();
+    for (index, field) in table.fields().into_iter().enumerate() {
+        if field.name == *key {
+            continue;
+        }
+        if matches!(field.name.as_str(), "id" | "type") {
+            if !repeats_the_model(table, &field.name, &paths)? {
+                ctx.warn(format!(
+                    "the column {0} of the metadata table is left out: every sample has its own {0}; call it something else to keep it",
+                    field.name
+                ));
+            }
+            continue;
+        }
+        check_field_name(&field.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", field.name)))?;
+        columns.push((index, field));
+    }
+    let mut matched = vec![Vec::new(); MAX_LEVELS];
+    let root = Arc::make_mut(&mut dataset.root);
+    collect_rows(root, "", 0, &rows, &mut matched);
+    let found: HashSet<usize> = matched.iter().flatten().flatten().copied().collect();
+    if found.is_empty() && !rows.is_empty() {
+        let example = paths.iter().flatten().next().unwrap_or_default();
+        return Err(Error::usage(format!("no row of the metadata table matches a sample; its first path is {example}"))
+            .hint("paths are relative to the source folder, with / between steps"));
+    }
+    if found.len() < rows.len() {
+        ctx.warn(format!("{} rows of the metadata table match no sample", rows.len() - found.len()));
+    }
+    let mut schemas: Vec<(Schema, Vec<usize>)> = Vec::with_capacity(MAX_LEVELS);
+    for rows in &matched {
+        ctx.check()?;
+        let hit: Vec<usize> = rows.iter().flatten().copied().collect();
+        let useful = |column: usize| hit.iter().any(|&row| !table.value(row, column).is_null());
+        let chosen: Vec<&(usize, FieldSpec)> =
+            columns.iter().filter(|(column, field)| !hit.is_empty() && field.dtype != DataType::Null && useful(*column)).collect();
+        schemas.push((chosen.iter().map(|(_, field)| field.clone()).collect(), chosen.iter().map(|(column, _)| *column).collect()));
+        let missing = rows.iter().filter(|row| row.is_none()).count();
+        if !hit.is_empty() && missing > 0 {
+            ctx.warn(format!("{missing} samples are in no row of the metadata table; their values are null"));
+        }
+    }
+    let mut next: Vec<std::vec::IntoIter<Option<usize>>> = matched.into_iter().map(Vec::into_iter).collect();
+    fill(root, 0, table, &schemas, &mut next);
+    Ok(())
+}
+
+/// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.
+fn repeats_the_model(table: &LevelTable, name: &str, paths: &StringArray) -> Result<bool> {
+    let Some(values) = table.strings(name)? else { return Ok(true) };
+    let id = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+    let same = |(value, path): (Option<&str>, Option<&str>)| match (name, value) {
+        (_, None) => true,
+        ("type", Some(kind)) => matches!(kind, "FILE" | "FOLDER"),
+        (_, Some(value)) => path.and_then(id).as_deref() == Some(value),
+    };
+    Ok(values.iter().zip(paths).all(same))
+}
+
+fn collect_rows(tortilla: &Tortilla, prefix: &str, depth: usize, rows: &HashMap<&str, usize>, matched: &mut [Vec<Option<usize>>]) {
+    if depth >= matched.len() {
+        return;
+    }
+    let mut path = String::from(prefix);
+    for sample in &tortilla.samples {
+        path.truncate(prefix.len());
+        path.push_str(&sample.id);
+        matched[depth].push(rows.get(path.as_str()).copied());
+        if let Some(children) = sample.children() {
+            path.push('/');
+            collect_rows(children, &path, depth + 1, rows, matched);
+        }
+    }
+}
+
+fn fill(
+    tortilla: &mut Tortilla,
+    depth: usize,
+    table: &LevelTable,
+    schemas: &[(Schema, Vec<usize>)],
+    next: &mut [std::vec::IntoIter<Option<usize>>],
+) {
+    let Some((schema, columns)) = schemas.get(depth) else { return };
+    tortilla.schema = schema.clone();
+    for sample in &mut tortilla.samples {
+        if let Some(row) = next[depth].next().flatten() {
+            sample.values = columns.iter().map(|&column| table.value(row, column)).collect::<Vec<Value>>().into();
+        }
+        if let Payload::Folder(children) = &mut sample.payload {
+            fill(Arc::make_mut(children), depth + 1, table, schemas, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::read_sidecar;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        for path in ["b/after.tif", "b/before.tif", "a/after.tif", "a/before.tif", "a/.hidden"] {
+            let path = folder.path().join("scenes").join(path);
+            std::fs::create_dir_all(path.parent().expect("has a parent")).expect("makes a folder");
+            std::fs::write(path, b"data").expect("writes");
+        }
+        folder
+    }
+
+    #[test]
+    fn folders_become_tortillas_in_name_order() {
+        let folder = folder();
+        let (samples, report) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
+        assert_eq!(ids, ["a", "b"]);
+        assert_eq!((report.files, report.folders, report.bytes, report.skipped.len()), (4, 2, 16, 1));
+    }
+
+    #[test]
+    fn metadata_joins_by_path_at_its_level() {
+        let folder = folder();
+        let (samples, _) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let csv = folder.path().join("meta.csv");
+        std::fs::write(&csv, "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n").expect("writes");
+        let table = read_sidecar(&csv, &JobContext::default()).expect("reads");
+        join_metadata(&mut dataset, &table, &JobContext::default()).expect("joins");
+        let names = |tortilla: &Tortilla| tortilla.schema.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&dataset.root), ["split"]);
+        assert_eq!(dataset.root.samples[1].value(0), &Value::text("test"));
+        let b = dataset.root.samples[1].children().expect("is a FOLDER");
+        assert_eq!(names(b), ["cloud"]);
+        assert_eq!((b.samples[0].value(0), b.samples[1].value(0)), (&Value::Int(3), &Value::Null));
+    }
+
+    #[test]
+    fn columns_that_can_not_be_fields_are_told_of() {
+        let folder = folder();
+        let (samples, _) = import_folder(&folder.path().join("scenes"), &JobContext::default()).expect("imports");
+        let csv = folder.path().join("meta.csv");
+        let warned = |text: &str| {
+            std::fs::write(&csv, text).expect("writes");
+            let mut dataset = Dataset { root: Tortilla::new(samples.clone()).into(), ..Dataset::default() };
+            let ctx = JobContext::default();
+            let table = read_sidecar(&csv, &ctx).expect("reads");
+            join_metadata(&mut dataset, &table, &ctx).expect("joins");
+            ctx.progress().warnings.join("\n")
+        };
+        let told = warned("path,id,type\na,A,forest\nb,B,urban\n");
+        assert!(told.contains("the column id") && told.contains("the column type"), "{told}");
+        // What was made from a dataset says nothing new.
+        assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
+    }
+
+    #[test]
+    fn a_loose_file_between_scenes_does_not_make_them_one_root() {
+        let folder = tempfile::tempdir().expect("makes a folder");
+        let write = |path: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
+            std::fs::write(path, b"123").expect("writes");
+        };
+        for scene in ["a", "b", "c"] {
+            write(&format!("{scene}/before.tif"));
+        }
+        assert!(is_folder_of_folders(folder.path()));
+        write("notes.txt");
+        write("overview.tif");
+        assert!(is_folder_of_folders(folder.path()));
+        let (samples, loose, report) = import_scenes(folder.path(), &JobContext::default()).expect("imports");
+        assert_eq!(samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let names: Vec<_> = loose.iter().map(|file| (file.path.file_name().expect("has one").to_owned(), file.size)).collect();
+        assert_eq!(names, [("notes.txt".into(), 3), ("overview.tif".into(), 3)]);
+        assert_eq!((report.files, report.folders, report.bytes, report.unplaced), (3, 3, 9, 2));
+        // As many data files as that may as well be one root with FOLDERs in it.
+        write("label.tif");
+        assert!(!is_folder_of_folders(folder.path()));
+    }
+}

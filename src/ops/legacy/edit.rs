@@ -1,0 +1,272 @@
+//! `edit`: columns of the footer and fields of the collection of TORTILLA and TACO files, one into the other. The samples are
+//! not touched; see `container/tortilla/edit.rs` for what a crash leaves.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow::datatypes::{Field, Schema};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::ops::migrate::is_other_generation;
+use super::values::{check_formats, in_type_of, is_text};
+use crate::container::{
+    self, LocalFile, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes,
+};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::is_remote;
+use crate::table::{LevelTable, read_sidecar_as};
+
+/// Columns that say where the bytes are, and whose.
+const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
+const FORMAT: &str = "tortilla:file_format";
+
+/// What a file becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generation {
+    /// Without a collection.
+    Tortilla,
+    /// With one.
+    Taco,
+}
+
+/// What to change. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EditRequest {
+    /// A TORTILLA or TACO, or all parts of one.
+    pub input: PathBuf,
+    /// Write a changed copy instead; only of a single file.
+    #[serde(default)]
+    pub output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    #[serde(default)]
+    pub overwrite: bool,
+    /// A CSV, JSON or Parquet table whose columns are added or replaced, by `tortilla:id` or `id`.
+    #[serde(default)]
+    pub metadata: Option<PathBuf>,
+    /// Columns that are taken out.
+    #[serde(default)]
+    pub drop: Vec<String>,
+    /// The whole collection.
+    #[serde(default)]
+    pub collection: Option<Map<String, Json>>,
+    /// Fields of the collection; null takes one out.
+    #[serde(default)]
+    pub set: Map<String, Json>,
+    /// What the file becomes; it stays what it is when absent.
+    #[serde(default)]
+    pub become_generation: Option<Generation>,
+}
+
+/// Changes a file, or every part; gives the path of what was changed.
+pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
+    if request.output.is_none() && is_remote(&request.input) {
+        let error = Error::usage("a file on another machine can't be changed where it is").at_path(&request.input);
+        return Err(error.hint("name an output for a changed copy"));
+    }
+    let reader = container::open(&request.input, ctx)?;
+    let Physical::Tortilla(tortilla) = reader.physical() else {
+        let error = Error::usage("only TORTILLA and TACO files are edited in place").at_path(&request.input);
+        return Err(error.hint(match is_other_generation(reader.as_ref()) {
+            true => "`migrate` makes a dataset of 2.0 of it",
+            false => "change it as a draft in the window, or write another with `extend`, whose extension columns adds a table's",
+        }));
+    };
+    let table = request.metadata.as_ref().map(|path| read_table(path, tortilla, ctx)).transpose()?;
+    let rows = table.as_ref().map(|table| rows_by_id(table, tortilla)).transpose()?;
+    let collection = new_collection(request, tortilla)?;
+    let mut changes = Vec::with_capacity(tortilla.files().len());
+    for (file, root) in tortilla.files().iter().zip(tortilla.roots()) {
+        ctx.check()?;
+        let footer = match (&table, &rows, request.drop.is_empty()) {
+            (None, _, true) => None,
+            _ => Some(new_footer(root, table.as_ref().zip(rows.as_ref()), &request.drop)?),
+        };
+        if footer.is_some() && root.pointer.is_some() {
+            let error =
+                Error::usage("the columns of a streamable dataset can't be edited in place: its tables point at each other");
+            return Err(error
+                .at_path(file.path())
+                .hint("`compile` makes a plain file of it, `compile --stream` a streamable one again"));
+        }
+        let change = TortillaChange { footer, collection: collection.clone() };
+        if change.footer.is_none() && change.collection.is_none() {
+            return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));
+        }
+        changes.push((file, data_end(root)?, change));
+    }
+    if let Some(output) = &request.output {
+        let [(file, end, change)] = changes.as_slice() else {
+            return Err(Error::usage("the parts of a dataset can only be edited where they are").hint("leave the output out"));
+        };
+        copy_changed(file, output, request.overwrite, *end, change, ctx)?;
+        return Ok(output.clone());
+    }
+    for (file, end, change) in &changes {
+        ctx.check()?;
+        // Another version has its samples elsewhere.
+        LocalFile::open_for(&file.range(0, file.size_bytes()))?;
+        change_tortilla(file.path(), *end, change)?;
+    }
+    Ok(request.input.clone())
+}
+
+/// The first byte behind the last sample.
+fn data_end(root: &Tortilla) -> Result<u64> {
+    let column = |name: &str| root.table.integers(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")));
+    let (offsets, lengths) = (column("tortilla:offset")?, column("tortilla:length")?);
+    let ends = offsets.iter().zip(&lengths).map(|(offset, length)| {
+        let end = u64::try_from(offset?).ok()?.checked_add(u64::try_from(length?).ok()?)?;
+        (end <= root.header.footer.0.max(root.size)).then_some(end)
+    });
+    let ends: Option<Vec<u64>> = ends.collect();
+    let ends =
+        ends.ok_or_else(|| Error::format("the footer places a sample outside the file").hint("validate the dataset first"))?;
+    // The chain of a streamable dataset stays where it is.
+    let chain = root.chain.iter().map(|(offset, length)| offset + length);
+    Ok(ends.into_iter().chain(chain).max().unwrap_or(container::HEADER_SIZE).max(container::HEADER_SIZE))
+}
+
+/// The table, with text where the footer has text: 007 is no number there. Columns that studios make are left out with a warning; a
+/// table of nothing else is an error.
+fn read_table(path: &Path, tortilla: &TortillaReader, ctx: &JobContext) -> Result<LevelTable> {
+    let text: HashSet<String> = (tortilla.roots().iter())
+        .flat_map(|root| root.table.fields())
+        .filter(|field| is_text(&field.dtype))
+        .map(|field| field.name)
+        .collect();
+    let table = read_sidecar_as(path, &|name| name == "id" || text.contains(name), ctx)?;
+    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+    let made: Vec<&str> = names.iter().map(String::as_str).filter(|name| is_made(name)).collect();
+    if !made.is_empty() {
+        ctx.warn(format!("left out what is no column of a footer: {}", made.join(", ")));
+    }
+    if names.iter().all(|name| matches!(name.as_str(), "tortilla:id" | "id") || is_made(name)) {
+        return Err(Error::usage("the table has no column to add or replace").at_path(path));
+    }
+    Ok(table)
+}
+
+/// Columns that a reader or a writer makes of a footer, and a table has that was made from a dataset.
+fn is_made(name: &str) -> bool {
+    name == "type" || name == container::CHAIN_ROOT || name.starts_with("internal:")
+}
+
+/// The rows of the table by id. All ids have to be samples of the dataset.
+fn rows_by_id(table: &LevelTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
+    let key = ["tortilla:id", "id"].into_iter().find(|name| table.column_index(name).is_some());
+    let key = key.ok_or_else(|| Error::usage("the table has no column tortilla:id or id that names the samples"))?;
+    let ids = table.strings(key)?.ok_or_else(|| Error::internal("the key column is gone"))?;
+    let mut rows = HashMap::with_capacity(ids.len());
+    for (row, id) in ids.iter().enumerate() {
+        let id = id.unwrap_or_default().to_owned();
+        if rows.insert(id.clone(), row as u32).is_some() {
+            return Err(Error::usage(format!("the table names {id} twice")).hint("keep one row for each sample"));
+        }
+    }
+    let mut known = HashSet::new();
+    for root in tortilla.roots() {
+        known.extend(root.table.strings("tortilla:id")?.iter().flat_map(|ids| ids.iter()).flatten().map(str::to_owned));
+    }
+    match rows.keys().find(|id| !known.contains(*id)) {
+        Some(id) => Err(Error::usage(format!("the table names {id}, which is no sample of this dataset"))),
+        None => Ok(rows),
+    }
+}
+
+fn new_footer(root: &Tortilla, table: Option<(&LevelTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
+    let old = root.table.to_batch()?;
+    let mut columns: Vec<(Field, ArrayRef)> =
+        old.schema().fields().iter().map(|field| field.as_ref().clone()).zip(old.columns().iter().cloned()).collect();
+    for name in dropped {
+        if FIXED.contains(&name.as_str()) || name == FORMAT {
+            return Err(Error::usage(format!("{name} can't be taken out: readers need it")));
+        }
+        let before = columns.len();
+        columns.retain(|(field, _)| field.name() != name);
+        if columns.len() == before {
+            return Err(Error::usage(format!("the footer has no column {name}")));
+        }
+    }
+    if let Some((table, rows)) = table {
+        let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
+        let places: Vec<Option<u32>> = ids.iter().map(|id| rows.get(id.unwrap_or_default()).copied()).collect();
+        for (index, field) in table.fields().into_iter().enumerate() {
+            let name = field.name.as_str();
+            if matches!(name, "tortilla:id" | "id") || is_made(name) {
+                continue;
+            }
+            if FIXED.contains(&name) {
+                return Err(Error::usage(format!("{name} can't be changed: it says where the bytes are")));
+            }
+            let old = columns.iter_mut().find(|(field, _)| field.name() == name);
+            let whose = |row: usize| ids.value(row).to_owned();
+            if old.is_some()
+                && let Some(row) = places.iter().position(Option::is_none)
+            {
+                let id = ids.value(row);
+                let error = Error::usage(format!("the table has no row for {id}, so its value of {name} would be lost"));
+                return Err(error.hint("name every sample, or give the column another name"));
+            }
+            let values = arrow::compute::take(&table.column(index)?, &UInt32Array::from(places.clone()), None)
+                .map_err(|error| Error::internal("values can't be joined").because(error))?;
+            match old {
+                Some((field, column)) => {
+                    if name == FORMAT {
+                        check_formats(column, &values, &whose)?;
+                    }
+                    let values = in_type_of(name, column, &values, &whose)?;
+                    *field = Field::new(name, values.data_type().clone(), true);
+                    *column = values;
+                }
+                None => columns.push((Field::new(name, values.data_type().clone(), true), values)),
+            }
+        }
+    }
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
+    let footer = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))?;
+    footer_bytes(&footer)
+}
+
+/// `None`: as it is; `Some(None)`: none any more.
+fn new_collection(request: &EditRequest, tortilla: &TortillaReader) -> Result<Option<Option<Bytes>>> {
+    let taco = tortilla.roots().first().is_some_and(|root| root.header.is_taco());
+    let given = request.collection.is_some() || !request.set.is_empty();
+    match request.become_generation {
+        Some(Generation::Tortilla) if given => {
+            return Err(Error::usage("a TORTILLA has no collection").hint("leave the collection out"));
+        }
+        Some(Generation::Tortilla) if !taco => return Err(Error::usage("this is a TORTILLA already").at_path(&request.input)),
+        Some(Generation::Tortilla) => return Ok(Some(None)),
+        Some(Generation::Taco) if taco => return Err(Error::usage("this is a TACO already").at_path(&request.input)),
+        Some(Generation::Taco) if request.collection.is_none() => {
+            return Err(Error::usage("a TACO needs a collection").hint("give a JSON file with its fields"));
+        }
+        None if given && !taco => {
+            let error = Error::usage("this is a TORTILLA: it has no collection").at_path(&request.input);
+            return Err(error.hint("`tortilla2taco` gives it one"));
+        }
+        _ => {}
+    }
+    if !given {
+        return Ok(None);
+    }
+    let mut fields = match &request.collection {
+        Some(fields) => fields.clone(),
+        None => container::ContainerReader::collection(tortilla).fields.clone(),
+    };
+    for (key, value) in &request.set {
+        match value {
+            Json::Null => drop(fields.shift_remove(key)),
+            value => drop(fields.insert(key.clone(), value.clone())),
+        }
+    }
+    let bytes = serde_json::to_vec(&fields).map_err(|error| Error::internal("the collection is not JSON").because(error))?;
+    Ok(Some(Some(bytes.into())))
+}

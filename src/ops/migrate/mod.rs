@@ -1,0 +1,314 @@
+//! Datasets of the other generations → 2.0: columns and collection mapped, the tree checked, every byte of data as it is. What
+//! changed, what was made up and what has no home is told field by field. A tree that 2.0 can't hold is findings, and nothing
+//! is written.
+
+mod align_ids;
+mod collection;
+mod extent;
+mod fields;
+
+pub use collection::{Action, CollectionMapping};
+pub use fields::{Conversion, FieldChoice, FieldMapping};
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::datatypes::{DataType, Field, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use super::legacy::{Lacking, need_all_parts};
+use super::fork::draft_of_assembly;
+use crate::container::{
+    self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
+};
+use crate::draft::{Structure, fill_missing};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{Finding, Report, SampleKind, Severity, Skeleton, check_sample_id};
+use crate::validate;
+
+/// What to migrate, and how. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MigrateRequest {
+    /// The dataset: TORTILLA 0.5, TACO 0.2, parts of one, or TACO 3.
+    pub input: PathBuf,
+    /// Where and how to write; absent to see what would be done.
+    #[serde(default)]
+    pub options: Option<BuildOptions>,
+    /// Names for columns, before those of the table.
+    #[serde(default)]
+    pub fields: Vec<FieldChoice>,
+    /// Fields of the collection that are set after the mapping.
+    #[serde(default)]
+    pub collection: Map<String, Json>,
+    /// Put padding where roots lack what most of them have.
+    #[serde(default)]
+    pub fill_missing: bool,
+    /// Leave ids as they are, also where only they keep the roots from having one shape.
+    #[serde(default)]
+    pub keep_ids: bool,
+    /// Go on where parts of a dataset of the first generation are missing.
+    #[serde(default)]
+    pub allow_missing_parts: bool,
+}
+
+/// A sample whose id could not stay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RenamedSample {
+    /// Its level.
+    pub level: usize,
+    /// Its path of old ids.
+    pub path: String,
+    /// Its new id.
+    pub id: String,
+}
+
+/// What a migration did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Migrated {
+    /// The generation that was read.
+    pub generation: &'static str,
+    /// What was written; `None` without a target, or when 2.0 can't hold the tree.
+    pub built: Option<Built>,
+    /// Every column of every level.
+    pub fields: Vec<FieldMapping>,
+    /// Every field of the collection.
+    pub collection: Vec<CollectionMapping>,
+    /// Samples with another id.
+    pub renamed: Vec<RenamedSample>,
+    /// Roots that were padded.
+    pub padded: u64,
+    /// What stands in the way, and warnings.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
+    /// Parts of the source that are not there.
+    #[serde(skip)]
+    pub lacking: Option<Lacking>,
+}
+
+impl Migrated {
+    /// True when nothing stands in the way.
+    pub fn is_possible(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+
+    /// The report as one object: every column, every field of the collection, every value that changed, every finding.
+    pub fn report(&self) -> Json {
+        let mut told = serde_json::to_value(self).unwrap_or_default();
+        told["possible"] = json!(self.is_possible());
+        told["findings"] = self.findings.iter().map(Finding::json).collect();
+        if let Some(built) = &self.built {
+            told["built"]["path"] = json!(built.path.display().to_string());
+        }
+        told
+    }
+}
+
+/// True for generations that have to be migrated before 2.0 tools can read them.
+pub fn is_other_generation(reader: &dyn ContainerReader) -> bool {
+    matches!(reader.physical(), Physical::Tortilla(_) | Physical::Taco3(_))
+}
+
+/// The layout of an opened dataset in 2.0, whatever its generation.
+pub(super) fn assembly_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Assembly> {
+    if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_reader(reader, ctx) }
+}
+
+/// Maps the dataset, checks it, and writes it where the request says so. A tree that 2.0 can't hold is no error: then nothing is
+/// written, and the findings say why.
+pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
+    let reader = container::open(&request.input, ctx)?;
+    if !is_other_generation(reader.as_ref()) {
+        let error = Error::usage("this dataset is of 2.0 already").at_path(&request.input);
+        return Err(error.hint("use `convert` to write it in another container"));
+    }
+    let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
+    let (mut assembly, mut migrated) = lay_out(reader.as_ref(), &request.fields, ctx)?;
+    migrated.findings.extend(missing);
+    let samples = extent_of_samples(&assembly.batches());
+    extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
+    for (key, value) in &request.collection {
+        let old = assembly.collection.set(key, Some(value.clone())).unwrap_or_default();
+        migrated.collection.retain(|line| line.to.as_deref() != Some(key) || line.action != Action::Filled);
+        migrated.collection.push(CollectionMapping {
+            from: String::new(),
+            to: Some(key.clone()),
+            action: Action::Filled,
+            old,
+            new: value.clone(),
+            note: tr!("given" in "why a field has its value").into(),
+        });
+    }
+    if !request.keep_ids {
+        migrated.renamed.extend(align_ids::align_ids(&mut assembly)?);
+    }
+    if request.fill_missing {
+        let mut dataset = draft_of_assembly(&assembly, ctx)?;
+        if let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset)) {
+            edit.apply(&mut dataset)?;
+            let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
+            assembly = Assembly::of_dataset(&dataset, ctx)?;
+            assembly.collection.set("taco:field_schema", descriptions);
+            migrated.padded = roots;
+        }
+    }
+    let mut report = Report { findings: std::mem::take(&mut migrated.findings), ..Report::default() };
+    validate::check_tree(&assembly.tree, &mut report);
+    validate::check_collection(&assembly.collection, &mut report);
+    report.fold();
+    migrated.findings = report.findings;
+    if let Some(options) = request.options.as_ref().filter(|_| migrated.is_possible()) {
+        migrated.built = Some(container::write(&assembly, options, ctx)?);
+    }
+    Ok(migrated)
+}
+
+/// The dataset as 2.0 lays it out, and what was done to get there.
+fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobContext) -> Result<(Assembly, Migrated)> {
+    ctx.stage(tr!("Reading the metadata"), None);
+    let format = reader.info().format;
+    let path = reader.info().path.clone();
+    let (mut collection, lines) = match format {
+        Format::Taco3 => collection::of_next_generation(reader.collection(), &path),
+        _ => collection::of_first_generation(reader.collection(), &path),
+    };
+    let tree = reader.levels().skeleton(ctx)?;
+    let orders = tree_order(&tree);
+    let mut migrated = Migrated {
+        generation: format.generation(),
+        built: None,
+        fields: Vec::new(),
+        collection: lines,
+        renamed: Vec::new(),
+        padded: 0,
+        findings: reader.notes().to_vec(),
+        lacking: Lacking::of(reader),
+    };
+    let mut columns = Vec::with_capacity(orders.len());
+    let mut levels = Vec::with_capacity(orders.len());
+    let mut descriptions = Map::new();
+    // The place of each old row in its new level.
+    let mut above: Vec<u32> = Vec::new();
+    for (depth, order) in orders.iter().enumerate().take_while(|(_, order)| !order.is_empty()) {
+        ctx.check()?;
+        let old = &tree.levels[depth];
+        let mut places = vec![u32::MAX; old.len()];
+        order.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
+        let parents: Vec<u32> = match depth {
+            0 => (0..order.len() as u32).collect(),
+            _ => order.iter().map(|&row| above[old.parents[row as usize] as usize]).collect(),
+        };
+        let ids = new_ids(&tree, depth, order, &parents, &mut migrated.renamed);
+        let folder: Vec<bool> = order.iter().map(|&row| old.folder[row as usize]).collect();
+        let table = reader.levels().table(depth, ctx)?.to_batch()?;
+        let rows = arrow::compute::take_record_batch(&table, &UInt32Array::from(order.clone()))
+            .map_err(|error| Error::internal("rows can't be put in tree order").because(error))?;
+        let (new, lines) = fields::map_level(depth, &rows, choices)?;
+        for line in &lines {
+            ctx.check()?;
+            let lost = line.lost.len();
+            if lost > 0 {
+                ctx.warn(format!("level {depth}: {lost} values of {} could not be converted and are null", line.from));
+            }
+        }
+        migrated.fields.extend(lines);
+        descriptions.insert(format!("level{depth}"), described(&new));
+        let batch = level_batch(&ids, &folder, new)?;
+        let mut sources = Vec::with_capacity(order.len());
+        for &row in order {
+            sources.push(match old.folder[row as usize] {
+                true => RowSource::Folder,
+                false => reader.source(depth, row).map_err(|error| error.at(tree.path(depth, row)))?,
+            });
+        }
+        columns.push((ids, folder, parents));
+        levels.push(AssemblyLevel { batch, sources, meta_columns: Default::default() });
+        above = places;
+    }
+    fields::check_choices(choices, &migrated.fields, levels.len()).map_err(|error| error.at_path(&path))?;
+    // Descriptions travel the way on which those of an opened dataset are kept.
+    collection.set("taco:field_schema", Some(Json::Object(descriptions)));
+    Ok((Assembly { collection, tree: Arc::new(Skeleton::from_columns(columns)), levels }, migrated))
+}
+
+fn described(columns: &fields::NewColumns) -> Json {
+    let line = |(field, text, _): &(Field, String, ArrayRef)| json!([field.name(), "", text]);
+    columns.iter().filter(|(_, text, _)| !text.is_empty()).map(line).collect()
+}
+
+fn level_batch(ids: &StringArray, folder: &[bool], columns: fields::NewColumns) -> Result<RecordBatch> {
+    let kind = |&folder: &bool| Some(if folder { SampleKind::Folder } else { SampleKind::File }.as_str());
+    let kinds: StringArray = folder.iter().map(kind).collect();
+    let mut fields = vec![Field::new("id", DataType::Utf8, true), Field::new("type", DataType::Utf8, true)];
+    let mut arrays: Vec<ArrayRef> = vec![Arc::new(ids.clone()), Arc::new(kinds)];
+    for (field, _, array) in columns {
+        fields.push(field);
+        arrays.push(array);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| Error::internal("a level does not fit its columns").because(error))
+}
+
+/// Ids that 2.0 allows and that are unique among siblings; those that had to change are listed.
+fn new_ids(tree: &Skeleton, depth: usize, order: &[u32], parents: &[u32], renamed: &mut Vec<RenamedSample>) -> StringArray {
+    let level = &tree.levels[depth];
+    let mut taken: HashSet<(u32, String)> = HashSet::with_capacity(order.len());
+    // Ids that may stay are taken before any other is made.
+    let parent = |at: usize| if depth == 0 { 0 } else { parents[at] };
+    let stays: Vec<bool> = order
+        .iter()
+        .enumerate()
+        .map(|(at, &row)| check_sample_id(level.id(row)).is_ok() && taken.insert((parent(at), level.id(row).to_owned())))
+        .collect();
+    let ids = order.iter().enumerate().map(|(at, &row)| {
+        let old = level.id(row);
+        if stays[at] {
+            return Some(old.to_owned());
+        }
+        let plain = plain_id(old);
+        let mut id = plain.clone();
+        let mut number = 2;
+        while !taken.insert((parent(at), id.clone())) {
+            id = format!("{plain}_{number}");
+            number += 1;
+        }
+        renamed.push(RenamedSample { level: depth, path: tree.path(depth, row).to_string(), id: id.clone() });
+        Some(id)
+    });
+    ids.collect()
+}
+
+fn plain_id(old: &str) -> String {
+    let plain: String = old.chars().map(|c| if matches!(c, '/' | '\\' | ':') || c.is_control() { '_' } else { c }).collect();
+    let plain = plain.trim_start_matches('_');
+    // Room for a number behind it.
+    let mut end = plain.len().min(200);
+    while !plain.is_char_boundary(end) {
+        end -= 1;
+    }
+    match &plain[..end] {
+        "" | "." | ".." => "sample".to_owned(),
+        id => id.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_become_what_2_0_allows() {
+        let ids = StringArray::from(vec!["a/b", "a_b", "ok", "__x", "..", "", "ok"]);
+        let tree = Skeleton::from_columns(vec![(ids, vec![false; 7], (0..7).collect())]);
+        let mut renamed = Vec::new();
+        let order: Vec<u32> = (0..7).collect();
+        let new = new_ids(&tree, 0, &order, &order, &mut renamed);
+        let new: Vec<&str> = new.iter().flatten().collect();
+        assert_eq!(new, ["a_b_2", "a_b", "ok", "x", "sample", "sample_2", "ok_2"]);
+        assert_eq!(renamed.iter().map(|sample| sample.path.as_str()).collect::<Vec<_>>(), ["a/b", "__x", "..", "", "ok"]);
+        assert!(new.iter().all(|id| check_sample_id(id).is_ok()));
+    }
+}

@@ -1,0 +1,70 @@
+//! What can be done with datasets without a session: one blocking function a verb, with typed input, a [`crate::jobs::JobContext`] for
+//! progress, warnings and cancel, and typed output. The command line, the session and the window's panels call the same functions.
+//! Must not know commands, documents or windows.
+
+mod align_schema;
+mod byte_map;
+mod check;
+mod chunk;
+mod create;
+mod describe;
+pub mod doctor;
+mod duplicate_ids;
+mod export_subset;
+mod extend;
+mod filter;
+mod footprints;
+mod fork;
+mod histograms;
+mod import;
+mod leakage;
+mod legacy;
+mod migrate;
+mod optimise;
+mod own_sources;
+mod percentiles;
+mod repair;
+mod reset;
+mod sample_data;
+mod save_rows;
+mod stats;
+mod summaries;
+mod tables;
+mod thumbnails;
+mod verify;
+mod write;
+
+pub use align_schema::align_schemas;
+pub use byte_map::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
+pub use check::{check_dataset, check_draft, check_rasters};
+pub use chunk::{
+    ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, read_requested_chunk, save_chunk, split_chunk,
+};
+pub use create::{CreateInput, CreateOutput, create};
+pub use describe::{DescribeRequest, describe_dataset, describe_to};
+pub use export_subset::{ExportRequest, RowChoice, export_subset};
+pub use extend::{ExtendInput, Extended, extend, extend_draft};
+pub use filter::{Kept, kept};
+pub use footprints::{FootprintRequest, Footprints, footprint_sources, footprints, times_of};
+pub use fork::{draft_of, draft_of_assembly};
+pub use histograms::{HistogramRequest, Scale, histograms};
+pub use import::{Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders, join_metadata};
+pub use leakage::{leakage_of_container, leakage_of_draft};
+pub use legacy::{CompileRequest, EditRequest, Generation, Lacking, compile, edit_tortilla, is_taco_name, write_first_generation};
+pub use migrate::{
+    Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
+    migrate,
+};
+pub use optimise::{KeptFile, OptimiseRequest, Optimised, optimise};
+pub use own_sources::places_of;
+pub use percentiles::{BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles, percentiles};
+pub use repair::{Repaired, repair};
+pub use reset::reset;
+pub use sample_data::make_sample_dataset;
+pub use save_rows::{json_lines, row_format, save_rows};
+pub use stats::{StatsRequest, pooled_statistics, pooled_statistics_of_draft};
+pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
+pub use tables::{lazy_tables, query_dataset, tables_of};
+pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
+pub use verify::{Depth, Verified, verify, written_paths};
+pub use write::{checked_build, convert, export_asset};

@@ -1,0 +1,440 @@
+//! `optimise`: rasters as TACO Optimized GeoTIFFs: one file, all below a folder, or those of a whole dataset, whose ids and metadata
+//! stay. Values never change. Must not touch the input; what is no raster, or holds more than one, is copied as it is.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use arrow::array::{ArrayRef, RecordBatch};
+use serde::{Deserialize, Serialize};
+
+use super::legacy::{is_taco_name, write_first_generation};
+use super::migrate::{assembly_of, is_other_generation};
+use super::fork::draft_of_assembly;
+use crate::container::{
+    self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
+    Staging, TortillaOptions, asset_size, copy_asset, free_bytes,
+};
+use crate::error::{Error, IoContext, Result};
+use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
+use crate::jobs::{JobContext, try_map};
+use crate::model::{AssetPath, FieldSpec, Value, is_padding, is_remote};
+use crate::raster::{self, RasterSource, TogOptions};
+use crate::table::{ParquetOptions, array_of, value_at};
+use crate::validate::files_below;
+
+/// Formats whose files hold more than the pixels of one image, which a GeoTIFF would lose; a file of them that is named is written
+/// all the same.
+const MORE_THAN_PIXELS: [&str; 12] =
+    ["netCDF", "HDF5", "HDF5Image", "GRIB", "BAG", "S102", "SENTINEL2", "SAFE", "VRT", "DERIVED", "GPKG", "SQLite"];
+/// What lies beside a raster and becomes part of its TOG, or is dropped with its overviews.
+const BESIDE: [&str; 2] = [".ovr", ".msk"];
+/// What the columns of a level say about bytes, and the extension that says it.
+const OF_BYTES: [(&str, &str); 2] = [("taco:header", "tacotiff"), (HASH_COLUMN, "content_hash")];
+
+/// What to optimise, and how. Plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OptimiseRequest {
+    /// A raster, a folder, or a dataset of any generation.
+    pub input: PathBuf,
+    /// The file or folder to make. Of a dataset `.tortilla` and `.taco` give one of the first generation.
+    pub output: PathBuf,
+    /// How to open a dataset.
+    #[serde(default)]
+    pub open: OpenOptions,
+    /// Tiles and compression.
+    #[serde(default)]
+    pub tog: TogOptions,
+    /// The container of a dataset of 2.0; told from the input's when absent.
+    #[serde(default)]
+    pub format: Option<Format>,
+    /// How the level tables of a dataset are written.
+    #[serde(default)]
+    pub parquet: ParquetOptions,
+    /// Make a dataset of the first generation streamable.
+    #[serde(default)]
+    pub stream: bool,
+    /// Write rasters anew that are TOGs already.
+    #[serde(default)]
+    pub again: bool,
+    /// Replace what is there.
+    #[serde(default)]
+    pub overwrite: bool,
+    /// What is done with bytes of a dataset that do not have the checksum that their container states.
+    #[serde(default)]
+    pub on_damage: OnDamage,
+}
+
+/// A file that was copied as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeptFile {
+    /// The sample's path, or that of the file below the folder.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+    /// True when it is a raster that should have been written and could not be.
+    pub failed: bool,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Optimised {
+    /// What was written.
+    pub path: PathBuf,
+    /// Rasters that are TOGs now.
+    pub written: u64,
+    /// Rasters that were TOGs before, byte for byte.
+    pub already: u64,
+    /// Rasters and other files that were copied, with the reason; files that are no rasters are counted in `others` only.
+    pub kept: Vec<KeptFile>,
+    /// Files that are no rasters, byte for byte.
+    pub others: u64,
+    /// Bytes of the rasters that were written: before and after.
+    pub bytes: (u64, u64),
+    /// Samples that were damaged before and are written all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<String>,
+}
+
+impl Optimised {
+    /// Rasters that could not be written.
+    pub fn failures(&self) -> usize {
+        self.kept.iter().filter(|kept| kept.failed).count()
+    }
+
+    /// What was done, in a line.
+    pub fn summary(&self) -> String {
+        let Self { path, written, bytes: (before, after), .. } = self;
+        let done = tr_n!(
+            *written,
+            "{path}: {n} raster optimised ({before} bytes, now {after})",
+            "{path}: {n} rasters optimised ({before} bytes, now {after})",
+            path = path.display(),
+            n = written,
+            before,
+            after
+        );
+        match self.failures() {
+            0 => done,
+            failed => {
+                tr_n!(failed, "{done}, {n} could not be written", "{done}, {n} could not be written", done, n = failed)
+            }
+        }
+    }
+
+    fn count(&mut self, path: impl FnOnce() -> String, before: u64, done: &Done) {
+        match done {
+            Done::Written { size, .. } => {
+                self.written += 1;
+                self.bytes.0 += before;
+                self.bytes.1 += size;
+            }
+            Done::Already => self.already += 1,
+            Done::Other => self.others += 1,
+            Done::Kept { reason, failed } => self.kept.push(KeptFile { path: path(), reason: reason.clone(), failed: *failed }),
+        }
+    }
+}
+
+/// What became of one file.
+enum Done {
+    Written { place: PathBuf, size: u64 },
+    Already,
+    Other,
+    Kept { reason: String, failed: bool },
+}
+
+/// Optimises a raster, a folder or a dataset. A raster that can't be read or written stops only what is named itself; of many it is
+/// copied as it is and listed.
+pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+    raster::tog_support()?;
+    request.tog.check()?;
+    let OptimiseRequest { input, output, .. } = request;
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(input).is_some_and(|input| real(output) == Some(input)) {
+        return Err(Error::usage("the output is the input").at_path(output).hint("choose another name"));
+    }
+    if !request.overwrite && output.symlink_metadata().is_ok() {
+        return Err(Error::usage("the output exists already")
+            .at_path(output)
+            .hint("choose another name, or replace it (--overwrite)"));
+    }
+    let is_folder = !is_remote(input) && input.is_dir();
+    match container::detect(input) {
+        Ok(_) => dataset(request, ctx),
+        // Whatever else is wrong with it is told by who opens it as a raster.
+        Err(_) if is_folder => folder(request, ctx),
+        Err(_) => one(request, ctx),
+    }
+}
+
+fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+    let asset = AssetPath::file(&*request.input);
+    if request.output.is_dir() {
+        return Err(Error::usage("the output is a folder; one raster needs a file name").at_path(&request.output));
+    }
+    let name = request.output.file_name().unwrap_or_default().to_string_lossy();
+    let mut staging = Staging::new(&request.output, request.overwrite)?;
+    staging.claim(&name)?;
+    ctx.stage(tr!("Writing the raster"), None);
+    let tog = TogOptions { parallel: true, ..request.tog };
+    let written = raster::write_tog(&RasterSource::typed(asset.clone()), &staging.path().join(&*name), &tog, ctx);
+    written.map_err(|error| match (free_bytes(&request.output), asset_size(&asset)) {
+        // GDAL does not say why it could not write.
+        (Some(free), Ok(size)) if free < size && !error.is_cancelled() => {
+            error.hint(format!("the disk has {free} bytes free: free some space, or write to another disk"))
+        }
+        _ => error,
+    })?;
+    raster::close_idle();
+    staging.finish()?;
+    let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
+    let size = asset_size(&AssetPath::file(&*request.output))?;
+    optimised.count(String::new, asset_size(&asset)?, &Done::Written { place: PathBuf::new(), size });
+    Ok(optimised)
+}
+
+fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+    let files = files_below(&request.input, ctx)?;
+    let known: HashSet<&str> = files.iter().map(String::as_str).collect();
+    let beside = |name: &str| BESIDE.iter().any(|ending| name.strip_suffix(ending).is_some_and(|whole| known.contains(whole)));
+    let files: Vec<&String> = files.iter().filter(|name| !beside(name)).collect();
+    let output = PartialFolder::of_files(&request.output, request.overwrite)?;
+    // What GDAL needs while it writes a raster does not get into the output.
+    let scratch = Scratch::beside(&request.output)?;
+    ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
+    let done: Vec<(u64, Done)> = try_map(&files, |number, name| {
+        let source = AssetPath::file(request.input.join(name));
+        let place = scratch.path().join(format!("{number}.tif"));
+        let size = asset_size(&source)?;
+        let done = write_one(&RasterSource::typed(source.clone()), &place, request, ctx)?;
+        if matches!(done, Done::Written { .. }) {
+            let target = output.path().join(tiff_name(name, &known));
+            make_parent(&target)?;
+            std::fs::rename(&place, &target).io_at("give the raster its name", &target)?;
+        } else {
+            let target = output.path().join(name);
+            make_parent(&target)?;
+            copy_asset(&source, &target, false, OnDamage::Stop, ctx)?;
+        }
+        ctx.step(1);
+        Ok((size, done))
+    })?;
+    let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
+    for (name, (size, done)) in files.iter().zip(&done) {
+        optimised.count(|| (*name).clone(), *size, done);
+    }
+    // Handles into the folder would keep it from getting its name on some systems.
+    raster::close_idle();
+    output.finish()?;
+    Ok(optimised)
+}
+
+/// The name with the ending of a TIFF. Two names never become one.
+fn tiff_name(name: &str, known: &HashSet<&str>) -> String {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tif") || ending.eq_ignore_ascii_case("tiff")) {
+        return name.to_owned();
+    }
+    let plain = path.with_extension("tif").to_string_lossy().replace('\\', "/");
+    let alike = known.iter().filter(|other| Path::new(other).with_extension("tif").to_string_lossy() == *plain).count();
+    if alike > 1 { format!("{name}.tif") } else { plain }
+}
+
+/// Writes one of many rasters, if it is one.
+fn write_one(source: &RasterSource, target: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Done> {
+    ctx.check()?;
+    let info = match raster::describe(source) {
+        Ok(info) => info,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(_) => return Ok(Done::Other),
+    };
+    if info.band_count == 0 {
+        return Ok(Done::Other);
+    }
+    let kept = |reason: String, failed| Ok(Done::Kept { reason, failed });
+    if MORE_THAN_PIXELS.contains(&info.driver.as_str()) {
+        return kept(format!("{} holds more than the pixels of one image", info.driver), false);
+    }
+    let block = request.tog.block_size as usize;
+    let blocked = info.bands.first().is_some_and(|band| band.block == (block, block));
+    if !request.again && blocked && raster::tog_faults(source, ctx).is_ok_and(|faults| faults.is_empty()) {
+        return Ok(Done::Already);
+    }
+    match raster::write_tog(source, target, &request.tog, ctx) {
+        Ok(()) => Ok(Done::Written { place: target.to_owned(), size: asset_size(&AssetPath::file(target))? }),
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) => kept(error.to_string(), true),
+    }
+}
+
+/// Gives a TOG the modification time of the file that it was made of, or the one of members that the writer makes: an archive keeps
+/// the time, and the same input gives the same bytes.
+fn date_like_source(asset: &AssetPath, target: &Path) -> Result<()> {
+    let source = match asset {
+        AssetPath::File(path) if !is_remote(path) => std::fs::metadata(path).and_then(|meta| meta.modified()).ok(),
+        _ => None,
+    };
+    let tog = std::fs::OpenOptions::new().write(true).open(target).io_at("open the raster", target)?;
+    tog.set_modified(source.unwrap_or(std::time::UNIX_EPOCH)).io_at("date the raster", target)
+}
+
+fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+    let reader = container::open_with(&request.input, &request.open, ctx)?;
+    let first_generation = request
+        .output
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla") || ending.eq_ignore_ascii_case("taco"));
+    if is_other_generation(reader.as_ref()) && !first_generation {
+        let message = format!("this dataset is of generation {}", reader.info().format.generation());
+        let error = Error::usage(message).at_path(&request.input);
+        return Err(error.hint("name an output that ends in .tortilla or .taco, or use `migrate` first"));
+    }
+    if request.stream && !first_generation {
+        return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
+    }
+    let mut assembly = assembly_of(reader.as_ref(), ctx)?;
+    // Everything is written twice, because places and sizes are planned before a byte is.
+    let staging = Scratch::beside(&request.output)?;
+    let mut optimised = rewrite(&mut assembly, staging.path(), request, ctx)?;
+    refresh(&mut assembly, ctx)?;
+    assembly.mend_extent(ctx);
+    let built = if first_generation {
+        let collection = match reader.info().format {
+            Format::Taco if is_taco_name(&request.output) => Some(reader.collection().fields.clone()),
+            _ => None,
+        };
+        let options = TortillaOptions {
+            target: request.output.clone(),
+            collection,
+            part_bytes: None,
+            stream: request.stream,
+            overwrite: request.overwrite,
+            on_damage: request.on_damage,
+        };
+        write_first_generation(&draft_of_assembly(&assembly, ctx)?, &options, ctx)?
+    } else {
+        let options = BuildOptions {
+            target: request.output.clone(),
+            format: request.format.unwrap_or(if reader.info().format == Format::Folder { Format::Folder } else { Format::Zip }),
+            parquet: request.parquet.clone(),
+            overwrite: request.overwrite,
+            parts: None,
+            on_damage: request.on_damage,
+        };
+        container::write(&assembly, &options, ctx)?
+    };
+    raster::close_idle();
+    optimised.path = built.path;
+    optimised.damaged.extend(built.damaged);
+    optimised.damaged.sort();
+    Ok(optimised)
+}
+
+/// Puts TOGs in the place of the rasters, and says so where a column names the format.
+fn rewrite(assembly: &mut Assembly, staging: &Path, request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+    let files: Vec<(usize, usize)> = (assembly.levels.iter().enumerate())
+        .flat_map(|(depth, level)| (0..level.sources.len()).map(move |row| (depth, row)))
+        .filter(|&(depth, row)| !is_padding(assembly.tree.levels[depth].id(row as u32)))
+        .collect();
+    ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
+    let sources = SourceCheck::new(request.on_damage);
+    let done: Vec<Option<(u64, Done)>> = try_map(&files, |_, &(depth, row)| {
+        let source = &assembly.levels[depth].sources[row];
+        let RowSource::Asset { path, size, .. } = source else { return Ok(None) };
+        // What is written anew has another checksum: damage would be seen nowhere any more.
+        sources.check(source, &|| assembly.tree.path(depth, row as u32).to_string(), ctx)?;
+        let target = staging.join(format!("{depth}_{row}.tif"));
+        let done = write_one(&RasterSource::member(path.clone()), &target, request, ctx)?;
+        if let Done::Written { place, .. } = &done {
+            date_like_source(path, place)?;
+        }
+        ctx.step(1);
+        Ok(Some((*size, done)))
+    })?;
+    let damaged: HashSet<String> = sources.finish()?.into_iter().collect();
+    let mut optimised = Optimised::default();
+    let mut tiffs: Vec<HashSet<usize>> = vec![HashSet::new(); assembly.levels.len()];
+    for (&(depth, row), done) in files.iter().zip(&done) {
+        let Some((before, done)) = done else { continue };
+        optimised.count(|| assembly.tree.path(depth, row as u32).to_archive(), *before, done);
+        if let Done::Written { place, size } = done {
+            assembly.levels[depth].sources[row] = RowSource::asset(AssetPath::file(&**place), *size);
+            tiffs[depth].insert(row);
+            // The others are told by the copy.
+            let path = assembly.tree.path(depth, row as u32).to_string();
+            optimised.damaged.extend(Some(path).filter(|path| damaged.contains(path)));
+        }
+    }
+    for (level, rows) in assembly.levels.iter_mut().zip(tiffs) {
+        name_format(level, &rows)?;
+    }
+    Ok(optimised)
+}
+
+/// `tortilla:file_format` of the rows that are GeoTIFFs now.
+fn name_format(level: &mut AssemblyLevel, rows: &HashSet<usize>) -> Result<()> {
+    let Some(column) = level.batch.schema().index_of("tortilla:file_format").ok().filter(|_| !rows.is_empty()) else {
+        return Ok(());
+    };
+    let old = level.batch.column(column);
+    let values: Vec<Value> =
+        (0..old.len()).map(|row| if rows.contains(&row) { Value::text("GTiff") } else { value_at(old, row) }).collect();
+    let field = FieldSpec::new("tortilla:file_format", old.data_type().clone());
+    let mut columns: Vec<ArrayRef> = level.batch.columns().to_vec();
+    columns[column] = array_of(&field, values.iter())?;
+    level.batch = RecordBatch::try_new(level.batch.schema(), columns)
+        .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
+    Ok(())
+}
+
+/// Computes anew what columns say about bytes.
+fn refresh(assembly: &mut Assembly, ctx: &JobContext) -> Result<()> {
+    let has = |level: &AssemblyLevel, name: &str| level.batch.schema().index_of(name).is_ok();
+    let calls: Vec<ExtensionCall> = OF_BYTES
+        .iter()
+        .flat_map(|(column, extension)| {
+            let levels = assembly.levels.iter().enumerate().filter(|(_, level)| has(level, column));
+            levels.map(|(level, _)| ExtensionCall {
+                extension: (*extension).into(),
+                // A FOLDER's hash is that of its children.
+                target: Target { level, positions: if *column == HASH_COLUMN { vec!["*".into()] } else { Vec::new() } },
+                ..ExtensionCall::default()
+            })
+        })
+        .collect();
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let mut dataset = draft_of_assembly(assembly, ctx)?;
+    let run = extensions::run(&dataset, &calls, &builtin(), ctx)?;
+    for failure in &run.failures {
+        ctx.warn(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+    }
+    dataset.root = run.apply(&dataset, true)?;
+    let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
+    *assembly = Assembly::of_dataset(&dataset, ctx)?;
+    assembly.collection.set("taco:field_schema", descriptions);
+    Ok(())
+}
+
+fn make_parent(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).io_at("make the folder for the output", parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_those_of_tiffs_and_stay_apart() {
+        let known: HashSet<&str> = ["a/b.jp2", "a/b.png", "c.jp2", "d.TIF", "e", "f.jp2", "f.tif"].into();
+        let named = |name| tiff_name(name, &known);
+        assert_eq!(named("a/b.jp2"), "a/b.jp2.tif");
+        assert_eq!(named("a/b.png"), "a/b.png.tif");
+        assert_eq!(named("c.jp2"), "c.tif");
+        assert_eq!(named("d.TIF"), "d.TIF");
+        assert_eq!(named("e"), "e.tif");
+        assert_eq!((named("f.jp2").as_str(), named("f.tif").as_str()), ("f.jp2.tif", "f.tif"));
+    }
+}

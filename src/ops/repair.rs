@@ -1,0 +1,142 @@
+//! `repair`: writes a finished dataset anew without the faults that need no judgement. Every byte of data stays as it is; must
+//! never write over what it reads, nor give damaged bytes a new checksum.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use arrow::array::{Array, RecordBatch};
+
+use crate::container::{self, Assembly, BuildOptions, Built, ContainerReader, OnDamage, OpenOptions, extent_of};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{FieldSpec, Finding, Report, Rule, Severity, Value};
+use crate::table::{array_of, value_at};
+use crate::validate;
+use crate::validate::pixels::{STATS, Verdict, audit};
+
+/// What a repair did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repaired {
+    /// What was written.
+    pub built: Built,
+    /// Findings of the input that the output has no more.
+    pub mended: Vec<Finding>,
+    /// Findings of the output: those that need a person.
+    pub left: Vec<Finding>,
+}
+
+impl Repaired {
+    /// True when no error is left.
+    pub fn is_valid(&self) -> bool {
+        self.left.iter().all(|finding| finding.severity != Severity::Error)
+    }
+}
+
+/// Repairs the dataset at `input` into `options.target`. Levels, `__meta__`, positions, `taco:pit_schema` and
+/// `taco:field_schema` are made from the tree; the spatial extent from the centroids where it missed some; `geotiff:stats` from the pixels where
+/// it is not theirs. A dataset whose data
+/// is damaged, or whose tree can't be laid out, is an error and nothing is written.
+pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
+    refuse_same(input, &options.target)?;
+    let reader = container::open_with(input, open, ctx)?;
+    let before = validate::container(reader.as_ref(), true, ctx)?;
+    refuse_damaged(&before)?;
+    if super::is_other_generation(reader.as_ref()) {
+        let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);
+        return Err(error.hint("`migrate` makes one of them"));
+    }
+    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    if before.has(Rule::ExtentCovers) || before.has(Rule::ExtentHemisphere) {
+        let batches: Vec<_> = assembly.levels.iter().map(|level| &level.batch).collect();
+        let spatial = extent_of(&batches).get("spatial").cloned();
+        // The times are kept: nothing says that they are wrong.
+        let extent = assembly.collection.fields.get_mut("extent").and_then(serde_json::Value::as_object_mut);
+        if let (Some(extent), Some(spatial)) = (extent, spatial) {
+            extent.insert("spatial".into(), spatial);
+        }
+    }
+    if before.has(Rule::StatisticsClass) || before.has(Rule::StatisticsValues) {
+        for level in 0..assembly.levels.len() {
+            mend_statistics(reader.as_ref(), &mut assembly, level, ctx)?;
+        }
+    }
+    // Every member was compared above. What is left are archives that state no checksums any more: those are listed.
+    let options = &BuildOptions { on_damage: OnDamage::Keep, ..options.clone() };
+    let built = container::write(&assembly, options, ctx)?;
+    let written = container::open(&built.path, ctx)?;
+    let after = validate::container(written.as_ref(), true, ctx)?;
+    let mended = before.findings.into_iter().filter(|old| !after.findings.iter().any(|new| same(old, new))).collect();
+    Ok(Repaired { built, mended, left: after.findings })
+}
+
+/// Puts the statistics of the pixels where the stored ones are not those. The column keeps its type.
+fn mend_statistics(reader: &dyn ContainerReader, assembly: &mut Assembly, level: usize, ctx: &JobContext) -> Result<()> {
+    let audit = audit(reader, level, usize::MAX, ctx)?;
+    let mended: HashMap<u32, Vec<Vec<f64>>> = audit
+        .rows
+        .into_iter()
+        .filter_map(|(row, verdict)| match verdict {
+            Verdict::ClassLost(bands) | Verdict::Wrong(bands) => Some((row, bands)),
+            Verdict::Right | Verdict::Unknown => None,
+        })
+        .collect();
+    let Some(laid_out) = assembly.levels.get_mut(level).filter(|_| !mended.is_empty()) else { return Ok(()) };
+    let schema = laid_out.batch.schema();
+    let Ok(index) = schema.index_of(STATS) else { return Ok(()) };
+    let column = laid_out.batch.column(index);
+    let list = |bands: &Vec<Vec<f64>>| {
+        let band = |numbers: &Vec<f64>| Value::List(numbers.iter().map(|number| Value::Float(*number)).collect());
+        Value::List(bands.iter().map(band).collect())
+    };
+    let order = rows_in_tree_order(reader, level, ctx)?;
+    let value = |at: usize| match order.get(at).and_then(|row| mended.get(row)) {
+        Some(bands) => list(bands),
+        None => value_at(column, at),
+    };
+    let values: Vec<Value> = (0..column.len()).map(value).collect();
+    let field = FieldSpec::new(STATS, column.data_type().clone());
+    let mut columns = laid_out.batch.columns().to_vec();
+    if let Some(place) = columns.get_mut(index) {
+        *place = array_of(&field, values.iter())?;
+    }
+    laid_out.batch = RecordBatch::try_new(schema, columns)
+        .map_err(|error| Error::internal("the new statistics don't fit their table").because(error))?;
+    Ok(())
+}
+
+/// The rows of a level's table in the order in which an assembly lays them out.
+fn rows_in_tree_order(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Vec<u32>> {
+    let tree = reader.levels().skeleton(ctx)?;
+    let mut order: Vec<u32> = (0..reader.levels().rows(0) as u32).collect();
+    for above in tree.levels.iter().take(level) {
+        order = order.iter().flat_map(|&row| above.children(row).iter().copied()).collect();
+    }
+    Ok(order)
+}
+
+fn same(a: &Finding, b: &Finding) -> bool {
+    a.rule == b.rule && a.at == b.at
+}
+
+fn refuse_same(input: &Path, target: &Path) -> Result<()> {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let (Some(from), Some(to)) = (real(input), real(target)) else { return Ok(()) };
+    if from == to || to.starts_with(&from) || from.starts_with(&to) {
+        return Err(Error::usage("the output is the dataset itself, or lies inside it, or around it")
+            .at_path(target)
+            .hint("write to another place, then replace the old one by it"));
+    }
+    Ok(())
+}
+
+/// A new checksum over damaged bytes would hide the damage for ever. Only the header and every `__meta__` are made anew.
+fn refuse_damaged(report: &Report) -> Result<()> {
+    let made = |name: &str| name == "TACO_HEADER" || name.ends_with("/__meta__");
+    let damaged = |finding: &&Finding| finding.rule == Rule::ZipCrc && !made(&finding.at.to_string());
+    match report.findings.iter().find(damaged) {
+        Some(finding) => Err(Error::invalid("the bytes of a member are damaged, and a repair would hide it")
+            .at(&finding.at)
+            .hint("take the dataset from another copy")),
+        None => Ok(()),
+    }
+}

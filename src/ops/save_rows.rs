@@ -1,0 +1,47 @@
+//! The rows of a query as a file: CSV, JSON lines or Parquet, told from the file's name.
+
+use std::path::Path;
+
+use super::tables::tables_of;
+use crate::container::{ContainerReader, write_document};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::query::{self, Query, QueryResult};
+use crate::table::{ParquetOptions, write_parquet};
+
+/// `csv`, `json` or `parquet`, by the ending of the file's name.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for any other ending.
+pub fn row_format(target: &Path) -> Result<&'static str> {
+    let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    match ending.as_str() {
+        "csv" => Ok("csv"),
+        "json" | "jsonl" | "ndjson" => Ok("json"),
+        "parquet" => Ok("parquet"),
+        _ => Err(Error::usage("rows are saved as CSV, JSON or Parquet")
+            .at_path(target)
+            .hint("give the file a name that ends with .csv, .json or .parquet")),
+    }
+}
+
+/// Rows as JSON objects, one a line.
+pub fn json_lines(rows: &QueryResult) -> String {
+    rows.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect()
+}
+
+/// Runs the query over the dataset and writes its rows, complete or not at all. A file that exists is replaced.
+///
+/// # Errors
+/// Those of [`row_format`], of the query and of writing the file.
+pub fn save_rows(reader: &dyn ContainerReader, query: &Query, target: &Path, ctx: &JobContext) -> Result<()> {
+    let format = row_format(target)?;
+    let rows = query::run(&tables_of(reader, ctx)?, query, ctx)?;
+    ctx.check()?;
+    let bytes = match format {
+        "csv" => rows.csv().into_bytes(),
+        "json" => json_lines(&rows).into_bytes(),
+        _ => write_parquet(rows.table.schema(), rows.table.batches(), &ParquetOptions::default())?,
+    };
+    write_document(target, &bytes, true)
+}

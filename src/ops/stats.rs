@@ -1,0 +1,259 @@
+//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then [`crate::extensions::pooled_statistics`] or the pixels.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{Array, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
+use regex::Regex;
+
+use crate::container::{Assembly, ContainerReader, RowSource, raster_source};
+use crate::error::{Error, Result};
+use crate::extensions::pixel_statistics::exact;
+use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
+use crate::jobs::JobContext;
+use crate::model::{Dataset, FieldSpec, Value, is_padding};
+use crate::query::{Filter, Tables, VsiBase, kept_rows};
+use crate::raster::RasterSource;
+use crate::table::LevelTable;
+
+/// Which samples, and whether to read their pixels.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatsRequest {
+    /// The level, from 0; without it, the first level with statistics (the deepest one for pixels).
+    #[serde(default)]
+    pub level: Option<usize>,
+    /// Ids, or patterns with `*` and `?`; empty for all.
+    #[serde(default)]
+    pub positions: Vec<String>,
+    /// An SQL condition over the level's columns.
+    #[serde(default)]
+    pub filter: Option<String>,
+    /// West, south, east, north in degrees; on the level itself, or the nearest one that has places.
+    #[serde(default)]
+    pub bbox: Option<[f64; 4]>,
+    /// Days as `from/to`; on the level itself, or the nearest one that has times.
+    #[serde(default)]
+    pub datetime: Option<String>,
+    /// Reads the pixels instead of the metadata.
+    #[serde(default)]
+    pub exact: bool,
+}
+
+/// Columns that a sample's statistics and weight come from.
+const STATS: &str = "geotiff:stats";
+const SHAPE: &str = "stac:tensor_shape";
+/// The shape's name in the first generation.
+const OLD_SHAPE: &str = "stac:raster_shape";
+/// The four of the older specification, in the order in which `geotiff:stats` begins.
+const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
+
+/// Columns of a level by name.
+type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
+/// Where the bytes of a level's row are.
+type FindRaster<'a> = Box<dyn Fn(usize, u32) -> Result<RasterSource> + 'a>;
+
+/// The levels of whatever is open.
+struct Source<'a> {
+    tables: Tables,
+    fields: Vec<Vec<FieldSpec>>,
+    columns: ReadColumns<'a>,
+    asset: FindRaster<'a>,
+}
+
+/// The statistics of the rows that `request` selects; of these only those in `among`, ascending, where it is given. Padding never
+/// counts. Errors name a level or column that is not there.
+pub fn pooled_statistics(
+    reader: &dyn ContainerReader,
+    request: &StatsRequest,
+    among: Option<&[u32]>,
+    ctx: &JobContext,
+) -> Result<PooledReport> {
+    let levels = reader.levels();
+    // Where bytes lie is asked of the reader; the tables only choose rows.
+    let mut tables = Tables::new(VsiBase::folder(&reader.info().path));
+    for level in 0..levels.count() {
+        match levels.head(level) {
+            Some(head) => tables.push_parquet(head.clone()),
+            // Levels of the other generations, and of datasets opened as one, are made in memory.
+            None => tables.push_table(levels.table(level, ctx)?),
+        }
+    }
+    let source = Source {
+        tables,
+        fields: (0..levels.count()).map(|level| levels.fields(level)).collect(),
+        columns: Box::new(|level, names| levels.columns(level, names, ctx)),
+        asset: Box::new(|level, row| Ok(RasterSource::member(reader.asset(level, row)?.0))),
+    };
+    pooled(&source, request, among, ctx)
+}
+
+/// The same for a draft, which has to be sound enough to be laid out.
+pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
+    let assembly = Assembly::of_dataset(dataset, ctx)?;
+    let mut tables = Tables::new(VsiBase::folder(Path::new("/")));
+    let mut levels = Vec::new();
+    for (level, tree) in assembly.levels.iter().zip(&assembly.tree.levels) {
+        let schema = level.batch.schema();
+        let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
+        let mut arrays = level.batch.columns().to_vec();
+        let rows = Int64Array::from_iter_values(0..level.batch.num_rows() as i64);
+        let parents = Int64Array::from_iter_values(tree.parents.iter().map(|&parent| i64::from(parent)));
+        for (name, array) in [("internal:current_id", rows), ("internal:parent_id", parents)] {
+            fields.push(Arc::new(Field::new(name, DataType::Int64, true)));
+            arrays.push(Arc::new(array));
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| Error::internal("a level and its tree differ").because(error))?;
+        let table = Arc::new(LevelTable::new(batch.schema(), vec![batch]));
+        tables.push_table(table.clone());
+        levels.push(table);
+    }
+    let source = Source {
+        tables,
+        fields: levels.iter().map(|table| table.fields()).collect(),
+        columns: Box::new(|level, _| {
+            levels.get(level).map(|table| table.as_ref().clone()).ok_or_else(|| Error::usage(format!("there is no level {level}")))
+        }),
+        asset: Box::new(|level, row| match assembly.levels.get(level).and_then(|level| level.sources.get(row as usize)) {
+            Some(RowSource::Asset { path, .. }) => Ok(raster_source(path)),
+            _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
+        }),
+    };
+    pooled(&source, request, None, ctx)
+}
+
+fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &JobContext) -> Result<PooledReport> {
+    let count = source.fields.len();
+    let has =
+        |level: usize, name: &str| source.fields.get(level).is_some_and(|fields| fields.iter().any(|field| field.name == name));
+    let has_stats = |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
+    let level = match request.level {
+        Some(level) if level >= count => {
+            return Err(Error::usage(format!("there is no level {level}; the dataset has {count}")));
+        }
+        Some(level) => level,
+        None if request.exact => count.saturating_sub(1),
+        None => (0..count).find(|&level| has_stats(level)).unwrap_or(0),
+    };
+    if !request.exact && !has_stats(level) {
+        let place = request.level.map_or("there is".to_owned(), |level| format!("level {level} has"));
+        let summary = format!("{place} no column {STATS}, and not all of {}", OLD_STATS.join(", "));
+        let error = Error::invalid(summary).hint("--exact reads the pixels instead; --level and --positions choose which");
+        return Err(error.hint("the statistics extension puts the column into a draft"));
+    }
+    // Places and times may stand on another level: on the own one, else the nearest above, else the first below.
+    let nearest = |names: &[&str]| {
+        let known = |level: &usize| names.iter().any(|name| has(*level, name));
+        (0..=level).rev().chain(level + 1..count).find(known).unwrap_or(level)
+    };
+    let mut filters = Vec::new();
+    if let Some(bbox) = request.bbox {
+        filters.push(Filter::bbox(bbox).at_level(nearest(&["istac:geometry", "stac:centroid", "istac:centroid"])));
+    }
+    if let Some(range) = &request.datetime {
+        filters.push(Filter::datetime(range).at_level(nearest(&["istac:time_start", "stac:time_start"])));
+    }
+    if let Some(condition) = &request.filter {
+        filters.push(Filter::condition(condition).at_level(level));
+    }
+    let kept = match filters.is_empty() {
+        true => None,
+        false => kept_rows(&source.tables, &filters, ctx)?.into_iter().nth(level).flatten(),
+    };
+    let names: Vec<&str> = ["id", "type", STATS, SHAPE, OLD_SHAPE]
+        .into_iter()
+        .chain(OLD_STATS)
+        .filter(|name| *name == "id" || has(level, name))
+        .collect();
+    let table = (source.columns)(level, &names)?;
+    let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
+    let patterns = request.positions.iter().map(|pattern| pattern_of(pattern)).collect::<Result<Vec<_>>>()?;
+    let ids = table.strings("id")?.ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
+    let id_of = |row: u32| {
+        let row = row as usize;
+        if row < ids.len() && ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() }
+    };
+    let chosen: Vec<(u32, String)> = rows
+        .into_iter()
+        .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
+        .map(|row| (row, id_of(row)))
+        .filter(|(_, id)| !is_padding(id) && (patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(id))))
+        .collect();
+    if chosen.is_empty() {
+        let error = Error::usage(format!("the selection has no sample of level {level}"));
+        return Err(error.hint("check --positions, --where, --bbox and --datetime"));
+    }
+    if request.exact {
+        let is_file = |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
+        let files = chosen.into_iter().filter(|(row, _)| is_file(*row));
+        let assets = files.map(|(row, id)| Ok((id, (source.asset)(level, row)?))).collect::<Result<Vec<_>>>()?;
+        return exact(&assets, ctx);
+    }
+    // Below level 0 ids repeat; the row tells them apart.
+    let name = |row: u32, id: String| if level > 0 { format!("{id} (row {row})") } else { id };
+    pool(chosen.into_iter().map(|(row, id)| stats_of(&table, row, name(row, id))))
+}
+
+fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
+    table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column))
+}
+
+/// `*` is any text, `?` any one character.
+fn pattern_of(pattern: &str) -> Result<Regex> {
+    let escaped = regex::escape(pattern).replace("\\*", ".*").replace("\\?", ".");
+    Regex::new(&format!("(?s)^{escaped}$")).map_err(|error| Error::usage(format!("{pattern:?} is not a pattern")).because(error))
+}
+
+fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
+    let bands = match cell(rows, row, STATS) {
+        Value::List(bands) => bands.iter().map(numbers).collect(),
+        _ => {
+            let [min, max, mean, std] = OLD_STATS.map(|name| numbers(&cell(rows, row, name)));
+            let count = mean.len();
+            if count == 0 || [&min, &max, &std].iter().any(|list| list.len() != count) {
+                return None;
+            }
+            (0..count).map(|band| vec![min[band], max[band], mean[band], std[band], 100.0, 0.0, 0.0, 0.0, 0.0]).collect()
+        }
+    };
+    // The last two of the shape are rows and columns, whatever stands before them.
+    let shape = match cell(rows, row, SHAPE) {
+        Value::Null => cell(rows, row, OLD_SHAPE),
+        shape => shape,
+    };
+    let pixels = match shape {
+        Value::List(shape) => match numbers(&Value::List(shape)).as_slice() {
+            [.., height, width] if *height > 0.0 && *width > 0.0 => Some((height * width) as u64),
+            _ => None,
+        },
+        _ => None,
+    };
+    Some(SampleStats { bands, pixels, name })
+}
+
+/// The numbers of a list; what is no number is NaN.
+fn numbers(value: &Value) -> Vec<f64> {
+    let Value::List(items) = value else { return Vec::new() };
+    let number = |item: &Value| match item {
+        Value::Float(value) => *value,
+        Value::Int(value) => *value as f64,
+        Value::UInt(value) => *value as f64,
+        _ => f64::NAN,
+    };
+    items.iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_ids() {
+        let matches = |pattern: &str, id: &str| pattern_of(pattern).expect("a pattern").is_match(id);
+        assert!(matches("label", "label") && !matches("label", "label2"));
+        assert!(matches("s?_*.tif", "s2_a.b.tif") && !matches("s?_*.tif", "s12_a.tif"));
+        assert!(!matches("a.b", "axb"));
+    }
+}

@@ -1,0 +1,398 @@
+//! Small pictures of rasters, as numbers rather than colours, so that many can share one stretch. Kept on disk by what the raster
+//! holds; the cache has a cap and can be thrown away at any time.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use image::ExtendedColorType::{La16, Rgba16};
+use image::ImageEncoder;
+use image::codecs::png::PngEncoder;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::AssetPath;
+use crate::raster::{
+    BandChoice, ColourMap, Limits, Pixels, RasterSource, ReadRequest, Resampling, Rgba, Window, describe, read_window, render,
+};
+
+/// Bytes that the cache may hold.
+const CAP_BYTES: u64 = 512 << 20;
+/// Files up to this size are told apart by all of their bytes, larger ones by pieces of them.
+const WHOLE_BYTES: u64 = 2 << 20;
+const PIECE: usize = 64 << 10;
+const MAGIC: &[u8; 8] = b"TSTHUMB3";
+const STEPS: f64 = 65535.0;
+/// Steps reach this many times the distance of a band's own limits beyond them: one stray value must not take them all.
+const BEYOND: f64 = 4.0;
+
+/// What to make small.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ThumbnailRequest {
+    /// The file.
+    #[serde(rename = "asset")]
+    pub source: RasterSource,
+    /// Columns and rows that it has to fit in.
+    pub side: usize,
+    /// Bands.
+    #[serde(default)]
+    pub bands: BandChoice,
+}
+
+/// A small raster of one or three bands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thumbnail {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The values between 2 and 98 % of each band: its own stretch. Empty for colours that are shown as they are.
+    pub limits: Vec<Limits>,
+    /// Values of step 0 and of the last step, for each band.
+    range: Vec<Limits>,
+    /// Steps of each band, then 65535 for data and 0 for none; pixel by pixel.
+    steps: Vec<u16>,
+}
+
+impl Thumbnail {
+    /// Bands: 1 or 3.
+    pub fn bands(&self) -> usize {
+        self.range.len()
+    }
+
+    /// As a picture, by these limits for each band, or by its own.
+    pub fn rgba(&self, shared: Option<&[Limits]>, map: ColourMap) -> Rgba {
+        let bands = self.bands();
+        let limits = shared.filter(|limits| limits.len() == bands && !self.limits.is_empty()).unwrap_or(&self.limits);
+        // From steps straight to bytes: what step 0 is, and what each step adds. One value everywhere is neither black nor white.
+        let ramps: Vec<(f64, f64)> = self
+            .range
+            .iter()
+            .enumerate()
+            .map(|(band, range)| {
+                let limits = limits.get(band).copied().unwrap_or(*range);
+                let span = limits.high - limits.low;
+                if span == 0.0 {
+                    return (128.0, 0.0);
+                }
+                let per_value = 255.0 / span;
+                ((range.low - limits.low) * per_value, (range.high - range.low) / STEPS * per_value)
+            })
+            .collect();
+        let colours = map.table();
+        let mut data = Vec::with_capacity(self.width * self.height * 4);
+        for pixel in self.steps.chunks_exact(bands + 1) {
+            let alpha = if pixel[bands] > 0 { 255 } else { 0 };
+            // The cast clamps.
+            let byte = |band: usize| (ramps[band].0 + ramps[band].1 * f64::from(pixel[band]) + 0.5) as u8;
+            match bands {
+                3 => data.extend([byte(0), byte(1), byte(2), alpha]),
+                _ => {
+                    let [r, g, b] = colours[usize::from(byte(0))];
+                    data.extend([r, g, b, alpha]);
+                }
+            }
+        }
+        Rgba { width: self.width, height: self.height, data }
+    }
+
+    fn of_pixels(pixels: &Pixels) -> Self {
+        let bands = &pixels.bands;
+        let count = pixels.width * pixels.height;
+        let mut steps = vec![0u16; count * (bands.len() + 1)];
+        let mut range = Vec::with_capacity(bands.len());
+        let mut limits = Vec::with_capacity(bands.len());
+        for (index, band) in bands.iter().enumerate() {
+            let valid = |at: usize| band.is_valid(at) && band.samples.get(at).is_finite();
+            let mut values: Vec<f64> = (0..count).filter(|&at| valid(at)).map(|at| band.samples.get(at)).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            let low = values.first().copied().unwrap_or(0.0);
+            let high = values.last().copied().unwrap_or(0.0);
+            let at =
+                |part: f64| values.get((part * values.len().saturating_sub(1) as f64).round() as usize).copied().unwrap_or(0.0);
+            let (mut black, mut white) = (at(0.02), at(0.98));
+            if black == white {
+                (black, white) = (low, high);
+            }
+            limits.push(Limits { low: black, high: white });
+            let beyond = BEYOND * (white - black);
+            let (low, high) = (low.max(black - beyond), high.min(white + beyond));
+            range.push(Limits { low, high });
+            let scale = if high > low { STEPS / (high - low) } else { 0.0 };
+            for (at, pixel) in steps.chunks_exact_mut(bands.len() + 1).enumerate() {
+                if valid(at) {
+                    pixel[index] = ((band.samples.get(at).clamp(low, high) - low) * scale).round() as u16;
+                    pixel[bands.len()] = u16::MAX;
+                }
+            }
+        }
+        Self { width: pixels.width, height: pixels.height, limits, range, steps }
+    }
+
+    /// Colours that are shown as they are, such as those of a colour table.
+    fn of_rgba(image: &Rgba) -> Self {
+        let wide = |byte: &u8| u16::from(*byte) * 257;
+        let steps = image.data.iter().map(wide).collect();
+        Self {
+            width: image.width,
+            height: image.height,
+            limits: Vec::new(),
+            range: vec![Limits { low: 0.0, high: 255.0 }; 3],
+            steps,
+        }
+    }
+
+    fn to_bytes(&self) -> Option<Vec<u8>> {
+        let mut out = MAGIC.to_vec();
+        out.extend([self.bands() as u8, self.limits.len() as u8]);
+        for limits in self.range.iter().chain(&self.limits) {
+            out.extend(limits.low.to_le_bytes());
+            out.extend(limits.high.to_le_bytes());
+        }
+        let bytes: Vec<u8> = self.steps.iter().flat_map(|step| step.to_ne_bytes()).collect();
+        let kind = if self.bands() == 3 { Rgba16 } else { La16 };
+        let (width, height) = (u32::try_from(self.width).ok()?, u32::try_from(self.height).ok()?);
+        PngEncoder::new(&mut out).write_image(&bytes, width, height, kind).ok()?;
+        Some(out)
+    }
+
+    /// `None` for anything but what [`Thumbnail::to_bytes`] made.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (&[bands, own], mut rest) = rest.split_first_chunk::<2>()?;
+        if !matches!((bands, own), (1 | 3, 0) | (1, 1) | (3, 3)) {
+            return None;
+        }
+        let mut pairs = |count: u8| -> Option<Vec<Limits>> {
+            (0..count)
+                .map(|_| {
+                    let (low, after) = rest.split_first_chunk::<8>()?;
+                    let (high, after) = after.split_first_chunk::<8>()?;
+                    rest = after;
+                    Some(Limits { low: f64::from_le_bytes(*low), high: f64::from_le_bytes(*high) })
+                })
+                .collect()
+        };
+        let (range, limits) = (pairs(bands)?, pairs(own)?);
+        let picture = image::load_from_memory_with_format(rest, image::ImageFormat::Png).ok()?;
+        let (width, height) = (picture.width() as usize, picture.height() as usize);
+        let steps = if bands == 3 { picture.into_rgba16().into_raw() } else { picture.into_luma_alpha16().into_raw() };
+        Some(Self { width, height, limits, range, steps })
+    }
+}
+
+/// Makes a small picture, or takes it from the cache below `cache`. A cache that can't be used is none.
+pub fn thumbnail(request: &ThumbnailRequest, cache: Option<&Path>, ctx: &JobContext) -> Result<Thumbnail> {
+    ctx.check()?;
+    let place = cache.and_then(|cache| Some(cache.join("thumbnails").join(content_key(request)?)));
+    if let Some(made) = place.as_ref().and_then(|place| fs::read(place).ok()).and_then(|bytes| Thumbnail::from_bytes(&bytes)) {
+        return Ok(made);
+    }
+    let made = made_anew(request, ctx)?;
+    if let Some((place, bytes)) = place.zip(made.to_bytes()) {
+        let _ = keep(&place, &bytes);
+    }
+    Ok(made)
+}
+
+fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> {
+    let info = describe(&request.source)?;
+    ctx.check()?;
+    if info.band_count == 0 {
+        return Err(Error::unsupported("this file has no pixels").at(&request.source));
+    }
+    let side = request.side.clamp(8, 1024);
+    let window = Window::full(info.width, info.height);
+    let choice = request.bands.resolve(&info);
+    let read = ReadRequest { window, out: window.fit(side, side), bands: choice.bands(), resampling: Resampling::Auto };
+    let pixels = read_window(&request.source, &read, ctx)?;
+    let table = pixels.bands.len() == 1 && pixels.bands.iter().any(|band| band.palette.is_some());
+    if table {
+        let options = crate::raster::RenderOptions { bands: choice, ..Default::default() };
+        return Ok(Thumbnail::of_rgba(&render(&pixels, &options).0));
+    }
+    Ok(Thumbnail::of_pixels(&pixels))
+}
+
+/// The name of the cached file: a hash of what the raster holds and of what is made of it. `None` for what is not on this disk: that
+/// it did not change could only be told by asking.
+fn content_key(request: &ThumbnailRequest) -> Option<String> {
+    let (path, from, size) = match request.source.asset() {
+        AssetPath::File(path) => (path, 0, fs::metadata(path).ok()?.len()),
+        AssetPath::Range { container, offset, size, .. } => (container, *offset, *size),
+        AssetPath::Vsi(_) => return None,
+    };
+    let mut file = crate::files::open(path).ok()?;
+    let mut hash = Sha256::new();
+    // The same bytes with and without what lies beside them are two pictures.
+    hash.update(format!("{size} {} {:?} {}", request.side, request.bands, request.source.is_fenced()));
+    let mut piece = |at: u64, length: usize| -> Option<()> {
+        let mut bytes = vec![0; length];
+        file.seek(SeekFrom::Start(from.checked_add(at)?)).ok()?;
+        file.read_exact(&mut bytes).ok()?;
+        hash.update(&bytes);
+        Some(())
+    };
+    if size <= WHOLE_BYTES {
+        piece(0, size as usize)?;
+    } else {
+        // Pieces of a large file; that it was written over in between is told by its time.
+        let step = (size - PIECE as u64) / 15;
+        for n in 0..16 {
+            piece(n * step, PIECE)?;
+        }
+        let changed = fs::metadata(path).and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        hash.update(format!("{changed:?}"));
+        // The time is the container's: two samples of it that are alike in all these pieces are told apart by where they are.
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update(from.to_le_bytes());
+    }
+    let digest = hash.finalize();
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + ".thumb")
+}
+
+fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    static CLEANED: AtomicBool = AtomicBool::new(false);
+    let folder = place.parent().unwrap_or(Path::new("."));
+    crate::folders::make_private(folder)?;
+    if !CLEANED.swap(true, Ordering::Relaxed) {
+        let tag = folder.join("CACHEDIR.TAG");
+        if !tag.exists() {
+            fs::write(tag, "Signature: 8a477f597d28d172789f06886806bc55\n# Made again when it is gone.\n")?;
+        }
+        clean(folder, CAP_BYTES)?;
+    }
+    let mut partial = tempfile::NamedTempFile::new_in(folder)?;
+    partial.write_all(bytes)?;
+    partial.persist(place).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Removes the oldest files until four fifths of the cap are left.
+fn clean(folder: &Path, cap: u64) -> std::io::Result<()> {
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder)?.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "thumb")
+            && let Ok(data) = entry.metadata()
+        {
+            files.push((data.modified().unwrap_or(SystemTime::UNIX_EPOCH), data.len(), path));
+        }
+    }
+    let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+    if total <= cap {
+        return Ok(());
+    }
+    files.sort();
+    for (_, size, path) in files {
+        if total <= cap / 5 * 4 {
+            break;
+        }
+        if fs::remove_file(&path).is_ok() {
+            total -= size;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::{BandIndex, BandPixels, NewRaster, Samples, write_geotiff};
+
+    fn raster(folder: &Path, shift: u16) -> RasterSource {
+        let path = folder.join("a.tif");
+        let band = |base: u16| Samples::U16((0..64 * 64).map(|n| base + shift + (n % 64) as u16).collect());
+        let raster = NewRaster { width: 64, height: 64, bands: vec![band(100), band(900), band(3000)], ..NewRaster::default() };
+        write_geotiff(&path, &raster).expect("is written");
+        RasterSource::typed(AssetPath::File(path.into()))
+    }
+
+    #[test]
+    fn a_small_picture_comes_back_from_the_cache_and_follows_the_content() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = folder.path().join("cache");
+        let ctx = JobContext::default();
+        let request = ThumbnailRequest { source: raster(folder.path(), 0), side: 32, bands: BandChoice::Auto };
+        let first = thumbnail(&request, Some(&cache), &ctx).expect("is made");
+        assert_eq!((first.width, first.height, first.bands()), (32, 32, 3));
+        let files = || fs::read_dir(cache.join("thumbnails")).expect("a cache").count();
+        assert_eq!(files(), 2, "the picture and the tag");
+        let again = thumbnail(&request, Some(&cache), &ctx).expect("is there");
+        assert_eq!(again, first);
+        assert_eq!(first.to_bytes().and_then(|bytes| Thumbnail::from_bytes(&bytes)), Some(first.clone()));
+        raster(folder.path(), 5);
+        let other = thumbnail(&request, Some(&cache), &ctx).expect("is made anew");
+        assert!((other.limits[0].low - first.limits[0].low - 5.0).abs() < 1.5);
+        assert_eq!(files(), 3);
+    }
+
+    #[test]
+    fn a_shared_stretch_tells_bright_from_dark() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let request = ThumbnailRequest { source: raster(folder.path(), 0), side: 16, bands: BandChoice::Auto };
+        let small = thumbnail(&request, None, &JobContext::default()).expect("is made");
+        let mean = |image: &Rgba| image.data.chunks_exact(4).map(|p| u32::from(p[0])).sum::<u32>() / 256;
+        let own = mean(&small.rgba(None, ColourMap::Grey));
+        let wide = vec![Limits { low: 0.0, high: 10_000.0 }; 3];
+        let shared = mean(&small.rgba(Some(&wide), ColourMap::Grey));
+        assert!((110..146).contains(&own) && shared < 8, "{own} and {shared}");
+    }
+
+    #[test]
+    fn one_stray_value_does_not_take_the_greys() {
+        let values: Vec<f32> = (0..4096u16).map(|n| if n == 0 { -9999.0 } else { f32::from(n) / 4096.0 }).collect();
+        let band = BandPixels { index: BandIndex::FIRST, samples: Samples::F32(values), valid: None, palette: None };
+        let small = Thumbnail::of_pixels(&Pixels { width: 64, height: 64, window: Window::full(64, 64), bands: vec![band] });
+        let image = small.rgba(None, ColourMap::Grey);
+        let greys: std::collections::BTreeSet<u8> = image.data.chunks_exact(4).map(|pixel| pixel[0]).collect();
+        assert!(greys.len() > 100, "{} greys", greys.len());
+        assert_eq!(image.data[..4], [0, 0, 0, 255], "the stray value is as dark as can be");
+    }
+
+    #[test]
+    fn one_value_everywhere_is_grey_and_colours_stay() {
+        let band = BandPixels { index: BandIndex::FIRST, samples: Samples::U8(vec![7; 4]), valid: None, palette: None };
+        let small = Thumbnail::of_pixels(&Pixels { width: 2, height: 2, window: Window::full(2, 2), bands: vec![band] });
+        assert_eq!(small.rgba(None, ColourMap::Grey).data[..4], [128, 128, 128, 255]);
+        let data: Vec<u8> = (0..=255).flat_map(|byte| [byte, 255 - byte, 9, 255]).collect();
+        let image = Rgba { width: 16, height: 16, data };
+        assert_eq!(Thumbnail::of_rgba(&image).rgba(None, ColourMap::Grey), image);
+    }
+
+    #[test]
+    fn equal_samples_of_one_archive_have_their_own_pictures() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.zip");
+        fs::File::create(&path).and_then(|file| file.set_len(3 * WHOLE_BYTES)).expect("is written");
+        let key = |offset: u64, size: u64| {
+            let source = RasterSource::member(AssetPath::range(path.as_path(), offset, size));
+            content_key(&ThumbnailRequest { source, side: 64, bands: BandChoice::Auto }).expect("is there")
+        };
+        assert_ne!(key(0, WHOLE_BYTES + 1), key(WHOLE_BYTES - 1, WHOLE_BYTES + 1));
+        assert_eq!(key(0, 1000), key(1000, 1000), "small ones are known by all of their bytes");
+    }
+
+    #[test]
+    fn damaged_files_of_the_cache_are_made_again() {
+        assert!(Thumbnail::from_bytes(MAGIC).is_none());
+        assert!(Thumbnail::from_bytes(&[MAGIC.as_slice(), &[3, 3]].concat()).is_none());
+        assert!(Thumbnail::from_bytes(b"something else").is_none());
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a", "b", "c", "d"] {
+            fs::write(folder.path().join(format!("{name}.thumb")), [0; 100]).expect("is written");
+            std::thread::sleep(std::time::Duration::from_millis(15));
+        }
+        clean(folder.path(), 300).expect("is cleaned");
+        let mut left: Vec<_> = fs::read_dir(folder.path()).expect("a folder").flatten().map(|e| e.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["c.thumb", "d.thumb"]);
+    }
+}

@@ -1,0 +1,311 @@
+//! `Verify`: a dataset that was written is opened again and held against the draft: every sample is there, and samples have the
+//! bytes of their sources, some at random or all. Changes nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use crate::container::{self, ByteSource, ContainerReader};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla};
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Depth {
+    /// The samples are counted.
+    Counts,
+    /// And up to 120 samples, taken at random, are compared byte for byte.
+    #[default]
+    Random,
+    /// And all of them are.
+    All,
+}
+
+/// Samples that [`Depth::Random`] compares.
+const RANDOM: usize = 120;
+/// Bytes compared at a time.
+const PIECE: usize = 1 << 20;
+/// Differences that are kept.
+const KEPT: usize = 100;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Verified {
+    /// Datasets that were opened.
+    pub parts: u64,
+    /// Samples of level 0 found.
+    pub roots: u64,
+    /// Samples found, on all levels.
+    pub samples: u64,
+    /// Samples compared byte for byte.
+    pub compared: u64,
+    /// Bytes compared.
+    pub bytes: u64,
+    /// From opening to the first sample's bytes.
+    pub first_read: Duration,
+    /// What differs, in words.
+    pub differences: Vec<String>,
+}
+
+impl Verified {
+    /// True when nothing differs.
+    pub fn is_sound(&self) -> bool {
+        self.differences.is_empty()
+    }
+
+    fn differs(&mut self, what: String) {
+        if self.differences.len() < KEPT {
+            self.differences.push(what);
+        }
+    }
+}
+
+/// Opens the datasets at `paths`, which together are the draft, and compares. A draft padded on level 0 may have lost that padding.
+pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobContext) -> Result<Verified> {
+    let mut found = Verified::default();
+    let started = Instant::now();
+    let mut opened: Vec<(Arc<dyn ContainerReader>, Arc<Skeleton>)> = Vec::new();
+    for path in paths {
+        ctx.check()?;
+        let reader: Arc<dyn ContainerReader> = container::open(path, ctx)?;
+        let tree = reader.levels().skeleton(ctx)?;
+        found.parts += 1;
+        found.roots += tree.levels.first().map_or(0, |level| level.len()) as u64;
+        found.samples += tree.total() as u64;
+        opened.push((reader, tree));
+    }
+    let (roots, samples) = counts(dataset);
+    let padded = dataset.root.samples.iter().filter(|sample| sample.is_padding()).count() as u64;
+    if found.roots != roots && found.roots + padded != roots {
+        let n = found.roots;
+        found.differs(tr_n!(
+            n,
+            "{n} root was found, the draft has {roots}",
+            "{n} roots were found, the draft has {roots}",
+            n,
+            roots
+        ));
+    } else if found.roots == roots && found.samples != samples {
+        let n = found.samples;
+        found.differs(tr_n!(
+            n,
+            "{n} sample was found, the draft has {samples}",
+            "{n} samples were found, the draft has {samples}",
+            n,
+            samples
+        ));
+    }
+    let files = chosen(&opened, depth);
+    ctx.stage(tr!("Comparing"), Some(files.len() as u64));
+    if let Some(&(part, level, row)) = files.first()
+        && let Some((reader, _)) = opened.get(part)
+    {
+        // Whether it can be read is told below.
+        let _ = reader.asset(level, row).and_then(|(asset, size)| Side::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize)));
+        found.first_read = started.elapsed();
+    }
+    let outcomes: Vec<Result<(u64, Option<String>)>> = files
+        .par_iter()
+        .map(|&(part, level, row)| {
+            ctx.check()?;
+            let Some((reader, tree)) = opened.get(part) else { return Ok((0, None)) };
+            let path = tree.path(level, row);
+            let outcome = compare(dataset, reader.as_ref(), (level, row), &path, ctx);
+            ctx.step(1);
+            match outcome {
+                Ok(bytes) => {
+                    ctx.bytes(bytes);
+                    Ok((bytes, None))
+                }
+                Err(error) if error.is_cancelled() => Err(error),
+                Err(error) => Ok((0, Some(format!("{path}: {error}")))),
+            }
+        })
+        .collect();
+    for outcome in outcomes {
+        let (bytes, difference) = outcome?;
+        found.compared += 1;
+        found.bytes += bytes;
+        if let Some(difference) = difference {
+            found.differs(difference);
+        }
+    }
+    Ok(found)
+}
+
+fn counts(dataset: &Dataset) -> (u64, u64) {
+    fn below(tortilla: &Tortilla) -> u64 {
+        tortilla.samples.iter().map(|sample| 1 + sample.children().map_or(0, |children| below(children))).sum()
+    }
+    (dataset.root.samples.len() as u64, below(&dataset.root))
+}
+
+/// The FILEs to compare, as (part, level, row).
+fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) -> Vec<(usize, usize, u32)> {
+    if depth == Depth::Counts {
+        return Vec::new();
+    }
+    let mut files = Vec::new();
+    for (part, (_, tree)) in opened.iter().enumerate() {
+        for (number, level) in tree.levels.iter().enumerate() {
+            let rows = (0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File);
+            files.extend(rows.map(|row| (part, number, row)));
+        }
+    }
+    if depth == Depth::Random && files.len() > RANDOM {
+        // Others each time: what is sound today is looked at elsewhere tomorrow.
+        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        for place in 0..RANDOM {
+            let other = place + (random.next_u64() % (files.len() - place) as u64) as usize;
+            files.swap(place, other);
+        }
+        files.truncate(RANDOM);
+    }
+    files
+}
+
+/// Compares one sample with its source, piece by piece; gives its bytes.
+fn compare(
+    dataset: &Dataset,
+    reader: &dyn ContainerReader,
+    (level, row): (usize, u32),
+    path: &SamplePath,
+    ctx: &JobContext,
+) -> Result<u64> {
+    let (asset, size) = reader.asset(level, row)?;
+    let written = Side::of_asset(&asset, size)?;
+    let sample = sample_at(&dataset.root, path).ok_or_else(|| Error::invalid("the draft has no such sample"))?;
+    let source = match &sample.payload {
+        Payload::Asset { path, size, .. } => Side::of_asset(path, *size)?,
+        Payload::Bytes(bytes) => Side::Memory(Bytes::copy_from_slice(bytes)),
+        Payload::Folder(_) => return Err(Error::invalid("the draft has a FOLDER here")),
+    };
+    let differ = |at: u64| Error::invalid(format!("the bytes differ from the source, first at byte {at}"));
+    let common = written.size().min(source.size());
+    let mut at = 0;
+    while at < common {
+        ctx.check()?;
+        let length = PIECE.min((common - at) as usize);
+        let (one, other) = (written.piece(at, length)?, source.piece(at, length)?);
+        if one != other {
+            let first = one.iter().zip(other.iter()).position(|(a, b)| a != b).unwrap_or_default();
+            return Err(differ(at + first as u64));
+        }
+        at += length as u64;
+    }
+    if written.size() != source.size() { Err(differ(common)) } else { Ok(size) }
+}
+
+/// Bytes to compare: in memory, or a range of a file of any size.
+enum Side {
+    Memory(Bytes),
+    File { file: ByteSource, offset: u64, size: u64 },
+}
+
+impl Side {
+    fn of_asset(asset: &AssetPath, size: u64) -> Result<Self> {
+        if size == 0 {
+            return Ok(Self::Memory(Bytes::new()));
+        }
+        let file = ByteSource::open_for(asset)?;
+        Ok(match asset {
+            AssetPath::Range { offset, size, .. } => Self::File { file, offset: *offset, size: *size },
+            _ => {
+                let size = file.size_bytes();
+                Self::File { file, offset: 0, size }
+            }
+        })
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File { size, .. } => *size,
+        }
+    }
+
+    fn piece(&self, at: u64, length: usize) -> Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.slice(at as usize..at as usize + length)),
+            Self::File { file, offset, .. } => file.read(offset.saturating_add(at), length as u64),
+        }
+    }
+}
+
+fn sample_at<'a>(root: &'a Tortilla, path: &SamplePath) -> Option<&'a Sample> {
+    let mut tortilla = root;
+    let mut found = None;
+    for id in &path.0 {
+        let sample = tortilla.samples.iter().find(|sample| sample.id == *id)?;
+        found = Some(sample);
+        match sample.children() {
+            Some(children) => tortilla = children,
+            None => tortilla = root,
+        }
+    }
+    found
+}
+
+/// The paths that together are what was written: the index where there is one, else every part.
+pub fn written_paths(built: &container::Built) -> Vec<PathBuf> {
+    let single = |path: &Path| vec![path.to_owned()];
+    match built.parts.as_slice() {
+        [] => single(&built.path),
+        // TACOLLECTION.json is read part by part.
+        _ if built.indexes.iter().any(|index| *index == built.path && index.extension().is_none_or(|ending| ending != "json")) => {
+            single(&built.path)
+        }
+        parts => parts.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::{Assembly, BuildOptions, Format, OnDamage};
+    use crate::table::ParquetOptions;
+
+    #[test]
+    fn a_changed_byte_and_a_missing_root_are_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ctx = JobContext::default();
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, name.repeat(50)).expect("writes");
+            let size = name.len() as u64 * 50;
+            Sample::file("x", path, size)
+        };
+        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file(id)]));
+        let mut dataset = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        dataset.collection.set("id", Some("verify-me".into()));
+        let target = folder.path().join("out.tacozip");
+        let options = BuildOptions {
+            target: target.clone(),
+            format: Format::Zip,
+            parquet: ParquetOptions::default(),
+            overwrite: false,
+            parts: None,
+            on_damage: OnDamage::Stop,
+        };
+        let assembly = Assembly::of_dataset(&dataset, &ctx).expect("assembles");
+        let built = container::write(&assembly, &options, &ctx).expect("writes");
+        let paths = written_paths(&built);
+        let sound = verify(&dataset, &paths, Depth::All, &ctx).expect("verifies");
+        assert_eq!((sound.roots, sound.samples, sound.compared, sound.differences.len()), (2, 4, 2, 0), "{sound:?}");
+        assert_eq!(verify(&dataset, &paths, Depth::Counts, &ctx).expect("verifies").compared, 0);
+        std::fs::write(folder.path().join("b"), "c".repeat(50)).expect("writes");
+        let changed = verify(&dataset, &paths, Depth::Random, &ctx).expect("verifies");
+        assert!(changed.differences.len() == 1 && changed.differences[0].contains("b / x"), "{changed:?}");
+        let mut more = dataset.clone();
+        Arc::make_mut(&mut more.root).samples.push(scene("c"));
+        assert!(!verify(&more, &paths, Depth::Counts, &ctx).expect("verifies").is_sound());
+    }
+}

@@ -1,0 +1,48 @@
+//! Datasets as files: a draft is checked and written, an opened dataset is written in another container, one sample is copied.
+
+use std::path::Path;
+
+use super::migrate::is_other_generation;
+use super::own_sources::refuse_own_sources;
+use crate::container::{self, Assembly, BuildOptions, Built, OnDamage, OpenOptions, outputs_of};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::model::{AssetPath, Dataset, Severity};
+use crate::validate;
+
+/// Checks a draft and writes it. Errors of the check stop it, with the first of them in the message.
+pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    ctx.stage(tr!("Checking"), None);
+    container::expect_containers(dataset)?;
+    let mut report = validate::dataset(dataset, ctx)?;
+    report.findings.extend(validate::sources(dataset, ctx)?.findings);
+    if !report.is_valid() {
+        let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+        let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
+        for finding in errors.iter().take(5) {
+            error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
+        }
+        return Err(error);
+    }
+    let mut assembly = Assembly::of_dataset(dataset, ctx)?;
+    refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
+    assembly.mend_extent(ctx);
+    container::write(&assembly, options, ctx)
+}
+
+/// Writes an opened dataset in another container: every byte of data and every metadata value as it is.
+pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+    let reader = container::open_with(input, open, ctx)?;
+    if is_other_generation(reader.as_ref()) {
+        let message = format!("this dataset is of generation {}", reader.info().format.generation());
+        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which tells what becomes of its fields"));
+    }
+    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    assembly.mend_extent(ctx);
+    container::write(&assembly, options, ctx)
+}
+
+/// Copies a sample's bytes into a new file.
+pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<()> {
+    container::copy_asset(asset, target, true, OnDamage::Stop, ctx).map(drop)
+}
