@@ -1,8 +1,9 @@
 //! Taco Studio: build, check, write, open and explore TACO datasets, in a window and headless.
 //!
-//! One headless core is driven alike by the window, the command line and the tests: [`studio::Studio`] takes
-//! [`studio::Command`]s and gives [`studio::Event`]s. Each module may import only those above it in this table; a test in
-//! `tests/tidy.rs` keeps that true. The first lines of each say more of it, and what it must never do.
+//! One headless core is used by the window, the command line and the tests. What reads or writes datasets without changing a draft
+//! is a function of [`ops`]. What changes the open document is a [`studio::Command`] that [`studio::Studio`] runs, with a
+//! [`studio::Event`] as its result. Each module may import only those above it in this table; a test in `tests/tidy.rs` keeps that
+//! true. The head comment of each module says more about it, and what it must never do.
 //!
 //! | module | owns |
 //! |---|---|
@@ -23,8 +24,9 @@
 //! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
 //! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
-//! | [`studio`] | commands, events, the document, the verbs |
-//! | [`cli`] | arguments → commands; text and JSON out |
+//! | [`ops`] | what can be done with datasets without a session: one blocking function a verb, typed input and output |
+//! | [`studio`] | the session: document, commands and events, history, live check, autosave, jobs |
+//! | [`cli`] | arguments → one function of `ops`, or a session; text and JSON out |
 //! | [`gui`] | the window; the only module that names egui |
 //!
 //! # Where to begin
@@ -43,15 +45,20 @@
 //!   `container/detect_remote.rs` for addresses that are folders;
 //! - a variant of `Physical` in `container/mod.rs`, for whoever needs the format behind the trait;
 //! - what the compiler then asks for: the names of the format, `container/open.rs`, the check in `validate/mod.rs`, the layout of
-//!   its bytes in `studio/layout.rs`, the way GDAL reads it in `studio/tables.rs`;
+//!   its bytes in `ops/byte_map.rs`, the way GDAL reads it in `ops/tables.rs`;
 //! - what the compiler does not ask for: its media type in `export/mod.rs`, and whether it is of a generation that has to be moved
-//!   to 2.0 in `studio/migrate/mod.rs`;
+//!   to 2.0 in `ops/migrate/mod.rs`;
 //! - a dataset in `tests/fixtures/golden` with what an independent reader saw in it.
 //!
-//! **A command**: a variant of [`studio::Command`] (plain data) with its verb in a file of `studio`, its arm in `studio/mod.rs`,
-//! and its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for both. A verb of
-//! the command line is a variant of [`cli::Verb`] that sends the command, a row in `docs/COMMAND-LINE.md`, and a section of
-//! `docs/COMMANDS.md`, which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
+//! **An operation**: a function in a file of [`ops`], called with a [`jobs::JobContext`]. The window calls it in an async value, the
+//! command line in a variant of [`cli::Verb`] through `cli/runner.rs`.
+//!
+//! **A command**: a variant of [`studio::Command`] (plain data) for what changes the document or writes a file, its arm in
+//! `studio/mod.rs` and its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for
+//! both. Its job has a [`studio::JobKind`].
+//!
+//! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and a section of `docs/COMMANDS.md`,
+//! which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
 //!
 //! **A text of the window** stands in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
 //! brings template and catalogues up to date. **A language**: a translation of `assets/text/studio.pot` beside it, named in

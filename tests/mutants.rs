@@ -12,7 +12,7 @@ use taco_studio::container::{Assembly, HEADER_SIZE, Physical, open, read_asset};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, SampleKind};
 use taco_studio::table::{ParquetSlice, TableHead};
-use taco_studio::{query, studio, validate};
+use taco_studio::{ops, query, validate};
 
 use crate::rules::{Files, Good};
 use crate::support::files_below;
@@ -169,7 +169,7 @@ fn use_it(path: &Path) {
     }
     generations::use_it(reader.as_ref(), &ctx);
     let _ = Assembly::of_reader(reader.as_ref(), &ctx);
-    if let Ok(tables) = studio::tables_of(reader.as_ref(), &ctx) {
+    if let Ok(tables) = ops::tables_of(reader.as_ref(), &ctx) {
         for level in ["level0", "level1"] {
             let _ = query::run_sql(&tables, &format!("SELECT * FROM {level}"), None, &ctx);
         }

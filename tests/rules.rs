@@ -14,7 +14,7 @@ use taco_studio::container::{Format, open};
 use taco_studio::error::Kind;
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, Dataset, FINDINGS_KEPT, Profile, Report, Rule};
-use taco_studio::{studio, validate};
+use taco_studio::{ops, studio, validate};
 
 use cases::{Case, Damage};
 pub use damage::{Files, patch_both};
@@ -246,7 +246,7 @@ fn a_lost_source_stops_the_writer_before_it_begins() {
     let lost = good.workspace.path("sources/scene_b/after.bin");
     std::fs::remove_file(&lost).expect("removed");
     let target = good.workspace.path("out/new.tacozip");
-    let error = studio::checked_build(&good.dataset, &good::options(&target, Format::Zip), &JobContext::default());
+    let error = ops::checked_build(&good.dataset, &good::options(&target, Format::Zip), &JobContext::default());
     let error = error.expect_err("a source is gone");
     assert_eq!(error.kind(), Kind::Invalid);
     assert!(error.report().contains("SRC-1 at scene_b / after.bin"), "{}", error.report());

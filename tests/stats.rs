@@ -165,23 +165,16 @@ fn a_box_and_days_choose_samples_of_the_nearest_level() {
 
 #[test]
 fn statistics_of_a_draft_are_those_of_the_dataset() {
-    use taco_studio::jobs::Jobs;
-    use taco_studio::ops::StatsRequest;
-    use taco_studio::studio::{Command, Event, Studio};
-    let mut studio = Studio::new(Jobs::quiet());
+    use taco_studio::container;
+    use taco_studio::jobs::JobContext;
+    use taco_studio::ops::{StatsRequest, draft_of, pooled_statistics, pooled_statistics_of_draft};
+    let ctx = JobContext::default();
+    let reader = container::open(&golden("04_nested2_folder/change"), &ctx).expect("opens");
+    let draft = draft_of(reader.as_ref(), &ctx).expect("is read");
     let positions = vec!["before.tif".to_owned()];
     for exact in [false, true] {
         let request = StatsRequest { positions: positions.clone(), exact, ..StatsRequest::default() };
-        let mut reports = Vec::new();
-        for commands in [vec![Command::Open { path: golden("04_nested2_folder/change") }], vec![Command::Fork]] {
-            for command in commands {
-                studio.run_to_end(command, &mut |_| {}).expect("works");
-            }
-            let event = studio.run_to_end(Command::PoolStatistics { request: request.clone() }, &mut |_| {}).expect("pools");
-            let Event::Pooled(report) = event else { panic!("{event:?}") };
-            reports.push(report);
-        }
-        assert_eq!(reports[0], reports[1]);
-        studio.run_to_end(Command::Close, &mut |_| {}).expect("closes");
+        let opened = pooled_statistics(reader.as_ref(), &request, None, &ctx).expect("pools");
+        assert_eq!(pooled_statistics_of_draft(&draft, &request, &ctx).expect("pools"), opened);
     }
 }

@@ -221,9 +221,9 @@ fn files_are_opened_for_reading_in_one_place_which_waits_for_no_pipe() {
         "src/raster/write.rs",
         "src/remote/cache.rs",
         "src/remote/profile.rs",
-        "src/studio/doctor.rs",
+        "src/ops/doctor.rs",
         "src/studio/project/journal.rs",
-        "src/studio/thumbnails.rs",
+        "src/ops/thumbnails.rs",
     ];
     expect_none("files that are not opened by crate::files", &found_outside(&marks, &own));
 }

@@ -35,8 +35,7 @@ fn input_of(arguments: CreateArguments) -> Result<CreateInput> {
         None => CreateOutput::Dataset(write.options(target, parts.parts())),
         Some(generation) => {
             let (part_bytes, overwrite) = (parts.split_size, write.overwrite);
-            let options =
-                TortillaOptions { target, collection: None, part_bytes, stream, overwrite, on_damage: OnDamage::Stop };
+            let options = TortillaOptions { target, collection: None, part_bytes, stream, overwrite, on_damage: OnDamage::Stop };
             CreateOutput::FirstGeneration(generation, options)
         }
     };

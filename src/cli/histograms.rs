@@ -86,7 +86,11 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
         each: arguments.each,
     };
     let found = run(terminal, &JobKind::Percentiles, move |ctx| ops::percentiles(&request, ctx))?;
-    if json { print_json_line(&found)? } else { print(&text(&found))? }
+    if json {
+        print_json_line(&found)?
+    } else {
+        print(&text(&found))?
+    }
     Ok(0)
 }
 

@@ -188,10 +188,7 @@ impl App {
             self.toast = self.toast.take().filter(|toast| toast.action.is_none());
         }
         match event {
-            Event::None
-            | Event::LevelReady(_)
-            | Event::FixesFound { .. }
-            | Event::Filtered => {}
+            Event::None | Event::LevelReady(_) | Event::FixesFound { .. } | Event::Filtered => {}
             Event::PatternFound(report) => self.session.pattern.take(job, report),
             Event::ProjectSaved(path) => self.saved(&path),
             Event::DocumentChanged => self.document_changed(job),

@@ -13,8 +13,8 @@ use super::panel_context::Request;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
 use crate::export::Catalogue;
-use crate::query::Query;
 use crate::ops::Migrated;
+use crate::query::Query;
 use crate::studio::Command;
 
 impl App {

@@ -14,4 +14,3 @@ pub fn align_schemas(dataset: &Dataset) -> Option<(Edit, Vec<String>)> {
     let edits = fixes.into_iter().map(|fix| fix.edit).collect();
     Some((Edit::Batch { label: tr!("Align the fields of every level").into(), edits }, lines))
 }
-

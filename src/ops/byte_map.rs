@@ -1,6 +1,5 @@
 //! How the bytes of an archive are laid out: header, data, tables, directory, and what lies between them.
 
-
 use crate::container::{ContainerReader, Directory, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

@@ -266,8 +266,8 @@ mod tests {
     use super::*;
     use crate::container::{OnDamage, TortillaOptions};
     use crate::model::{Dataset, Sample, Tortilla};
-    use crate::raster::{NewRaster, TogOptions, Window};
     use crate::ops::write_first_generation;
+    use crate::raster::{NewRaster, TogOptions, Window};
 
     /// Every type with its own predictor, in tiles of one band.
     #[test]

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::duplicate_ids;
 use super::legacy::need_all_parts;
 use super::migrate::assembly_of;
 use super::tables::tables_of;
-use super::duplicate_ids;
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, tree_order};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;

@@ -13,9 +13,9 @@ use arrow::datatypes::{DataType, Field};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::fork::draft_of_assembly;
 use super::legacy::write_first_generation;
 use super::migrate::assembly_of;
-use super::fork::draft_of_assembly;
 use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use arrow::array::{ArrayRef, RecordBatch};
 use serde::{Deserialize, Serialize};
 
+use super::fork::draft_of_assembly;
 use super::legacy::{is_taco_name, write_first_generation};
 use super::migrate::{assembly_of, is_other_generation};
-use super::fork::draft_of_assembly;
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
     Staging, TortillaOptions, asset_size, copy_asset, free_bytes,

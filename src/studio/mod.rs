@@ -18,11 +18,11 @@ mod tray;
 mod verbs;
 mod watch;
 
+pub use crate::model::RowRef;
 pub use command::{Command, Event, Outcome};
 pub use document::{Document, DraftDocument, OpenDataset, Server};
 pub use document_id::DocumentId;
 pub use job_kind::JobKind;
-pub use crate::model::RowRef;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{Expect, ReplayLine, check_expectation, replay, run_line};
 pub use script::{ScriptLine, Step, WAIT_SECONDS, read_script};
@@ -167,11 +167,9 @@ impl Studio {
                 remote::set_access(access)?;
                 Ok(Outcome::Done(Event::None))
             }
-            Command::RemoteCache { clear } => self.operate(
-                JobKind::RemoteCache { clear },
-                Event::RemoteCache,
-                move |_| Ok(if clear { remote::clear_cache() } else { remote::cache_state() }),
-            ),
+            Command::RemoteCache { clear } => self.operate(JobKind::RemoteCache { clear }, Event::RemoteCache, move |_| {
+                Ok(if clear { remote::clear_cache() } else { remote::cache_state() })
+            }),
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
@@ -214,31 +212,27 @@ impl Studio {
             Command::Verify { paths, depth } => self.verify(paths, depth),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
             Command::ReadChunk { request } => self.read_chunk(request),
-            Command::Export { request } => self.operate(
-                JobKind::Export(request.options.target.clone()),
-                Event::Written,
-                move |ctx| ops::export_subset(&request, ctx),
-            ),
-            Command::Convert { input, open, options } => self.operate(
-                JobKind::Convert(input.clone()),
-                Event::Written,
-                move |ctx| ops::convert(&input, &open, &options, ctx),
-            ),
-            Command::Compile { request } => self.operate(
-                JobKind::Compile(request.options.target.clone()),
-                Event::Written,
-                move |ctx| ops::compile(&request, ctx),
-            ),
-            Command::EditTortilla { request } => self.operate(
-                JobKind::EditTortilla(request.input.clone()),
-                Event::Saved,
-                move |ctx| ops::edit_tortilla(&request, ctx),
-            ),
-            Command::Describe { request } => self.operate(
-                JobKind::Describe(request.input.clone()),
-                Event::Saved,
-                move |ctx| ops::describe_to(&request, ctx),
-            ),
+            Command::Export { request } => {
+                self.operate(JobKind::Export(request.options.target.clone()), Event::Written, move |ctx| {
+                    ops::export_subset(&request, ctx)
+                })
+            }
+            Command::Convert { input, open, options } => {
+                self.operate(JobKind::Convert(input.clone()), Event::Written, move |ctx| ops::convert(&input, &open, &options, ctx))
+            }
+            Command::Compile { request } => {
+                self.operate(JobKind::Compile(request.options.target.clone()), Event::Written, move |ctx| {
+                    ops::compile(&request, ctx)
+                })
+            }
+            Command::EditTortilla { request } => {
+                self.operate(JobKind::EditTortilla(request.input.clone()), Event::Saved, move |ctx| {
+                    ops::edit_tortilla(&request, ctx)
+                })
+            }
+            Command::Describe { request } => {
+                self.operate(JobKind::Describe(request.input.clone()), Event::Saved, move |ctx| ops::describe_to(&request, ctx))
+            }
             Command::Migrate { request } => self.operate(
                 JobKind::Migrate(request.input.clone()),
                 |migrated| Event::Migrated(Box::new(migrated)),
@@ -249,11 +243,9 @@ impl Studio {
                 |repaired| Event::Repaired(Box::new(repaired)),
                 move |ctx| ops::repair(&input, &open, &options, ctx),
             ),
-            Command::Consolidate { options } => self.operate(
-                JobKind::Consolidate(options.inputs.len()),
-                Event::Written,
-                move |ctx| consolidate(&options, ctx),
-            ),
+            Command::Consolidate { options } => {
+                self.operate(JobKind::Consolidate(options.inputs.len()), Event::Written, move |ctx| consolidate(&options, ctx))
+            }
             Command::Pause { job, on } => self.pause(job, on),
             Command::Cancel { job } => self.cancel(job),
         }

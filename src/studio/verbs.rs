@@ -236,9 +236,11 @@ impl Studio {
 
     pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
         let opened = self.document().and_then(Document::opened).map(|open| open.reader.clone());
-        self.operate(JobKind::ReadChunk(request.chunk.clone()), |array| Event::ChunkRead(Box::new(array)), move |ctx| {
-            ops::read_requested_chunk(opened, &request, ctx)
-        })
+        self.operate(
+            JobKind::ReadChunk(request.chunk.clone()),
+            |array| Event::ChunkRead(Box::new(array)),
+            move |ctx| ops::read_requested_chunk(opened, &request, ctx),
+        )
     }
 
     pub(super) fn verify(&mut self, paths: Vec<PathBuf>, depth: Depth) -> Result<Outcome> {

@@ -9,8 +9,8 @@ use taco_studio::container::{
 };
 use taco_studio::jobs::JobContext;
 use taco_studio::model::AssetPath;
-use taco_studio::query::{Tables, VsiBase, run_sql};
 use taco_studio::ops::{MigrateRequest, is_other_generation, lazy_tables, migrate};
+use taco_studio::query::{Tables, VsiBase, run_sql};
 use taco_studio::table::{LevelTable, ParquetSlice, TableHead, cell_json, cell_text};
 use taco_studio::validate;
 

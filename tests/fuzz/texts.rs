@@ -12,8 +12,9 @@ use taco_studio::container::{OpenOptions, parse_collection, write_collection};
 use taco_studio::export::Catalogue;
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, PitSchema, Report};
+use taco_studio::ops::describe_dataset;
 use taco_studio::query::{Tables, VsiBase, outline, run_sql, write_wkb};
-use taco_studio::studio::{Command, ScriptLine, Studio, describe_dataset, is_project, open_project, read_script, recoverable, save_project};
+use taco_studio::studio::{Command, ScriptLine, Studio, is_project, open_project, read_script, recoverable, save_project};
 use taco_studio::table::{LevelTable, parse_wkb, wkb_bounds, wkb_point};
 use taco_studio::validate;
 

@@ -10,8 +10,7 @@ use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use taco_studio::container::{ContainerReader, OpenOptions, Physical, TortillaHeader, TortillaReader, footer_bytes};
 use taco_studio::export::Catalogue;
 use taco_studio::jobs::JobContext;
-use taco_studio::ops::MigrateRequest;
-use taco_studio::studio;
+use taco_studio::ops::{self, MigrateRequest};
 
 use super::{ODD, Random, damage, damage_file, try_mutants};
 use crate::legacy::golden;
@@ -42,10 +41,10 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
         }
         let named = tree.levels.iter().enumerate().flat_map(|(level, rows)| (0..rows.len() as u32).map(move |row| (level, row)));
         for (level, row) in named.take(CHUNKS) {
-            let _ = studio::read_chunk(reader, &format!("{}::0", tree.path(level, row).to_archive()), ctx);
+            let _ = ops::read_chunk(reader, &format!("{}::0", tree.path(level, row).to_archive()), ctx);
         }
     }
-    if studio::is_other_generation(reader) {
+    if ops::is_other_generation(reader) {
         let request = MigrateRequest {
             input: path.clone(),
             options: None,
@@ -55,9 +54,9 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
             keep_ids: false,
             allow_missing_parts: true,
         };
-        let _ = studio::migrate(&request, ctx);
+        let _ = ops::migrate(&request, ctx);
         for form in [Catalogue::Stac, Catalogue::Croissant, Catalogue::Markdown] {
-            let _ = studio::describe_dataset(path, &OpenOptions::default(), form, None, None, ctx);
+            let _ = ops::describe_dataset(path, &OpenOptions::default(), form, None, None, ctx);
         }
     }
 }

@@ -72,9 +72,8 @@ impl Directory {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
         let tail = file.read(tail_start, tail_size)?;
-        let bad = |what: &str| {
-            Error::format(format!("the central directory {what}")).at_path(file.path()).caused_by(Cause::ZipDirectory)
-        };
+        let bad =
+            |what: &str| Error::format(format!("the central directory {what}")).at_path(file.path()).caused_by(Cause::ZipDirectory);
         let end = (0..=tail.len().saturating_sub(22))
             .rev()
             .find(|&at| tail[at..].starts_with(b"PK\x05\x06") && at + 22 + usize::from(u16_at(&tail, at + 20)) <= tail.len())

@@ -33,8 +33,8 @@ use crate::draft::Plan;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
-use crate::remote::Access;
 use crate::ops::{Lacking, Migrated, Verified};
+use crate::remote::Access;
 use crate::studio::{Command, LogLevel};
 
 use about::About;

@@ -9,8 +9,8 @@ use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::gui::theme::Tokens;
 use crate::jobs::JobContext;
-use crate::raster::ColourMap;
 use crate::ops::{as_numbers, bar_text};
+use crate::raster::ColourMap;
 
 /// Values that get a colour of their own; the rest share one.
 const NAMED: usize = 7;

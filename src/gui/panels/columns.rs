@@ -13,8 +13,8 @@ use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, TextField, VirtualRows, paint};
 use crate::model::dtype_name;
-use crate::query::Filter;
 use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
+use crate::query::Filter;
 use crate::studio::Document;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

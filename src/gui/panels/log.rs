@@ -13,7 +13,12 @@ use crate::studio::LogLevel;
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     // Pictures come with every click; their lines would hide the others.
-    let lines: Vec<_> = cx.studio.log_lines().iter().filter(|line| line.level == LogLevel::Error || !line.job.as_ref().is_some_and(is_quiet)).collect();
+    let lines: Vec<_> = cx
+        .studio
+        .log_lines()
+        .iter()
+        .filter(|line| line.level == LogLevel::Error || !line.job.as_ref().is_some_and(is_quiet))
+        .collect();
     if lines.is_empty() {
         let state = EmptyState {
             icon: icons::TERMINAL_WINDOW,

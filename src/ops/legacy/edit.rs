@@ -11,7 +11,6 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::ops::migrate::is_other_generation;
 use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{
     self, LocalFile, Physical, Tortilla, TortillaChange, TortillaReader, change_tortilla, copy_changed, footer_bytes,
@@ -19,6 +18,7 @@ use crate::container::{
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
+use crate::ops::migrate::is_other_generation;
 use crate::table::{LevelTable, read_sidecar_as};
 
 /// Columns that say where the bytes are, and whose.

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::export_subset::{Keeping, RowChoice, chosen};
+use super::fork::draft_of_assembly;
 use super::migrate::assembly_of;
 use super::own_sources::refuse_own_sources;
 use super::tables::tables_of;
-use super::fork::draft_of_assembly;
 use crate::container::{
     self, Built, ContainerReader, Format, Item, LocalFile, Physical, RowSource, TortillaDraft, TortillaOptions, TortillaReader,
     tree_order, write_tortilla,

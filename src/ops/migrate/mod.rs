@@ -19,8 +19,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::legacy::{Lacking, need_all_parts};
 use super::fork::draft_of_assembly;
+use super::legacy::{Lacking, need_all_parts};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
 };

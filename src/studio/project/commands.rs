@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::autosave::{Change, FileMark, Keep, Origin, ProjectFile};
 use super::file::{Project, open_project, real_path, save_project, save_project_if};
 use super::journal::{forget, own_journal, restore};
-use super::autosave::{Change, FileMark, Keep, Origin, ProjectFile};
 use crate::container::is_same_file;
 use crate::draft::{Content, Draft, Structure, split_off};
 use crate::error::{Error, Kind, Result};

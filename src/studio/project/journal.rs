@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use serde_json::Value as Json;
 
-use super::file::{Base, Project, open_project_of, real_path, save_project};
 use super::autosave::{FileMark, ProjectFile};
+use super::file::{Base, Project, open_project_of, real_path, save_project};
 use super::sweep::{remove, sweep};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Result};

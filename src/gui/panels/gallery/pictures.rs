@@ -9,8 +9,8 @@ use super::Wanted;
 use crate::error::Error;
 use crate::gui::textures;
 use crate::jobs::{Job, Jobs};
-use crate::raster::{BandChoice, ColourMap, Limits, describe};
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
+use crate::raster::{BandChoice, ColourMap, Limits, describe};
 use crate::studio::{Document, RowRef};
 
 /// Columns and rows of a small picture.

@@ -13,8 +13,8 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::session::revision;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, paint};
-use crate::query::Filter;
 use crate::ops::times_of;
+use crate::query::Filter;
 use crate::studio::Document;
 
 /// Height of the strip.

@@ -18,8 +18,8 @@ use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
 use crate::jobs::JobId;
-use crate::raster::Rgba;
 use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
+use crate::raster::Rgba;
 use crate::studio::{Command, Document, RowRef};
 
 /// Chunks that the list names; the rest is reached by pointing.

@@ -17,8 +17,8 @@ use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, paint};
 use crate::jobs::JobContext;
 use crate::model::SamplePath;
-use crate::query::QueryResult;
 use crate::ops::{ColumnSummary, json_lines, summary_of};
+use crate::query::QueryResult;
 use crate::studio::RowRef;
 
 /// Rows that go to the clipboard at the most; more are saved to a file.
