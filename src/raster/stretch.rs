@@ -60,6 +60,18 @@ pub struct Histogram {
     pub total: u64,
 }
 
+impl Histogram {
+    /// The count of the bin that holds `value`; 0 outside of the range.
+    pub fn count_at(&self, value: f64) -> u64 {
+        if self.valid == 0 || !(self.min..=self.max).contains(&value) {
+            return 0;
+        }
+        let part = if self.max > self.min { (value - self.min) / (self.max - self.min) } else { 0.0 };
+        let bin = (part * self.counts.len() as f64) as usize;
+        self.counts.get(bin.min(self.counts.len().saturating_sub(1))).copied().unwrap_or(0)
+    }
+}
+
 /// Limits of one band; `None` when no pixel has data. Missing data, NaN and infinities do not count.
 pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<Limits> {
     match stretch {
@@ -200,5 +212,6 @@ mod tests {
         let histogram = &histogram(&pixels, 4)[0];
         assert_eq!(histogram.counts, [1, 1, 1, 1]);
         assert_eq!((histogram.min, histogram.max, histogram.valid, histogram.total), (0.0, 4.0, 4, 5));
+        assert_eq!([-0.1, 0.0, 3.9, 4.0, 4.1].map(|value| histogram.count_at(value)), [0, 1, 1, 1, 0]);
     }
 }

@@ -9,6 +9,7 @@ mod keyboard;
 mod keys;
 mod leave;
 mod names;
+mod plots;
 mod preview;
 mod saving;
 mod screens;

@@ -12,6 +12,7 @@ mod logo;
 mod menu;
 pub mod paint;
 mod palette;
+pub mod plot;
 mod progress;
 mod segmented;
 mod slider;

@@ -1,7 +1,8 @@
 //! The parts of COLLECTION.json that have a form of their own: labels with colours, the sensor's bands on the spectrum,
 //! publications, how the data were split, responsible AI; and the raw JSON, which can be edited as well.
 
-use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui_plot::{GridMark, PlotPoint, Polygon, Text};
 use serde_json::{Value as Json, json};
 
 use super::json_pointer::text_at;
@@ -14,6 +15,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font};
+use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui, paint};
 use crate::model::Collection;
 use crate::studio::Command;
@@ -257,10 +259,10 @@ impl Form<'_, '_> {
             let right = row.with_max_x(row.right() - 26.0);
             paint::text_right(painter, right, &wavelength, font::mono(11.5), t.tx2);
             let remove = Rect::from_center_size(pos2(row.right() - 10.0, row.center().y), vec2(20.0, 20.0));
-            let builder = egui::UiBuilder::new().max_rect(remove).id_salt(("band", index));
+            // A child that takes no room of its own: the button is inside the row.
+            let mut child = ui.new_child(egui::UiBuilder::new().max_rect(remove).id_salt(("band", index)));
             let name = tr!("Remove band {name}", name = text("name"));
-            let removed =
-                self.writable && ui.scope_builder(builder, |ui| ui.add(Button::icon_only(icons::X, name)).clicked()).inner;
+            let removed = self.writable && child.add(Button::icon_only(icons::X, name)).clicked();
             if removed {
                 let mut fewer = bands.clone();
                 fewer.remove(index);
@@ -432,53 +434,60 @@ fn collection_fields(collection: &Collection, extension: &str, options: &Json) -
     }
 }
 
-/// The bands where they lie on the spectrum, each as wide as its half maximum. Wavelengths on a logarithmic axis.
+/// The bands on the spectrum, each as wide as its full width at half maximum; wavelengths in nanometres on a logarithmic axis.
 fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
+    /// Half of the width of a band without one, as a share of its centre wavelength.
+    const NO_WIDTH: f64 = 0.01;
     let t = theme::tokens(ui);
     let number = |band: &Json, key: &str| band.get(key).and_then(Json::as_f64).filter(|value| *value > 0.0);
-    let placed: Vec<(String, f64, f64)> = bands
+    // Name, first, centre and last wavelength in nm.
+    let placed: Vec<(String, [f64; 3])> = bands
         .iter()
         .filter_map(|band| {
             let center = number(band, "center_wavelength")?;
-            let width = number(band, "full_width_half_max").unwrap_or(center * 0.02);
-            Some((band.get("name").and_then(Json::as_str).unwrap_or_default().to_owned(), center, width))
+            let half = number(band, "full_width_half_max").map_or(center * NO_WIDTH, |width| width / 2.0);
+            let name = band.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
+            Some((name, [(center - half).max(1.0), center, center + half]))
         })
         .collect();
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 92.0), Sense::hover());
-    response.widget_info(|| {
-        let said = tr_n!(placed.len(), "Spectrum with {n} band", "Spectrum with {n} bands", n = placed.len());
-        WidgetInfo::labeled(Role::Image, true, said)
-    });
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 3, t.input);
-    if placed.is_empty() {
-        return;
-    }
-    let low = placed.iter().map(|(_, center, width)| center - width).fold(f64::MAX, f64::min).max(1.0) * 0.97;
-    let high = placed.iter().map(|(_, center, width)| center + width).fold(0.0, f64::max) * 1.03;
-    let plot = Rect::from_min_max(rect.min + vec2(6.0, 6.0), rect.max - vec2(6.0, 18.0));
-    let x = |nm: f64| plot.left() + plot.width() * ((nm.max(low) / low).ln() / (high / low).ln()) as f32;
-    for nm in [400.0, 500.0, 700.0, 1000.0, 1500.0, 2000.0, 5000.0, 10_000.0] {
-        if nm > low && nm < high {
-            painter.vline(x(nm), plot.y_range(), Stroke::new(1.0, t.line));
-            let label = Rect::from_center_size(pos2(x(nm), rect.bottom() - 9.0), vec2(48.0, 12.0));
-            paint::text_center(&painter, label, &format!("{nm:.0}"), font::mono(10.0), t.tx3);
+    let low = placed.iter().map(|(_, [first, ..])| *first).reduce(f64::min).unwrap_or(400.0).log10() - 0.02;
+    let high = placed.iter().map(|(_, [.., last])| *last).reduce(f64::max).unwrap_or(2500.0).log10() + 0.02;
+    let nanometres = [400.0, 500.0, 700.0, 1000.0, 1500.0, 2000.0, 3000.0, 5000.0, 10_000.0, 20_000.0];
+    let axes = Axes {
+        x_bounds: low..=high,
+        x_ticks: nanometres.iter().map(|nm: &f64| GridMark { value: nm.log10(), step_size: 0.1 }).collect(),
+        x_text: Box::new(|value| paint::grouped(10f64.powf(value).round() as u64)),
+        x_title: tr!("wavelength in nm"),
+        y_top: 1.25,
+        y_ticks: Vec::new(),
+        y_text: Box::new(|_| String::new()),
+        y_width: 0.0,
+    };
+    let under = |value: f64| {
+        let nm = 10f64.powf(value);
+        let bands: Vec<String> = placed
+            .iter()
+            .filter(|(_, [first, _, last])| (*first..=*last).contains(&nm))
+            .map(|(name, [first, center, last])| format!("{name}: {center:.0} nm ({first:.0} – {last:.0})"))
+            .collect();
+        Some(if bands.is_empty() { format!("{nm:.0} nm") } else { bands.join("\n") })
+    };
+    let drawn = plot::show_next(ui, "spectrum", 118.0, Sense::hover(), axes, under, |plot| {
+        for (name, [first, center, last]) in &placed {
+            let color = spectral(*center, t.tx3);
+            let [left, middle, right] = [first, center, last].map(|nm| nm.log10());
+            let hill =
+                vec![[left, 0.0], [left + (middle - left) * 0.35, 1.0], [right - (right - middle) * 0.35, 1.0], [right, 0.0]];
+            let hill = Polygon::new(name, hill).fill_color(color.gamma_multiply(0.45)).stroke(Stroke::new(1.0, color));
+            plot.polygon(hill.allow_hover(false));
+            let label = RichText::new(name).font(font::mono(9.5)).color(t.tx2);
+            plot.text(Text::new(name, PlotPoint::new(middle, 1.12), label).allow_hover(false));
         }
-    }
-    for (name, center, width) in &placed {
-        let color = spectral(*center, t.tx3);
-        let (left, middle, right) = (x(center - width / 2.0), x(*center), x(center + width / 2.0));
-        let top = plot.top() + 12.0;
-        let hill = vec![
-            pos2(left.min(middle - 1.0), plot.bottom()),
-            pos2(left + (middle - left) * 0.35, top),
-            pos2(right - (right - middle) * 0.35, top),
-            pos2(right.max(middle + 1.0), plot.bottom()),
-        ];
-        painter.add(Shape::convex_polygon(hill, color.gamma_multiply(0.45), Stroke::new(1.0, color)));
-        let label = Rect::from_center_size(pos2(middle, plot.top() + 5.0), vec2(34.0, 11.0));
-        paint::text_center(&painter, label, name, font::mono(9.5), t.tx2);
-    }
+    });
+    drawn.response.widget_info(|| {
+        let label = tr_n!(placed.len(), "Spectrum with {n} band", "Spectrum with {n} bands", n = placed.len());
+        WidgetInfo::labeled(Role::Image, true, label)
+    });
 }
 
 /// About the colour of light of this wavelength; beyond the visible `other`.

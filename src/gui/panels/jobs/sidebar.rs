@@ -1,12 +1,14 @@
 //! Beside the jobs: how fast the running one is, and the samples for which an extension failed.
 
-use egui::{Frame, Margin, Mesh, Rect, RichText, Role, ScrollArea, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Frame, Margin, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui_plot::{Line, PlotPoints};
 
 use super::Rates;
 use crate::extensions::{ExtensionCall, Failure, Target};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
+use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, JobView};
 
@@ -42,37 +44,27 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
             ui.label(RichText::new(tr!("mean {rate}", rate = text(mean))).font(font::regular(11.0)).color(t.tx3));
         });
     });
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 80.0), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Throughput, mean {rate}", rate = text(mean))));
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 2, t.input);
-    for line in 1..4 {
-        painter.hline(rect.x_range(), rect.top() + rect.height() * line as f32 / 4.0, Stroke::new(1.0, t.line));
-    }
     let Some((&(from, _), &(to, _))) = rates.points.first().zip(rates.points.last()) else { return };
-    let place = |(at, rate): (f64, f64)| {
-        let x = rect.left() + rect.width() * ((at - from) / (to - from).max(1e-9)) as f32;
-        pos2(x, rect.bottom() - (rect.height() - 14.0) * (rate / most) as f32)
+    let points: Vec<[f64; 2]> = rates.points.iter().map(|&(at, rate)| [at - to, rate]).collect();
+    let axes = Axes {
+        x_bounds: (from - to).min(-1e-9)..=0.0,
+        x_ticks: plot::decimal_ticks(from - to, 0.0, 4),
+        x_text: Box::new(|seconds| if seconds == 0.0 { tr!("now").to_owned() } else { format!("{} s", plot::trimmed(seconds)) }),
+        x_title: "",
+        y_top: most * 1.1,
+        y_ticks: plot::decimal_ticks(0.0, most * 1.1, 3),
+        y_text: Box::new(move |rate| text(rate)),
+        y_width: 64.0,
     };
-    let line: Vec<egui::Pos2> = rates.points.iter().map(|&point| place(point)).collect();
-    // The area below a line that goes up and down is not convex: a strip of triangles.
-    let mut mesh = Mesh::default();
-    for (index, point) in line.iter().enumerate() {
-        mesh.colored_vertex(*point, t.accbg);
-        mesh.colored_vertex(pos2(point.x, rect.bottom()), t.accbg);
-        if index > 0 {
-            let first = 2 * index as u32 - 2;
-            mesh.add_triangle(first, first + 1, first + 2);
-            mesh.add_triangle(first + 1, first + 2, first + 3);
-        }
-    }
-    painter.add(Shape::mesh(mesh));
-    painter.add(Shape::line(line, Stroke::new(1.5, t.accfill)));
-    let corner = Rect::from_min_size(rect.min + vec2(4.0, 1.0), vec2(rect.width() - 8.0, 14.0));
-    paint::text_left(&painter, corner, &text(most), font::mono(10.5), t.tx3);
-    let (below, _) = ui.allocate_exact_size(vec2(rect.width(), 14.0), Sense::hover());
-    paint::text_left(ui.painter(), below, &format!("-{:.0} s", to - from), font::mono(10.5), t.tx3);
-    paint::text_right(ui.painter(), below, tr!("now"), font::mono(10.5), t.tx3);
+    let nearest = |seconds: f64| {
+        let [at, rate] = *points.iter().min_by(|a, b| (a[0] - seconds).abs().total_cmp(&(b[0] - seconds).abs()))?;
+        Some(format!("{at:.0} s: {}", text(rate)))
+    };
+    let drawn = plot::show_next(ui, "throughput", 96.0, Sense::hover(), axes, nearest, |plot| {
+        let line = Line::new("rate", PlotPoints::from(points.clone())).stroke(Stroke::new(1.5, t.accfill));
+        plot.line(line.fill(0.0).fill_alpha(0.15).allow_hover(false));
+    });
+    drawn.response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Throughput, mean {rate}", rate = text(mean))));
 }
 
 fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -157,5 +149,32 @@ mod tests {
         assert_eq!(again.len(), 2);
         assert_eq!(again[0].target, Target { level: 1, positions: vec!["a/x".into(), "b/x".into()] });
         assert!(again[0].target.names(&["b", "x"]) && !again[0].target.names(&["c", "x"]));
+    }
+
+    #[test]
+    fn the_throughput_has_a_name_and_the_rate_under_the_pointer() {
+        use egui_kittest::kittest::Queryable;
+        for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
+            let mut harness = egui_kittest::Harness::builder()
+                .with_size(vec2(336.0, 150.0))
+                .with_theme(theme)
+                .with_context_setup(theme::install)
+                .with_render_cursor(false)
+                .build_ui(|ui| {
+                    ui.painter().rect_filled(ui.max_rect(), 0, theme::tokens(ui).bg1);
+                    let mut rates = Rates::default();
+                    rates.of_bytes = true;
+                    rates.points = (0..120).map(|n| (f64::from(n) / 2.0, 4e7 + 2e7 * (f64::from(n) / 9.0).sin())).collect();
+                    throughput_ui(ui, &rates);
+                });
+            let plot = harness.get_by_label_contains("Throughput, mean 4").rect();
+            harness.hover_at(plot.center());
+            harness.run_steps(4);
+            assert!(harness.query_by_label_contains(" s: ").is_some(), "the tooltip has time and rate");
+            if let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") {
+                let image = harness.render().expect("a software adapter renders");
+                image.save(std::path::Path::new(&folder).join(format!("plot-throughput-{word}.png"))).expect("is written");
+            }
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{CursorIcon, Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
 use super::RowTimes;
 use crate::gui::filters::{self, FilterKey};
@@ -12,6 +13,7 @@ use crate::gui::map::{TimeBars, bars_of, day_text, days_between, parse_day};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::session::revision;
 use crate::gui::theme::{self, font};
+use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::ops::times_of;
 use crate::query::Filter;
@@ -171,20 +173,73 @@ fn typed_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, column: &str, bars: Option<&
     }
 }
 
+/// Bars of counts over days with the range of the filter as a brush: a drag on an end moves it, inside moves the range, elsewhere draws
+/// a new one. With the focus on the plot the arrow keys move the range by a bar, with Shift its last day.
 fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, rect: Rect) {
     let t = theme::tokens(ui);
-    let (plot, axis) = rect.split_top_bottom_at_y(rect.bottom() - 16.0);
-    let response = ui.interact(plot, ui.scope_id().with("time-bars"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
-    let span = (bars.end() - bars.first).max(1) as f32;
-    let x_of = |day: i64| plot.left() + (day - bars.first) as f32 / span * plot.width();
-    let day_at = |x: f32| (bars.first + ((x - plot.left()) / plot.width() * span).floor() as i64).clamp(bars.first, bars.end() - 1);
+    let (first, end) = (bars.first, bars.end());
     let now = range(cx, Some(bars));
-    // A drag on an end moves it, inside moves all, elsewhere begins anew.
+    let brush = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or(now);
+    let most = bars.all.iter().copied().max().unwrap_or(1).max(1) as f64;
+    // A count that is not 0 has a bar of 1.5 points at least.
+    let least = most * 1.5 / f64::from(rect.height().max(32.0) - 16.0);
+    // Gap between two bars: 1 point where they are wider than 2.
+    let day_points = rect.width() / (end - first).max(1) as f32;
+    let gap = if day_points * bars.step as f32 > 2.0 { f64::from(1.0 / day_points) } else { 0.0 };
+    let words = days_between(first, end, (rect.width() / 72.0) as usize);
+    let apart = words.windows(2).map(|pair| pair[1].0 - pair[0].0).min().unwrap_or(end - first);
+    let axes = Axes {
+        x_bounds: first as f64..=end as f64,
+        x_ticks: words.iter().map(|(day, _)| GridMark { value: *day as f64, step_size: apart as f64 }).collect(),
+        x_text: Box::new(|day| words.iter().find(|(at, _)| *at as f64 == day).map_or(String::new(), |(_, word)| word.clone())),
+        x_title: "",
+        y_top: most * 1.05,
+        y_ticks: plot::decimal_ticks(0.0, most, 3).into_iter().filter(|mark| mark.value.fract() == 0.0).collect(),
+        y_text: Box::new(plot::short_count),
+        y_width: 34.0,
+    };
+    let counts_at = |day: f64| {
+        let index = usize::try_from((day.floor() as i64 - first).div_euclid(bars.step)).ok()?;
+        let (all, matching) = bars.all.get(index).zip(bars.matching.get(index))?;
+        let from = first + index as i64 * bars.step;
+        let days = if bars.step > 1 { format!("{} – {}", day_text(from), day_text(from + bars.step - 1)) } else { day_text(from) };
+        Some(tr!("{days}: {matching} of {all} match", days, matching = paint::grouped(*matching), all = paint::grouped(*all)))
+    };
+    let chart = |name: &str, counts: &[u64], color| {
+        let bar = |(index, &count): (usize, &u64)| {
+            let middle = first as f64 + (index as f64 + 0.5) * bars.step as f64 - gap / 2.0;
+            let height = if count == 0 { 0.0 } else { (count as f64).max(least) };
+            Bar::new(middle, height).width(bars.step as f64 - gap).fill(color).stroke(Stroke::NONE)
+        };
+        BarChart::new(name, counts.iter().enumerate().map(bar).collect()).color(color).allow_hover(false)
+    };
+    let drawn = plot::show(ui, "time-bars", rect, Sense::click_and_drag(), axes, counts_at, |plot| {
+        if let Some((from, to)) = brush {
+            plot.span(Span::new("", from as f64..=(to + 1) as f64).fill(t.accbg).border_width(0.0));
+        }
+        plot.bar_chart(chart("all", &bars.all, t.bg4));
+        plot.bar_chart(chart("matching", &bars.matching, t.accfill));
+        for day in brush.into_iter().flat_map(|(from, to)| [from, to + 1]) {
+            plot.vline(VLine::new("", day as f64).stroke(Stroke::new(1.5, t.accfill)).allow_hover(false));
+        }
+    });
+    drawn.response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
+    paint::focus_ring(ui, &drawn.response, 2);
+    brush_ui(ui, cx, bars, column, now, &drawn);
+    play(ui, cx, bars, column, now);
+}
+
+/// Moves the brush over the bars with pointer and keys, and draws its grips.
+fn brush_ui(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, now: Option<(i64, i64)>, drawn: &PlotResponse<()>) {
+    let t = theme::tokens(ui);
+    let (response, transform) = (&drawn.response, &drawn.transform);
+    let last = bars.end() - 1;
+    let x_of = |day: i64| transform.position_from_point_x(day as f64);
+    let day_at = |at: Pos2| (transform.value_from_position(at).x.floor() as i64).clamp(bars.first, last);
     if response.drag_started()
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
-        let day = day_at(start.x);
+        let day = day_at(start);
         let what = match now {
             Some((from, _)) if (x_of(from) - start.x).abs() < GRIP => Hold::From,
             Some((_, to)) if (x_of(to + 1) - start.x).abs() < GRIP => Hold::To,
@@ -198,7 +253,7 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
     if let Some(brush) = &mut cx.session.map.brush
         && let Some(pointer) = response.interact_pointer_pos()
     {
-        let day = day_at(pointer.x);
+        let day = day_at(pointer);
         let (from, to) = now.unwrap_or((day, day));
         (brush.from, brush.to) = match brush.what {
             Hold::New(start) => (start.min(day), start.max(day)),
@@ -212,54 +267,22 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
     {
         set(cx, column, (brush.from, brush.to));
     }
-    play(ui, cx, bars, column, now);
+    let (whole, end) = plot::arrow_steps(ui, response);
+    if (whole, end) != (0, 0) {
+        let (from, to) = now.unwrap_or((bars.first, last));
+        let by = (i64::from(whole) * bars.step).clamp((bars.first - from).min(0), (last - to).max(0));
+        set(cx, column, (from + by, (to + by + i64::from(end) * bars.step).clamp(from + by, last.max(from + by))));
+    }
     let shown = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or(now);
-    let painter = ui.painter_at(rect.expand2(vec2(GRIP, 0.0)));
-    if let Some((from, to)) = shown {
-        painter.rect_filled(Rect::from_min_max(pos2(x_of(from), plot.top()), pos2(x_of(to + 1), plot.bottom())), 0, t.accbg);
-    }
-    let most = bars.all.iter().copied().max().unwrap_or(1).max(1) as f32;
-    let width = plot.width() / bars.all.len().max(1) as f32;
-    for (index, (&all, &matching)) in bars.all.iter().zip(&bars.matching).enumerate() {
-        let left = plot.left() + index as f32 * width;
-        let right = left + (width - 1.0).max(1.0);
-        let height = |count: u64| if count == 0 { 0.0 } else { (count as f32 / most * (plot.height() - 4.0)).max(1.5) };
-        for (count, color) in [(all, t.bg4), (matching, t.accfill)] {
-            let bar = Rect::from_min_max(pos2(left, plot.bottom() - height(count)), pos2(right, plot.bottom()));
-            painter.rect_filled(bar, 0, color);
-        }
-    }
-    if let Some((from, to)) = shown {
-        for x in [x_of(from), x_of(to + 1)] {
-            painter.vline(x, plot.y_range(), Stroke::new(1.5, t.accfill));
-            let grip = Rect::from_center_size(pos2(x, plot.center().y), vec2(7.0, 18.0));
-            painter.rect(grip, 2, t.bg1, Stroke::new(1.5, t.accfill), egui::StrokeKind::Inside);
-        }
-    }
-    painter.hline(plot.x_range(), plot.bottom() + 0.5, Stroke::new(1.0, t.line2));
-    for (day, word) in days_between(bars.first, bars.end(), (plot.width() / 64.0) as usize) {
-        let x = x_of(day);
-        painter.vline(x, axis.top()..=axis.top() + 3.0, Stroke::new(1.0, t.line2));
-        paint::text_left(
-            &painter,
-            Rect::from_min_max(pos2(x + 2.0, axis.top()), pos2(x + 70.0, axis.bottom())),
-            &word,
-            font::regular(10.5),
-            t.tx3,
-        );
+    let ends = shown.map(|(from, to)| [x_of(from), x_of(to + 1)]);
+    let painter = ui.painter_at(transform.frame().expand2(vec2(GRIP, 0.0)));
+    for x in ends.iter().flatten() {
+        let grip = Rect::from_center_size(pos2(*x, transform.frame().center().y), vec2(7.0, 18.0));
+        painter.rect(grip, 2, t.bg1, Stroke::new(1.5, t.accfill), egui::StrokeKind::Inside);
     }
     if let Some(pointer) = response.hover_pos() {
-        let near = shown.is_some_and(|(from, to)| [x_of(from), x_of(to + 1)].iter().any(|x| (x - pointer.x).abs() < GRIP));
+        let near = ends.iter().flatten().any(|x| (x - pointer.x).abs() < GRIP);
         ui.ctx().set_cursor_icon(if near { CursorIcon::ResizeHorizontal } else { CursorIcon::Default });
-        let index = (((pointer.x - plot.left()) / width) as usize).min(bars.all.len().saturating_sub(1));
-        let first = bars.first + index as i64 * bars.step;
-        let days =
-            if bars.step > 1 { format!("{} – {}", day_text(first), day_text(first + bars.step - 1)) } else { day_text(first) };
-        let counts = bars.all.get(index).zip(bars.matching.get(index));
-        let text = counts.map_or(days.clone(), |(all, matching)| {
-            tr!("{days}: {matching} of {all} match", days, matching = paint::grouped(*matching), all = paint::grouped(*all))
-        });
-        response.on_hover_text_at_pointer(text);
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use egui::{CursorIcon, Frame, Margin, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui::{CursorIcon, Frame, Margin, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::model::Value;
 use crate::raster::{BandIndex, BandInfo, Histogram, Limits, PixelValue, PreviewImage, Probe, RasterInfo, Stretch, indices_of};
@@ -237,124 +239,132 @@ fn outermost(limits: &[Limits]) -> Option<Limits> {
     Some(Limits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
 }
 
+/// The bands' histograms on one axis of values, with square roots of counts so that rare values show, and handles on the limits.
 fn histogram_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, image: &PreviewImage, limits: &[Option<Limits>], known: &[String]) {
     let t = theme::tokens(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 84.0), Sense::click_and_drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
-    let painter = ui.painter_at(rect.expand2(vec2(0.0, 8.0)));
-    painter.rect(rect, 2, t.input, Stroke::new(1.0, t.line2), egui::StrokeKind::Inside);
     let shown: Vec<&Histogram> = image.histograms.iter().filter(|histogram| histogram.valid > 0).collect();
     let (Some(min), Some(max)) = (
         shown.iter().map(|histogram| histogram.min).reduce(f64::min),
         shown.iter().map(|histogram| histogram.max).reduce(f64::max),
     ) else {
-        paint::text_center(&painter, rect, tr!("No values"), font::regular(12.0), t.tx3);
+        ui.label(RichText::new(tr!("No values")).text_style(text_style("small12")).color(t.tx3));
         return;
     };
-    let span = if max > min { max - min } else { 1.0 };
-    let inner = rect.shrink(2.0);
-    let x_of = |value: f64| inner.left() + (((value - min) / span) as f32).clamp(-0.01, 1.01) * inner.width();
-    let value_of = |x: f32| min + f64::from((x - inner.left()) / inner.width()).clamp(0.0, 1.0) * span;
-    let highest = shown.iter().flat_map(|histogram| &histogram.counts).copied().max().unwrap_or(1).max(1) as f32;
-    for (histogram, color) in image.histograms.iter().zip(band_colors(t, image.histograms.len())) {
-        let bins = histogram.counts.len().max(1) as f64;
-        let width = (histogram.max - histogram.min) / bins;
-        let points: Vec<Pos2> = histogram
-            .counts
-            .iter()
-            .enumerate()
-            .map(|(bin, &count)| {
-                let x = x_of(histogram.min + (bin as f64 + 0.5) * width);
-                pos2(x, inner.bottom() - (count as f32 / highest).sqrt() * (inner.height() - 4.0))
-            })
-            .collect();
-        // One mesh: polygons side by side would show their smoothed edges as stripes.
-        let mut area = egui::Mesh::default();
-        for point in &points {
-            area.colored_vertex(*point, color.gamma_multiply(0.12));
-            area.colored_vertex(pos2(point.x, inner.bottom()), color.gamma_multiply(0.12));
+    let max = if max > min { max } else { min + 1.0 };
+    let colors = band_colors(t, image.histograms.len());
+    let names: Vec<String> = image
+        .band_indices
+        .iter()
+        .map(|band| image.info.band(*band).map_or(band.to_string(), |band| band_name(band, known)))
+        .collect();
+    let highest = shown.iter().flat_map(|histogram| &histogram.counts).copied().max().unwrap_or(1).max(1) as f64;
+    let top = highest.sqrt() * 1.04;
+    let axes = Axes {
+        x_bounds: min..=max,
+        x_ticks: plot::decimal_ticks(min, max, 4),
+        x_text: Box::new(number),
+        x_title: "",
+        y_top: top,
+        y_ticks: plot::square_root_ticks(highest),
+        y_text: Box::new(|root| plot::short_count(root * root)),
+        y_width: 38.0,
+    };
+    let counts_at = |value: f64| {
+        let mut lines = vec![number(value)];
+        for (histogram, name) in image.histograms.iter().zip(&names) {
+            let count = histogram.count_at(value);
+            lines.push(tr_n!(count, "{name}: {n} pixel", "{name}: {n} pixels", name, n = paint::grouped(count)));
         }
-        for first in (0..2 * points.len().saturating_sub(1) as u32).step_by(2) {
-            area.add_triangle(first, first + 1, first + 2);
-            area.add_triangle(first + 1, first + 2, first + 3);
-        }
-        painter.add(Shape::mesh(area));
-        painter.add(Shape::line(points, Stroke::new(1.2, color)));
-    }
-    // One band has one pair of limits, drawn through; several have a tick each in their own colour, with the outermost drawn
-    // through, so that three bands don't make a fence.
+        Some(lines.join("\n"))
+    };
+    // Several bands have a tick at each of their limits; the handles are on the outermost.
     let list: Vec<Limits> = limits.iter().flatten().copied().collect();
-    if list.len() > 1 {
-        for (limits, color) in limits.iter().zip(band_colors(t, limits.len())) {
-            for value in limits.iter().flat_map(|limits| [limits.low, limits.high]) {
-                painter.vline(x_of(value), inner.bottom() - 10.0..=inner.bottom(), Stroke::new(1.5, color));
+    let outer = outermost(&list);
+    let drawn = plot::show_next(ui, "histogram", 100.0, Sense::click_and_drag(), axes, counts_at, |plot| {
+        for (histogram, color) in image.histograms.iter().zip(&colors) {
+            let width = (histogram.max - histogram.min) / histogram.counts.len().max(1) as f64;
+            let point = |(bin, &count): (usize, &u64)| [histogram.min + (bin as f64 + 0.5) * width, (count as f64).sqrt()];
+            let points: PlotPoints<'_> = histogram.counts.iter().enumerate().map(point).collect();
+            plot.line(Line::new("", points).stroke(Stroke::new(1.2, *color)).fill(0.0).fill_alpha(0.12).allow_hover(false));
+        }
+        if list.len() > 1 {
+            for (limits, color) in limits.iter().zip(&colors) {
+                for value in limits.iter().flat_map(|limits| [limits.low, limits.high]) {
+                    let tick = Line::new("", vec![[value, 0.0], [value, top * 0.12]]);
+                    plot.line(tick.stroke(Stroke::new(1.5, *color)).allow_hover(false));
+                }
             }
         }
-    }
-    let outer = outermost(&list);
-    if let Some(Limits { low, high }) = outer {
-        handles_ui(ui, cx, &response, inner, [x_of(low), x_of(high)], (low, high), &value_of);
-        for (x, shade) in [
-            (x_of(low), inner.with_max_x(x_of(low).max(inner.left()))),
-            (x_of(high), inner.with_min_x(x_of(high).min(inner.right()))),
-        ] {
-            painter.rect_filled(shade, 0, t.input.gamma_multiply(0.6));
-            painter.vline(x, inner.y_range(), Stroke::new(1.5, t.accfill));
-            let tip = pos2(x, rect.bottom() - 1.0);
-            painter.add(Shape::convex_polygon(vec![tip, tip + vec2(5.0, 7.0), tip + vec2(-5.0, 7.0)], t.accfill, Stroke::NONE));
+        if let Some(Limits { low, high }) = outer {
+            let fill = t.input.gamma_multiply(0.6);
+            for outside in [min..=low.max(min), high.min(max)..=max] {
+                plot.span(Span::new("", outside).fill(fill).border_width(0.0));
+            }
+            for limit in [low, high] {
+                plot.vline(VLine::new("", limit.clamp(min, max)).stroke(Stroke::new(1.5, t.accfill)).allow_hover(false));
+            }
         }
-    }
-    let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
-    paint::text_left(ui.painter(), row, &number(min), font::mono(11.0), t.tx3);
-    paint::text_right(ui.painter(), row, &number(max), font::mono(11.0), t.tx3);
-    if let Some(Limits { low, high }) = outer {
-        paint::text_center(ui.painter(), row, &format!("{} – {}", number(low), number(high)), font::mono(11.0), t.tx);
+    });
+    drawn.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
+    paint::focus_ring(ui, &drawn.response, 2);
+    if let Some(outer) = outer {
+        handles_ui(ui, cx, &drawn.response, &drawn.transform, outer);
+        let text = format!("{} – {}", number(outer.low), number(outer.high));
+        let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 16.0), Sense::hover());
+        paint::text_center(ui.painter(), row, &text, font::mono(11.0), t.tx);
     }
     ui.horizontal_wrapped(|ui| {
-        for (band, color) in image.band_indices.iter().zip(band_colors(t, image.band_indices.len())) {
+        for (name, color) in names.iter().zip(colors) {
             let (square, _) = ui.allocate_exact_size(vec2(9.0, 9.0), Sense::hover());
             ui.painter().rect_filled(square, 1, color);
-            let name = image.info.band(*band).map_or(band.to_string(), |band| band_name(band, known));
             ui.label(RichText::new(name).font(font::mono(11.0)).color(t.tx2));
         }
     });
 }
 
-/// A drag on a limit moves it; the stretch is then a fixed one.
-fn handles_ui(
-    ui: &Ui,
-    cx: &mut PanelContext<'_>,
-    response: &egui::Response,
-    inner: Rect,
-    [low_x, high_x]: [f32; 2],
-    (low, high): (f64, f64),
-    value_of: &dyn Fn(f32) -> f64,
-) {
-    let id = response.id.with("held");
+/// The handles of the limits. A drag moves the nearer one; with the focus on the plot the arrow keys move the lower limit, with Shift
+/// the upper one, by 1/100 of the axis. The stretch then has fixed limits; a double click brings the percentiles back.
+fn handles_ui(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, transform: &PlotTransform, Limits { low, high }: Limits) {
+    let t = theme::tokens(ui);
+    let frame = *transform.frame();
+    let [min, max] = [transform.bounds().min()[0], transform.bounds().max()[0]];
+    let [low_x, high_x] = [low, high].map(|limit| transform.position_from_point_x(limit.clamp(min, max)));
+    let painter = ui.painter_at(frame.expand2(vec2(6.0, 0.0)));
+    for x in [low_x, high_x] {
+        let (tip, base) = (pos2(x, frame.bottom() - 8.0), frame.bottom());
+        painter.add(Shape::convex_polygon(vec![tip, pos2(x + 5.0, base), pos2(x - 5.0, base)], t.accfill, Stroke::NONE));
+    }
+    let held = response.id.with("held");
     if response.drag_started()
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
-        // The nearer one is taken, from anywhere in the histogram.
         let upper = (start.x - high_x).abs() < (start.x - low_x).abs();
-        ui.data_mut(|data| data.insert_temp(id, upper));
+        ui.data_mut(|data| data.insert_temp(held, upper));
     }
+    let mut moved = None;
     if response.dragged()
         && let Some(pointer) = response.interact_pointer_pos()
     {
-        let upper = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
-        let value = value_of(pointer.x);
-        let (low, high) = if upper { (low, value.max(low)) } else { (value.min(high), high) };
+        let value = transform.value_from_position(pointer).x.clamp(min, max);
+        let upper = ui.data(|data| data.get_temp::<bool>(held)).unwrap_or(false);
+        moved = Some(if upper { (low, value.max(low)) } else { (value.min(high), high) });
+    }
+    let (lower, upper) = plot::arrow_steps(ui, response);
+    if (lower, upper) != (0, 0) {
+        let step = |limit: f64, steps: i32| (limit + f64::from(steps) * (max - min) / 100.0).clamp(min, max);
+        let low = step(low, lower).min(high);
+        moved = Some((low, step(high, upper).max(low)));
+    }
+    if let Some((low, high)) = moved {
         cx.session.preview.options.stretch = Stretch::Manual { low, high };
         cx.session.preview.side.locked = None;
     }
     if response.double_clicked() {
         cx.session.preview.options.stretch = Stretch::default();
     }
-    if let Some(pointer) = response.hover_pos()
-        && inner.contains(pointer)
-        && ((pointer.x - low_x).abs() < 6.0 || (pointer.x - high_x).abs() < 6.0)
-    {
-        ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
+    if let Some(pointer) = response.hover_pos() {
+        let near = [low_x, high_x].iter().any(|x| (pointer.x - x).abs() < 6.0);
+        ui.ctx().set_cursor_icon(if near { CursorIcon::ResizeHorizontal } else { CursorIcon::Default });
     }
 }
 
