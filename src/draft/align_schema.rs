@@ -1,5 +1,5 @@
-//! Fields of a whole level: PIT-2 keeps one schema for each level, so a field is added, filled or cast in all of its tortillas
-//! at once. Pure: gives edits.
+//! Aligns the fields of all tortillas of a level, as PIT-2 requires one schema per level (TACO 2.0, section 5.4). Pure: returns
+//! edits.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use super::{Care, Edit, Fix, FixVerb};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};
 
-/// Gives all tortillas of a level the same fields: the first tortilla's and then those that only others have, filled with
-/// nulls; types that differ are cast to the first one, where a value would be lost to int64 or double, else to text. `None` when
-/// they are the same, or where text too would lose a value.
+/// The edit that gives all tortillas of a level the same fields: those of the first tortilla, then those of the others, filled
+/// with nulls. A field with several types is cast to the first tortilla's type, or where that loses a value to int64, float64 or
+/// string. `None` when the fields are equal, or even a cast to string would lose a value.
 pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     let mut tortillas = Vec::new();
     collect(&dataset.root, level, &mut NodePath::root(), &mut tortillas);
@@ -74,7 +74,8 @@ fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found:
     }
 }
 
-/// True when a value of the field can't be cast without a loss. A text that a number does not give back, like `007`, stays text.
+/// True when the cast would lose a value of the field. A string that does not survive the round trip through a number, like
+/// `007`, stays a string.
 fn loses(tortilla: &Tortilla, field: &FieldSpec) -> bool {
     let Some(index) = tortilla.field(&field.name) else { return false };
     let from = &tortilla.schema[index].dtype;
@@ -103,7 +104,7 @@ fn with_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
     Tortilla { schema: schema.clone(), samples: samples.collect() }
 }
 
-/// A value in another type; `None` where that would lose something.
+/// Converts a value to another type; `None` when that would lose information.
 pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
     if value.is_null() || from == to {
         return Some(value.clone());
@@ -128,7 +129,7 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
         DataType::UInt64 => true,
         _ => false,
     };
-    // Numbers beyond 2^53 would be rounded.
+    // Integers beyond 2^53 would be rounded.
     let exact = |number: i64| number.unsigned_abs() <= 1 << 53 && (*to == DataType::Float64 || number.unsigned_abs() <= 1 << 24);
     let plain = from.is_integer() || from.is_floating() || is_text(from) || *from == DataType::Boolean;
     match (value, to) {
@@ -162,7 +163,7 @@ fn is_binary(dtype: &DataType) -> bool {
     matches!(dtype, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
 }
 
-/// The number that a text writes. A whole one that 64 bits do not hold is none: as a float it would be rounded.
+/// The number that a text represents. `None` for integers that do not fit 64 bits, as a float would round them.
 fn number_of(text: &str) -> Option<Value> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -171,7 +172,8 @@ fn number_of(text: &str) -> Option<Value> {
     text.parse::<f64>().ok().map(Value::Float)
 }
 
-/// The whole value as text: what is shown of bytes is only their beginning, or the point that they write.
+/// The complete value as text: bytes as hexadecimal digits; `None` for nested values that contain bytes, whose display text is
+/// truncated.
 fn as_text(value: &Value, from: &DataType) -> Option<Value> {
     if let Some(bytes) = bytes_of(value) {
         return Some(Value::text(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
@@ -183,7 +185,7 @@ fn as_text(value: &Value, from: &DataType) -> Option<Value> {
     }
 }
 
-/// The bytes of a binary value of any type; some of them stand in arrays.
+/// The bytes of a binary value of any Arrow binary type.
 fn bytes_of(value: &Value) -> Option<Arc<[u8]>> {
     match value {
         Value::Bytes(bytes) => Some(bytes.clone()),
@@ -281,7 +283,7 @@ mod tests {
                 }
             }
         }
-        // A view stands in an array; plain binary holds its bytes.
+        // A view is stored in an array; plain binary stores its bytes directly.
         let view: ArrayRef = Arc::new(BinaryViewArray::from(vec![b"some".as_slice()]));
         let plain = Value::Bytes(b"some".as_slice().into());
         assert_eq!(cast(&Value::Other(view), &DataType::BinaryView, &DataType::Binary), Some(plain));
@@ -309,7 +311,7 @@ mod tests {
         let dtype = pair.data_type().clone();
         assert_eq!(cast(&Value::Other(Arc::new(pair)), &dtype, &DataType::Utf8), None);
 
-        // Where text would lose bytes, nothing is offered rather than nulls.
+        // Where text would lose bytes, there is no fix.
         let roots = vec![
             Sample::folder("a", tortilla("x", DataType::Utf8, Value::text("t"))),
             Sample::folder("b", tortilla("x", list(list(DataType::Binary)), inner)),

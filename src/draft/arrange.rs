@@ -1,5 +1,5 @@
-//! Edits of many samples at once: drop, move, reorder, group, un-nest, rename. Each gives its inverse; one that can't be done
-//! changes nothing.
+//! Edits of many samples at once: remove, move, reorder, group, ungroup, rename. Each returns its inverse; a failing edit changes
+//! nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use super::primitives::{insert, no_sample, no_tortilla, sample_mut, tortilla_mut
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
 
-/// The edit that puts a tortilla back as it is now.
+/// The edit that restores the current state of a tortilla.
 fn as_it_is(dataset: &Dataset, path: &NodePath) -> Result<Edit> {
     let with = dataset.tortilla(path).ok_or_else(|| no_tortilla(path))?.clone();
     Ok(Edit::ReplaceTortilla { tortilla: path.clone(), with })
 }
 
-/// The FOLDER that all of these are in, directly or deeper.
+/// The deepest FOLDER that contains all paths.
 fn common_folder<'a>(mut paths: impl Iterator<Item = &'a [u32]>) -> NodePath {
     let Some(first) = paths.next() else { return NodePath::root() };
     let mut length = first.len();
@@ -27,8 +27,10 @@ fn common_folder<'a>(mut paths: impl Iterator<Item = &'a [u32]>) -> NodePath {
     NodePath(first[..length].to_vec())
 }
 
-/// The addresses in an order in which each can be removed without moving those that follow. Fails when one is not there, is
-/// named twice, or lies below another.
+/// The paths sorted so that removing one does not change those after it.
+///
+/// # Errors
+/// When a path does not exist, is given twice, or is a descendant of another.
 fn removable(dataset: &Dataset, samples: &[NodePath]) -> Result<Vec<NodePath>> {
     let mut sorted = samples.to_vec();
     sorted.sort();
@@ -53,14 +55,14 @@ pub(super) fn remove_many(dataset: &mut Dataset, samples: Vec<NodePath>) -> Resu
     Ok(inverse)
 }
 
-/// Removes samples that [`removable`] has put in order: those of one FOLDER in one go.
+/// Removes samples sorted by [`removable`], one FOLDER at a time.
 fn take(dataset: &mut Dataset, sorted: &[NodePath]) -> Result<()> {
     let mut leaving: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
     for path in sorted {
         let (&at, parent) = path.0.split_last().ok_or_else(|| no_sample(path))?;
         leaving.entry(parent).or_default().push(at);
     }
-    // A FOLDER sorts behind the one that it lies in. From the last to the first, so that none moves before its turn.
+    // A FOLDER sorts after its parent; processed in reverse, so that no path changes before its turn.
     for (parent, positions) in leaving.into_iter().rev() {
         let tortilla = tortilla_mut(dataset, &NodePath(parent.to_vec()))?;
         // The greatest position comes first.
@@ -143,7 +145,7 @@ pub(super) fn group(dataset: &mut Dataset, parent: NodePath, mut positions: Vec<
     for (sample, position) in std::mem::take(&mut tortilla.samples).into_iter().zip(0..) {
         if positions.binary_search(&position).is_ok() { inside.push(sample) } else { kept.push(sample) }
     }
-    // The samples keep their values: the new level begins with the fields of the one that they come from.
+    // The samples keep their values: the new level starts with the fields of the level they come from.
     let folder = Sample::folder(&id, Tortilla { schema: tortilla.schema.clone(), samples: inside });
     kept.insert(first as usize, folder);
     tortilla.samples = kept;
@@ -185,12 +187,12 @@ pub(super) fn rename_many(dataset: &mut Dataset, names: Vec<(NodePath, Arc<str>)
         let id = std::mem::replace(&mut sample_mut(dataset, &path)?.id, id);
         before.push((path, id));
     }
-    // Backwards, for a sample that is named twice.
+    // In reverse, in case a sample occurs twice.
     before.reverse();
     Ok(Edit::RenameMany { names: before })
 }
 
-/// Looks for a text, or for a regular expression, in ids.
+/// Searches ids for a literal text or a regular expression.
 enum Finder<'a> {
     Text(&'a str),
     Regex(regex::Regex),
@@ -225,7 +227,7 @@ pub(super) fn rename_by(
     };
     let mut renamed = 0u64;
     let root = map_level(&dataset.root, level, 0, &mut Vec::new(), &mut |tortilla, above| {
-        // The root's own id is no part of the pattern.
+        // The root's own id is not part of the path.
         if under.is_some_and(|under| above.get(1..).unwrap_or_default() != under) {
             return Ok(None);
         }
@@ -245,10 +247,10 @@ pub(super) fn rename_by(
     }
 }
 
-/// What a tortilla becomes; `None` when it stays. Told the ids of the FOLDERs above.
+/// Computes the new version of a tortilla, or `None` when unchanged. The second argument is the ids of its ancestors.
 type Change<'a> = dyn FnMut(&Tortilla, &[Arc<str>]) -> Result<Option<Tortilla>> + 'a;
 
-/// Changes every tortilla of a level; `None` when none changed.
+/// Applies `change` to every tortilla of a level; `None` when none changed.
 pub(super) fn map_level(
     tortilla: &Arc<Tortilla>,
     level: usize,
@@ -272,7 +274,7 @@ pub(super) fn map_level(
     Ok(changed.map(|samples| Arc::new(Tortilla { schema: tortilla.schema.clone(), samples })))
 }
 
-/// A row with room for every field.
+/// The sample's values, extended with nulls to `width` fields.
 pub(super) fn full_row(sample: &Sample, width: usize) -> Vec<Value> {
     let mut row = sample.values.to_vec();
     row.resize(width, Value::Null);

@@ -1,5 +1,5 @@
-//! One field of a whole level: PIT-2 keeps one schema for each level, so a field is added, removed, renamed, cast, filled or split
-//! in all of its tortillas at once.
+//! Changes of one field on a whole level: PIT-2 requires one schema per level (TACO 2.0, section 5.4), so a field is added,
+//! removed, renamed, cast, filled or split in all tortillas at once.
 
 use std::sync::Arc;
 
@@ -12,76 +12,76 @@ use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};
 
-/// What happens to a field of a level.
+/// A change of one field of a level.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum ColumnChange {
-    /// Adds a field to every tortilla that lacks it.
+    /// Adds a field to every tortilla without it.
     Add {
         /// Name and type.
         field: FieldSpec,
-        /// Place among the fields; behind them when absent.
+        /// Index among the fields; `None`: at the end.
         #[serde(default)]
         at: Option<usize>,
-        /// The value of every sample.
+        /// Value for every sample.
         #[serde(default)]
         value: Value,
     },
-    /// Takes it out.
+    /// Removes the field.
     Remove {
-        /// Its name.
+        /// Field name.
         name: String,
     },
-    /// Gives it another name.
+    /// Renames the field.
     Rename {
-        /// Its name.
+        /// Field name.
         name: String,
-        /// Its new name.
+        /// New name.
         to: String,
     },
-    /// Gives it another description.
+    /// Changes the description.
     Describe {
-        /// Its name.
+        /// Field name.
         name: String,
-        /// What it means.
+        /// New description.
         description: String,
     },
-    /// Gives it another type.
+    /// Changes the type.
     Cast {
-        /// Its name.
+        /// Field name.
         name: String,
-        /// The new type, as Arrow writes it: `Int64`, `Utf8`.
+        /// The new type in Arrow's notation: `Int64`, `Utf8`.
         dtype: String,
-        /// Values that do not fit become null; else the edit is refused.
+        /// Replace values that do not fit by null, instead of failing.
         #[serde(default)]
         lossy: bool,
     },
-    /// Sets its nulls, or all of its values.
+    /// Fills nulls, or sets all values.
     Fill {
-        /// Its name.
+        /// Field name.
         name: String,
         /// The new value.
         value: Value,
-        /// Also where there is a value.
+        /// Also overwrite values other than null.
         #[serde(default)]
         all: bool,
     },
-    /// Cuts a text field at a separator into new text fields behind it. What is left over goes to the last of them.
+    /// Splits a string field at a separator into new string fields after it. The last one gets the remainder.
     Split {
-        /// Its name.
+        /// Field name.
         name: String,
         /// The separator.
         by: String,
         /// Names of the new fields.
         into: Vec<String>,
-        /// The field itself stays too.
+        /// Keep the original field.
         #[serde(default)]
         keep: bool,
     },
 }
 
 impl ColumnChange {
-    /// What it does, for menus and the history.
+    /// Description for menus and the history.
     pub fn label(&self) -> String {
         match self {
             ColumnChange::Add { field, .. } => tr!("Add field {name}", name = field.name),
@@ -119,7 +119,8 @@ pub(super) fn change_column(dataset: &mut Dataset, level: usize, change: &Column
     {
         return Err(Error::usage("a field is split at a separator into at least one new field"));
     }
-    // Tortillas of a level mostly have the same schema, by reference or, from imports, one each; the changed one is shared.
+    // Tortillas of a level usually have equal schemas, either shared or (after an import) one copy each; the changed schema is
+    // shared.
     let mut schemas: Vec<(Schema, Schema)> = Vec::new();
     let root = map_level(&dataset.root, level, 0, &mut Vec::new(), &mut |tortilla, _| {
         let Some(plan) = plan(tortilla, change, target.as_ref())? else { return Ok(None) };
@@ -147,11 +148,11 @@ pub(super) fn change_column(dataset: &mut Dataset, level: usize, change: &Column
     }
 }
 
-/// What happens to the rows of one tortilla.
+/// The change of the rows of one tortilla.
 struct Plan<'a> {
     change: &'a ColumnChange,
     schema: Schema,
-    /// The field's place before.
+    /// Index of the field before the change.
     index: usize,
     target: Option<&'a DataType>,
     fill: Value,
@@ -212,7 +213,7 @@ fn free(tortilla: &Tortilla, name: &str) -> Result<()> {
     }
 }
 
-/// The value as the field's type holds it.
+/// The value converted to the field's type.
 fn fitting(value: &Value, field: &FieldSpec) -> Result<Value> {
     cast(value, &inferred(value), &field.dtype)
         .or_else(|| (inferred(value) == field.dtype).then(|| value.clone()))
@@ -241,7 +242,7 @@ impl Plan<'_> {
                 };
             }
             ColumnChange::Fill { all, .. } => {
-                // Placeholders have no values (§5.4).
+                // Padding has no values (TACO 2.0, section 5.4).
                 if (*all || row[self.index].is_null()) && !sample.is_padding() {
                     row[self.index] = self.fill.clone();
                 }
@@ -277,7 +278,7 @@ mod tests {
         Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() }
     }
 
-    /// The fields of level 1 and the values of its first sample, after a change; undone, nothing is left of it.
+    /// Field names of level 1 and values of its first sample after a change; also checks that undo restores the former state.
     fn changed(change: ColumnChange) -> (Vec<String>, Vec<Value>) {
         let mut dataset = dataset();
         let before = dataset.clone();

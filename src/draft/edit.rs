@@ -1,4 +1,4 @@
-//! Edits: plain data that can be logged, replayed from a file and undone. Applying one gives its inverse.
+//! Edits: plain data that can be logged, replayed from a file and undone. Applying an edit returns its inverse.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,61 +14,61 @@ use super::tray::{TrayPlace, Unplaced, add_to_tray, relocate_sources, remove_fro
 use crate::error::Result;
 use crate::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
 
-/// What a draft consists of, and edits change.
+/// The state that edits change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Content {
     /// The dataset.
     pub dataset: Dataset,
-    /// Files that wait to be placed.
+    /// Files that are not placed yet.
     pub tray: Arc<[Unplaced]>,
 }
 
-/// One change of a draft. Samples are addressed by position, so that an edit means the same on replay.
+/// One change of a draft. Samples are addressed by position, so a replayed edit has the same effect.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "edit", rename_all = "snake_case")]
 pub enum Edit {
-    /// Puts samples into a FOLDER (or the root), before position `at`.
+    /// Inserts samples into a FOLDER (or the root) before position `at`.
     Insert {
         /// The FOLDER; empty for the root.
         parent: NodePath,
-        /// Position of the first one afterwards.
+        /// Position of the first inserted sample.
         at: u32,
-        /// What to put there.
+        /// The samples to insert.
         samples: Vec<Sample>,
     },
-    /// Takes `count` samples out of a FOLDER. Files on disk stay.
+    /// Removes `count` consecutive samples from a FOLDER. Files on disk are kept.
     Remove {
         /// The FOLDER; empty for the root.
         parent: NodePath,
-        /// Position of the first one.
+        /// Position of the first removed sample.
         at: u32,
-        /// How many.
+        /// Number of samples.
         count: u32,
     },
-    /// Gives a sample another id.
+    /// Changes a sample's id.
     Rename {
         /// The sample.
         sample: NodePath,
-        /// The new id; may break the id rules, the checks say so.
+        /// The new id; an invalid id is reported by the checks.
         id: Arc<str>,
     },
-    /// Moves a sample to another position or FOLDER. `to` and `at` count without the sample itself.
+    /// Moves a sample to another position or FOLDER. `to` and `at` refer to the tree without the sample.
     Move {
         /// The sample.
         sample: NodePath,
         /// The FOLDER; empty for the root.
         to: NodePath,
-        /// Position there.
+        /// Position in the FOLDER.
         at: u32,
     },
-    /// Points a sample at other data.
+    /// Replaces a sample's data source.
     SetPayload {
         /// The sample.
         sample: NodePath,
-        /// What it points at from now on.
+        /// The new source.
         payload: Payload,
     },
-    /// Sets one cell. The field has to be in the tortilla's schema.
+    /// Sets one value. The field must be in the tortilla's schema.
     SetValue {
         /// The sample.
         sample: NodePath,
@@ -77,123 +77,124 @@ pub enum Edit {
         /// The new value.
         value: Value,
     },
-    /// Sets all values of a sample, in the order of the fields; fields beyond the last value are null.
+    /// Sets all values of a sample, in the order of the fields; missing trailing values are null.
     SetRow {
         /// The sample.
         sample: NodePath,
         /// The new values.
         values: Vec<Value>,
     },
-    /// Takes samples out of wherever they are.
+    /// Removes samples from any FOLDERs.
     RemoveMany {
-        /// The samples; none below another.
+        /// The samples; none may be a descendant of another.
         samples: Vec<NodePath>,
     },
-    /// Moves samples to one place, in the order given. `to` is an address before the edit, `at` counts without the samples.
+    /// Moves samples to one FOLDER, in the given order. `to` refers to the tree before the edit, `at` to the FOLDER without the
+    /// samples.
     MoveMany {
-        /// The samples; none below another.
+        /// The samples; none may be a descendant of another.
         samples: Vec<NodePath>,
         /// The FOLDER; empty for the root.
         to: NodePath,
-        /// Position there.
+        /// Position in the FOLDER.
         at: u32,
     },
-    /// Puts the samples of a tortilla in another order.
+    /// Reorders the samples of a tortilla.
     Reorder {
         /// The FOLDER; empty for the root.
         parent: NodePath,
-        /// For each position the one that the sample has now.
+        /// A permutation: for each new position, the sample's current position.
         order: Vec<u32>,
     },
-    /// Puts samples of one FOLDER into a new FOLDER, where the first of them stands.
+    /// Wraps samples of one FOLDER in a new FOLDER, at the position of the first.
     Group {
         /// The FOLDER; empty for the root.
         parent: NodePath,
-        /// Positions there.
+        /// Positions in the FOLDER.
         positions: Vec<u32>,
-        /// The new FOLDER's id.
+        /// Id of the new FOLDER.
         id: Arc<str>,
     },
-    /// Puts the children of a FOLDER in its place.
+    /// Replaces a FOLDER by its children.
     Unnest {
         /// The FOLDER.
         folder: NodePath,
     },
-    /// Gives many samples other ids.
+    /// Changes the ids of several samples.
     RenameMany {
-        /// The samples with their new ids.
+        /// The samples and their new ids.
         names: Vec<(NodePath, Arc<str>)>,
     },
-    /// Replaces a part of the ids of a level. Padding keeps its ids.
+    /// Replaces a part of the ids of a level. Ids of padding are kept.
     RenameBy {
         /// The level.
         level: usize,
-        /// Only in FOLDERs with these ids, from below the root down; everywhere when absent.
+        /// Only in the FOLDER with this path of ids below the root; `None`: in all FOLDERs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         under: Option<Vec<Arc<str>>>,
-        /// What to look for.
+        /// The text to find.
         find: String,
-        /// What to put there; in a regular expression with `$1` for groups.
+        /// The replacement; with `regex`, `$1` refers to a group.
         replace: String,
         /// `find` is a regular expression.
         #[serde(default)]
         regex: bool,
     },
-    /// Changes a field in all tortillas of a level (PIT-2).
+    /// Changes a field in all tortillas of a level (PIT-2; TACO 2.0, section 5.4).
     Column {
         /// The level.
         level: usize,
-        /// How.
+        /// The change.
         change: ColumnChange,
     },
-    /// Puts files into the tray.
+    /// Adds files to the tray.
     AddToTray {
-        /// The files, each with its place in the tray afterwards, in ascending order.
+        /// The files with their resulting indices in the tray, ascending.
         files: Vec<TrayPlace>,
     },
-    /// Takes files out of the tray. Files on disk stay.
+    /// Removes files from the tray. Files on disk are kept.
     RemoveFromTray {
-        /// Their places, in ascending order.
+        /// Their indices, ascending.
         places: Vec<u32>,
     },
     /// Replaces the whole tray.
     ReplaceTray {
-        /// What is in it from now on.
+        /// The new contents.
         files: Arc<[Unplaced]>,
     },
-    /// Follows sources that have moved: every path at or below a folder is looked for at or below another one.
+    /// Updates the paths of moved sources: every path at or below `from` becomes one at or below `to`.
     Relocate {
-        /// The folder as it was.
+        /// The former folder.
         from: PathBuf,
-        /// The folder as it is.
+        /// The current folder.
         to: PathBuf,
     },
-    /// Adds a field to a tortilla.
+    /// Adds a field to one tortilla.
     AddField {
         /// The FOLDER; empty for the root.
         tortilla: NodePath,
-        /// Place among the fields.
+        /// Index among the fields.
         at: usize,
         /// Name and type.
         field: FieldSpec,
-        /// One value for each sample; empty for nulls.
+        /// One value per sample; empty for nulls.
         values: Vec<Value>,
     },
-    /// Takes a field with its values out of a tortilla.
+    /// Removes a field and its values from one tortilla.
     RemoveField {
         /// The FOLDER; empty for the root.
         tortilla: NodePath,
         /// The field's name.
         field: String,
     },
-    /// Replaces a whole tortilla: imports and jobs that change many samples at once.
+    /// Replaces a whole tortilla: for imports and jobs that change many samples at once.
     ReplaceTortilla {
         /// The FOLDER; empty for the root.
         tortilla: NodePath,
-        /// What stands there from now on.
+        /// The new tortilla.
         with: Arc<Tortilla>,
     },
-    /// Sets a field of the collection; takes it out when `value` is absent.
+    /// Sets a field of the collection, or removes it when `value` is `None`.
     SetCollection {
         /// The top-level key.
         key: String,
@@ -203,20 +204,20 @@ pub enum Edit {
     },
     /// Replaces the whole collection.
     ReplaceCollection {
-        /// What stands there from now on.
+        /// The new collection.
         collection: Collection,
     },
-    /// Several edits that are done and undone as one.
+    /// Several edits that are applied and undone together.
     Batch {
-        /// What they do together, for the history.
+        /// Description for the history.
         label: String,
-        /// In order.
+        /// The edits, in order.
         edits: Vec<Edit>,
     },
 }
 
 impl Edit {
-    /// What the edit does, for menus and the history: "Rename to label".
+    /// Description for menus and the history, such as "Rename to label".
     pub fn label(&self) -> String {
         match self {
             Edit::Insert { samples, .. } if samples.len() == 1 => tr!("Add {name}", name = samples[0].id),
@@ -256,8 +257,7 @@ impl Edit {
         }
     }
 
-    /// True for edits that give a value to cells or to fields of the collection and do nothing else: who types them sees what they
-    /// do.
+    /// True for edits that only assign values to cells or collection fields, whose effect is visible to the user who typed them.
     pub fn only_sets(&self) -> bool {
         match self {
             Edit::SetValue { .. } | Edit::SetRow { .. } | Edit::SetCollection { .. } => true,
@@ -269,7 +269,7 @@ impl Edit {
         }
     }
 
-    /// True for edits that may look at every sample of a large draft: work for a job.
+    /// True for edits that may visit every sample of a large draft, and therefore run as a job.
     pub fn is_long(&self) -> bool {
         match self {
             Edit::RenameBy { .. } | Edit::Column { .. } | Edit::Relocate { .. } => true,
@@ -280,7 +280,10 @@ impl Edit {
         }
     }
 
-    /// Changes a dataset that has no tray: [`Edit::apply_to`].
+    /// Applies the edit to a dataset without a tray; see [`Edit::apply_to`].
+    ///
+    /// # Errors
+    /// As [`Edit::apply_to`]; `dataset` is then unchanged.
     pub fn apply(self, dataset: &mut Dataset) -> Result<Edit> {
         let mut content = Content { dataset: std::mem::take(dataset), tray: Arc::default() };
         let inverse = self.apply_to(&mut content);
@@ -288,7 +291,11 @@ impl Edit {
         inverse
     }
 
-    /// Changes `content` and gives the edit that changes it back. On error it is as it was.
+    /// Applies the edit to `content` and returns the inverse edit.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when an address, field or type does not exist or a value does not fit;
+    /// `content` is then unchanged.
     pub fn apply_to(self, content: &mut Content) -> Result<Edit> {
         let dataset = &mut content.dataset;
         match self {
@@ -334,7 +341,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// An absent key and a null are different things in a collection.
+/// Serde helper: an absent key and a null are distinct in a collection.
 mod present {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value as Json;

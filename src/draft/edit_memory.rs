@@ -1,4 +1,4 @@
-//! How much memory an edit holds, about: what the history is limited by. Tortillas that others hold too cost nothing.
+//! Approximate memory of an edit, by which the history is limited. Tortillas shared with other owners are not counted.
 
 use std::mem::size_of;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::Edit;
 use super::column_change::ColumnChange;
 use crate::model::{AssetPath, Payload, Sample, Tortilla, Value};
 
-/// What a reference-counted allocation takes beside its content.
+/// Overhead in bytes of a reference-counted allocation.
 const SHARED: u64 = 32;
 
-/// Bytes that are freed when the edit is dropped, about.
+/// Approximate bytes freed when the edit is dropped.
 pub(super) fn edit_bytes(edit: &Edit) -> u64 {
     let own = size_of::<Edit>() as u64;
     own + match edit {
@@ -41,7 +41,7 @@ pub(super) fn edit_bytes(edit: &Edit) -> u64 {
     }
 }
 
-/// Number of samples in the edit as it would be written, whoever else holds them; counted up to a little more than `limit`.
+/// Number of samples in the serialized edit, including shared ones; counting stops slightly above `limit`.
 pub fn edit_weight(edit: &Edit, limit: u64) -> u64 {
     let tortilla = tortilla_weight;
     match edit {

@@ -1,4 +1,4 @@
-//! Making one root fit the pattern: what is placed, padded, renamed, moved, wrapped or dropped for it, and how sure that is.
+//! Fits one root to the pattern: which samples are placed, padded, renamed, moved, wrapped or removed, and how certain that is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::tray_index::{TrayIndex, split_name, stands_in};
 use super::{PositionState, Structure};
 use crate::model::{Payload, Sample, Tortilla, free_padding_number, padding_like};
 
-/// What making a FOLDER fit its pattern does.
+/// The actions that fit a FOLDER to its pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Actions {
     placed: u64,
@@ -19,11 +19,11 @@ pub(super) struct Actions {
     moved: u64,
     wrapped: u64,
     dropped: u64,
-    /// Samples that get an id that may be another's.
+    /// Number of samples whose new id may belong to another sample.
     guessed: u64,
-    /// Nothing makes it fit: it has to stay as it is.
+    /// No action makes it fit; it is left unchanged.
     pub impossible: bool,
-    /// The only one, also in words.
+    /// Kind and description of the action, when there is only one.
     single: Option<(FixVerb, String)>,
 }
 
@@ -69,23 +69,23 @@ impl Actions {
     }
 }
 
-/// What stands where `model` wants something: the files to choose from, and the ids above.
+/// State while fitting one root: the pattern, the tray, and the files used so far.
 pub(super) struct Fitting<'a> {
     structure: &'a Structure,
     tray: &'a TrayIndex,
     pub used: BTreeSet<u32>,
-    /// Those of `used` that this root took.
+    /// The files in `used` that were taken for this root.
     pub taken: Vec<u32>,
     pub actions: Actions,
 }
 
 impl<'a> Fitting<'a> {
-    /// Ready for one root; files of the tray in `used` are taken already.
+    /// Starts with one root; the tray files in `used` are taken already.
     pub fn new(structure: &'a Structure, tray: &'a TrayIndex, used: BTreeSet<u32>) -> Self {
         Self { structure, tray, used, taken: Vec::new(), actions: Actions::default() }
     }
 
-    /// `found` made to fit `wanted`, at every depth.
+    /// Returns `found` fitted to `wanted`, recursively.
     fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
         let aligned = align_samples(wanted, found);
         let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
@@ -116,16 +116,16 @@ impl<'a> Fitting<'a> {
         fitted
     }
 
-    /// True when `old` is only another spelling of `new`, and names nothing of its own: not in the pattern, nor in so many
-    /// roots that it can't be a slip.
+    /// True when `old` is only another spelling of `new`, and is not an id of the pattern or of so many roots that it cannot be a
+    /// typing error.
     fn is_slip(&self, old: &str, new: &str) -> bool {
         near_identical(old, new)
             && !self.structure.pattern().iter().any(|node| *node.id == *old)
             && self.structure.holders(old).saturating_sub(1) * 2 <= self.structure.holders(new)
     }
 
-    /// Which FILE of `wanted` a FILE with the id `own` is when it gets a FOLDER around it: the only one, or the only one that
-    /// its id names. Else the first, and not sure.
+    /// Which FILE of `wanted` a FILE with the id `own` becomes when it is wrapped in a FOLDER: the only one, or the only one that
+    /// its id names. Otherwise the first, with `false` for uncertain.
     fn place_in(&self, wanted: &Tortilla, own: &str) -> Option<(Arc<str>, bool)> {
         let files: Vec<&Sample> = wanted.samples.iter().filter(|child| child.children().is_none() && !child.is_padding()).collect();
         let (spoken, _) = split_name(own);
@@ -138,7 +138,7 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    /// A sample of the right place made to fit: its type, and what is below it.
+    /// Fits a matched sample: its type and its descendants.
     pub fn sample(&mut self, model: &Sample, mut sample: Sample, above: &[Arc<str>]) -> Sample {
         match (model.children(), sample.children().cloned()) {
             (Some(wanted), Some(found)) => {
@@ -146,17 +146,17 @@ impl<'a> Fitting<'a> {
                 above.push(sample.id.clone());
                 let before = self.actions.total();
                 let fitted = self.tortilla(wanted, &found, &above);
-                // What fits stays the same by reference.
+                // An unchanged subtree stays shared.
                 if self.actions.total() != before {
                     sample.payload = Payload::Folder(fitted.into());
                 }
                 sample
             }
             (None, None) => sample,
-            // A placeholder of the other type holds nothing to keep: it becomes one like the model.
+            // Padding of the wrong type contains nothing: it is replaced by padding of the model's type.
             _ if sample.is_padding() && sample.size_bytes() == 0 => {
                 self.actions.padded += 1;
-                // What a root is to be is not what its model is called.
+                // A root keeps its own id.
                 let id = if above.is_empty() { &sample.id } else { &model.id };
                 self.actions.note(FixVerb::Pad, tr!("Pad {id}", id));
                 Sample { id: sample.id, ..padding_like(model, 0) }
@@ -176,13 +176,13 @@ impl<'a> Fitting<'a> {
             }
             (None, Some(found)) => {
                 match found.samples.as_slice() {
-                    // One file alone takes the place of its FOLDER; its values are of another level and go.
+                    // A single file replaces its FOLDER; its values belong to another level and are dropped.
                     [one] if one.children().is_none() && !one.is_padding() => {
                         self.actions.dropped += 1;
                         self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
                         sample.payload = one.payload.clone();
                     }
-                    // Which of several it is, or that it is none, only a person knows.
+                    // It is ambiguous which file is meant, if any.
                     _ => self.actions.impossible = true,
                 }
                 sample
@@ -190,7 +190,7 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    /// The file that belongs to an empty place, or padding.
+    /// The file for an empty position, or padding.
     fn fill(&mut self, model: &Sample, position: usize, found: &Tortilla, so_far: &Tortilla, above: &[Arc<str>]) -> Sample {
         if model.children().is_none()
             && let Some(index) = self.tray.matching(&model.id, above, &self.used)

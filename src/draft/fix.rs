@@ -1,5 +1,5 @@
-//! Fixes: for a finding the plain edits that mend it, best first, each with what it would change. A safe one undoes in one step
-//! and removes nothing. Pure: nothing is applied here.
+//! Fixes: for a finding, the edits that resolve it, best first, each with a preview. A safe fix is undone in one step and removes
+//! nothing. Pure: fixes are computed, not applied.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -9,31 +9,31 @@ use super::tray_index::TrayIndex;
 use super::{Edit, Structure};
 use crate::model::{Dataset, Finding, Location, NodePath, Payload, Rule, Sample, check_sample_id, is_padding};
 
-/// What a fix does, in a word.
+/// Kind of change of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FixVerb {
-    /// Files of the tray come into gaps.
+    /// Put files of the tray into missing positions.
     Place,
-    /// Placeholders come into gaps.
+    /// Put padding into missing positions.
     Pad,
-    /// Samples get other ids.
+    /// Change sample ids.
     Rename,
-    /// A sample gets another position.
+    /// Move one sample to another position.
     Move,
-    /// Several samples do.
+    /// Move several samples.
     Reorder,
-    /// FILEs get a FOLDER around them.
+    /// Wrap FILEs in a FOLDER.
     Wrap,
-    /// Samples are taken out.
+    /// Remove samples.
     Drop,
-    /// A file takes the place of its FOLDER.
+    /// Replace a FOLDER by its only file.
     Put,
-    /// Roots or tortillas get what the others have.
+    /// Give roots the common type, or tortillas the common fields.
     Give,
 }
 
 impl FixVerb {
-    /// For people.
+    /// Name for the user, in the interface language.
     pub fn text(self) -> &'static str {
         match self {
             Self::Place => tr!("Place" in "a fix"),
@@ -49,35 +49,35 @@ impl FixVerb {
     }
 }
 
-/// How much thought a fix asks for; the greater, the more.
+/// How much attention a fix needs from the user, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Care {
-    /// It removes nothing, and gives no sample an id that may be another's.
+    /// Removes nothing, and assigns no id that might belong to another sample.
     Safe,
-    /// It gives samples ids unlike their own: only a person knows whether they are what the id says.
+    /// Assigns dissimilar ids: only the user can tell whether the samples match them.
     Ids,
-    /// It takes samples out of the dataset.
+    /// Removes samples from the dataset.
     Removes,
 }
 
-/// One way out of a finding.
+/// One fix of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
-    /// What kind of thing it does; of several the first that the label names.
+    /// Kind of change; when there are several, the first one in the label.
     pub verb: FixVerb,
-    /// What it does: "Rename lable to label".
+    /// Description, such as "Rename lable to label".
     pub label: String,
-    /// The edit; one step of the history.
+    /// The edit; a single step of the history.
     pub edit: Edit,
-    /// How much thought it asks for.
+    /// How much attention it needs.
     pub care: Care,
-    /// Samples that it adds, renames, moves or drops.
+    /// Number of samples added, renamed, moved or removed.
     pub affects: u64,
-    /// The samples concerned, one a line, before and after.
+    /// The affected samples, one per line: before and after.
     pub preview: (Vec<String>, Vec<String>),
 }
 
-/// The fixes of a finding, best first. Empty where only a person knows the way out.
+/// The fixes of a finding, best first. Empty when only the user can resolve it.
 pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tray: &TrayIndex) -> Vec<Fix> {
     let Location::Sample { level, row, .. } = &finding.at else { return Vec::new() };
     let Some(node) = structure.node(*level, *row).filter(|node| dataset.sample(node).is_some()) else { return Vec::new() };
@@ -103,30 +103,30 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
     fixes
 }
 
-/// One step that mends every root that can be mended without removing anything; with the number of roots. Files of the tray
-/// that fit a gap go there, other gaps are padded.
+/// A single edit that fixes every root that can be fixed without removing anything, and the number of roots. Missing positions
+/// are filled with matching files of the tray, or else padded.
 pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots);
     each(dataset, structure, tray, roots, |actions| actions.care() == Care::Safe, label)
 }
 
-/// The fix of one root for all roots of the same shape: one step, with the number of roots.
+/// Applies the fix of one root to all roots of the same shape: a single edit, and the number of roots.
 pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, root: usize) -> Option<(Edit, u64)> {
     let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
     let label = |roots: u64| tr_n!(roots, "Fix {n} root alike", "Fix {n} roots alike", n = roots);
     each(dataset, structure, tray, alike, |_| true, label)
 }
 
-/// Pads every position that is missing, so that PIT-1 holds again; with the number of roots. Roots that differ otherwise are
-/// left as they are.
+/// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number of roots. Roots with other
+/// differences are left unchanged.
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Pad {n} root", "Pad {n} roots", n = roots);
     each(dataset, structure, &TrayIndex::default(), roots, Actions::only_pads, label)
 }
 
-/// Takes the roots of one shape out, in one step, for a draft of their own; with those roots in their order.
+/// Removes the roots of one shape in a single edit, for a draft of their own; also returns those roots in order.
 pub fn split_off(dataset: &Dataset, structure: &Structure, root: usize) -> Option<(Edit, Vec<Sample>)> {
     let alike: Vec<usize> = (0..structure.roots()).filter(|&other| structure.alike(root, other)).collect();
     let samples: Vec<Sample> = alike.iter().filter_map(|&index| dataset.root.samples.get(index).cloned()).collect();
@@ -138,7 +138,7 @@ pub fn split_off(dataset: &Dataset, structure: &Structure, root: usize) -> Optio
     Some((Edit::Batch { label, edits: vec![edit] }, samples))
 }
 
-/// Appends padding to level 0 up to a number of roots that `multiple` divides (§7.1.1).
+/// Appends padding to level 0 so that the number of roots is a multiple of `multiple` (TACO 2.0, section 7.1.1).
 pub fn pad_to(dataset: &Dataset, multiple: usize) -> Option<Edit> {
     let samples = crate::model::pad_to(&dataset.root, multiple);
     let at = dataset.root.samples.len() as u32;
@@ -175,12 +175,12 @@ fn each(
     (count > 0).then(|| (Edit::Batch { label: label(count), edits }, count))
 }
 
-/// The edit that takes files that were placed out of the tray.
+/// The edit that removes placed files from the tray.
 fn out_of_tray(used: &BTreeSet<u32>) -> Option<Edit> {
     (!used.is_empty()).then(|| Edit::RemoveFromTray { places: used.iter().copied().collect() })
 }
 
-/// The edit that puts a mended root in the place of the old one.
+/// The edit that replaces a root by its fixed version.
 fn put(root: u32, old: &Sample, new: Sample) -> Edit {
     let path = NodePath(vec![root]);
     match (&new.payload, old.children()) {
@@ -217,7 +217,7 @@ fn fit_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
         true
     };
     let (edit, affects) = each(dataset, structure, &TrayIndex::default(), odd.iter().copied(), note, label)?;
-    // Those that can't be made to fit are left as they are.
+    // Roots that cannot be made to fit are left unchanged.
     let fits = |root: usize| fit_root(dataset, structure, root as u32, &TrayIndex::default()).is_some();
     let shown: Vec<&Sample> = odd.iter().filter(|&&index| fits(index)).take(8).map(|&index| &dataset.root.samples[index]).collect();
     let before = shown.iter().map(|sample| format!("{} {}", sample.id, sample.kind()));
@@ -252,7 +252,7 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview })
 }
 
-/// A root and what is below it, one sample a line.
+/// A root and its descendants, one sample per line.
 fn lines(sample: &Sample) -> Vec<String> {
     fn below(sample: &Sample, depth: usize, lines: &mut Vec<String>) {
         if lines.len() < 200 {
@@ -341,7 +341,7 @@ mod tests {
                     let inverse = fix.edit.clone().apply(&mut after).expect("applies");
                     let left = tree_findings(&after);
                     let key = |finding: &Finding| (finding.rule, finding.at.to_string(), finding.message.clone());
-                    // Dropping a root moves rows up; who is meant is told by ids.
+                    // Removing a root moves the rows after it, so findings are compared by id.
                     let twin = |list: &[Finding]| list.iter().filter(|other| key(other) == key(finding)).count();
                     assert!(twin(&left) < twin(&findings), "seed {seed}: {} left {finding:?}", fix.label);
                     let kind = |list: &[Finding]| list.iter().filter(|other| other.rule == finding.rule).count();
@@ -367,7 +367,7 @@ mod tests {
             Unplaced { path: "/new/r3_before.tif".into(), size: 7 },
             Unplaced { path: "/new/r22_before.tif".into(), size: 7 },
         ];
-        // A root is no FOLDER above in the file's own folder; its name carries it.
+        // At level 0 the containing folder says nothing about the root; the file name contains the root's id.
         let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(unplaced.clone().into()));
         let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
         assert_eq!(labels, ["Place r2_before.tif as before", "Pad before", "Drop r2"]);
@@ -400,7 +400,7 @@ mod tests {
             let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &index);
             assert_eq!(fixes.iter().map(|fix| fix.label.as_str()).collect::<Vec<_>>(), ["Drop r1"]);
             assert_eq!(apply_alike(&data, &structure, &index, 1), None);
-            // The others are mended, and the file that it would have got stays in the tray.
+            // The other roots are fixed, and the unused file stays in the tray.
             let (edit, roots) = fix_safe(&data, &structure, &index).expect("r2 can be mended");
             let mut content = Content { dataset: data.clone(), tray: tray.clone() };
             edit.apply_to(&mut content).expect("applies");
@@ -486,7 +486,7 @@ mod tests {
         let (_, roots) = fix_safe(&data, &Structure::of(&data), &TrayIndex::default()).expect("is a slip");
         assert_eq!(roots, 1);
 
-        // Where many roots have the other spelling nobody knows which is meant.
+        // When many roots have the other spelling, it is ambiguous which is intended.
         let slip = ["after.tif", "befor.tif"];
         let mut roots = vec![scene("a", &whole), scene("b", &whole), scene("c", &whole)];
         roots.extend(["d", "e", "f"].map(|id| scene(id, &slip)));

@@ -1,5 +1,5 @@
-//! A draft: the dataset and the tray, their revision, and the edits that lead back and forth. The oldest steps are forgotten when
-//! the history takes more memory than it may.
+//! A draft: dataset, tray, revision, and the undo and redo stacks. The oldest steps are dropped when the history exceeds its
+//! memory limit.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::model::{Collection, Dataset};
 /// One entry of the history.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What was done.
+    /// Description of the edit.
     pub label: String,
-    /// The edit that changes it back (or forth again, in the redo list).
+    /// The inverse edit (in the redo stack, the edit itself).
     edit: Edit,
-    /// Memory that the edit holds, about.
+    /// Approximate memory of the edit in bytes.
     bytes: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct Draft {
     saved: u64,
     undo: VecDeque<Step>,
     redo: Vec<Step>,
-    /// Memory that the steps hold, about.
+    /// Approximate memory of all steps in bytes.
     held: u64,
     budget: u64,
     forgotten: u64,
@@ -59,7 +59,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// Memory that the history may take, unless somebody sets another limit.
+    /// Default memory limit of the history in bytes.
     pub const BUDGET_BYTES: u64 = 256 << 20;
 
     /// An empty draft with the template collection.
@@ -77,18 +77,18 @@ impl Draft {
         Self { content, ..Self::default() }
     }
 
-    /// Sets the memory that the history may take, in bytes.
+    /// Sets the memory limit of the history in bytes.
     pub fn set_budget(&mut self, bytes: u64) {
         self.budget = bytes;
         self.keep_budget();
     }
 
-    /// The dataset as it is now. Cloning it is cheap: children are shared.
+    /// The current dataset. Cloning it is cheap: children are shared.
     pub fn dataset(&self) -> &Dataset {
         &self.content.dataset
     }
 
-    /// The files that wait to be placed.
+    /// The files that are not placed yet.
     pub fn tray(&self) -> &Arc<[Unplaced]> {
         &self.content.tray
     }
@@ -98,7 +98,7 @@ impl Draft {
         &self.content
     }
 
-    /// Grows with every change, also with undo and redo.
+    /// Increases with every change, including undo and redo.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -108,33 +108,36 @@ impl Draft {
         self.revision != self.saved
     }
 
-    /// True when closing would lose something: changes that are not on disk, and that were not all taken back.
+    /// True when closing would lose changes: there are unsaved changes that were not all undone.
     pub fn has_unsaved(&self) -> bool {
-        // A saved draft, or one restored, differs from the disk also where no step is left to be taken back.
+        // A saved or restored draft differs from the disk even when no step can be undone.
         self.is_dirty() && (self.steps() > 0 || self.forgotten > 0 || self.saved != 0)
     }
 
-    /// Number of steps that undo would take back.
+    /// Number of steps that can be undone.
     pub fn steps(&self) -> usize {
         self.undo.len()
     }
 
-    /// Steps that undo can't take back any more, because the history would have taken too much memory.
+    /// Number of steps that can no longer be undone because of the memory limit.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// Remembers that the present state is on disk.
+    /// Marks the current state as saved.
     pub fn mark_saved(&mut self) {
         self.saved = self.revision;
     }
 
-    /// Remembers that nothing of it is on disk: a restored draft.
+    /// Marks the whole draft as unsaved: for a restored draft.
     pub fn mark_unsaved(&mut self) {
         self.saved = u64::MAX;
     }
 
-    /// Applies an edit; what was undone before is gone. Gives the edit's label.
+    /// Applies an edit and clears the redo stack. Returns the edit's label.
+    ///
+    /// # Errors
+    /// As [`Edit::apply_to`]; the draft is then unchanged.
     pub fn apply(&mut self, edit: Edit) -> Result<String> {
         let label = edit.label();
         let inverse = edit.apply_to(&mut self.content)?;
@@ -142,7 +145,7 @@ impl Draft {
         Ok(label)
     }
 
-    /// Takes over what an edit made of a clone of [`Draft::content`], with the edit that changes it back.
+    /// Installs the result of an edit applied to a clone of [`Draft::content`], with the inverse edit.
     pub fn install(&mut self, label: String, content: Content, inverse: Edit) {
         self.content = content;
         self.note(label, inverse);
@@ -157,7 +160,7 @@ impl Draft {
         self.keep_budget();
     }
 
-    /// The newest step stays, whatever it takes.
+    /// Drops the oldest steps above the memory limit; the newest step is always kept.
     fn keep_budget(&mut self) {
         while self.held > self.budget && self.undo.len() > 1 {
             if let Some(step) = self.undo.pop_front() {
@@ -177,7 +180,10 @@ impl Draft {
         self.undo.back().map(|step| &step.edit)
     }
 
-    /// Takes back the last edit; gives its label.
+    /// Undoes the last edit; returns its label.
+    ///
+    /// # Errors
+    /// When there is nothing to undo.
     pub fn undo(&mut self) -> Result<String> {
         let step = self.undo.pop_back().ok_or_else(|| Error::usage("there is nothing to undo"))?;
         self.held -= step.bytes;
@@ -189,7 +195,10 @@ impl Draft {
         Ok(step.label)
     }
 
-    /// Does the last undone edit again; gives its label.
+    /// Reapplies the last undone edit; returns its label.
+    ///
+    /// # Errors
+    /// When there is nothing to redo.
     pub fn redo(&mut self) -> Result<String> {
         let step = self.redo.pop().ok_or_else(|| Error::usage("there is nothing to redo"))?;
         self.held -= step.bytes;
@@ -202,17 +211,17 @@ impl Draft {
         Ok(step.label)
     }
 
-    /// What undo would take back.
+    /// Label of the edit that undo would revert.
     pub fn undo_label(&self) -> Option<&str> {
         self.undo.back().map(|step| step.label.as_str())
     }
 
-    /// What redo would do again.
+    /// Label of the edit that redo would reapply.
     pub fn redo_label(&self) -> Option<&str> {
         self.redo.last().map(|step| step.label.as_str())
     }
 
-    /// The edits done so far, oldest first.
+    /// The applied edits, oldest first.
     pub fn history(&self) -> impl ExactSizeIterator<Item = &Step> + DoubleEndedIterator {
         self.undo.iter()
     }

@@ -1,5 +1,5 @@
-//! A dataset being built: edits as plain data, each with its inverse, the history that undoes them, the tray of unplaced files,
-//! the pattern in their names, the structure lens and the fixes that it leads to. No threads, no files.
+//! A dataset being built: edits as plain data with their inverses, the undo history, the tray of unplaced files, the pattern of
+//! file names, the structure view and its fixes. No threads, no IO.
 
 mod align_schema;
 mod arrange;

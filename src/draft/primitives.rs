@@ -1,5 +1,5 @@
-//! The plain edits: samples in and out of a tortilla, one value, one field, one payload. Each gives its inverse; one that can't
-//! be done changes nothing.
+//! The elementary edits: insert and remove samples, set a value, a field or a payload. Each returns its inverse; a failing edit
+//! changes nothing.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Valu
 
 pub(super) fn insert(dataset: &mut Dataset, parent: NodePath, at: u32, mut samples: Vec<Sample>) -> Result<Edit> {
     let tortilla = tortilla_mut(dataset, &parent)?;
-    // A row has no values beyond the fields.
+    // A row has no values beyond its fields.
     let width = tortilla.schema.len();
     for sample in samples.iter_mut().filter(|sample| sample.values.len() > width) {
         sample.values = sample.values[..width].into();
@@ -54,7 +54,7 @@ pub(super) fn relocate(dataset: &mut Dataset, sample: NodePath, to: NodePath, at
     if at as usize > length {
         return Err(Error::usage(format!("there is no position {at}; the tortilla has {length} other samples")));
     }
-    // Values stand in the order of the tortilla's fields: in another tortilla they are put in the order there.
+    // Values are in the order of the tortilla's fields, so they are rearranged for another tortilla.
     let same_fields = Arc::ptr_eq(&source.schema, &target.schema) || source.schema == target.schema;
     let fitted = if same_fields { None } else { Some((moved.values.clone(), values_for(moved, source, target))) };
     let Edit::Insert { mut samples, .. } = remove(dataset, parent.clone(), position, 1)? else {
@@ -64,10 +64,10 @@ pub(super) fn relocate(dataset: &mut Dataset, sample: NodePath, to: NodePath, at
         samples.iter_mut().for_each(|sample| sample.values = now.clone());
         before
     });
-    // Positions behind the sample have moved up by one on the way to `to`.
+    // Positions after the sample are shifted in the path `to`.
     let shifted = without(&to, &parent, position);
     insert(dataset, shifted.clone(), at, samples)?;
-    // Addresses after the move: the sample's own, and its old home's as seen without the sample.
+    // Paths after the move: the sample's own, and its former parent's.
     let back = Edit::Move { sample: shifted.child(at), to: with(&parent, &shifted, at), at: position };
     Ok(match before {
         None => back,
@@ -78,7 +78,7 @@ pub(super) fn relocate(dataset: &mut Dataset, sample: NodePath, to: NodePath, at
     })
 }
 
-/// The values of a sample of `from` in the order of the fields of `to`; what has no field there, or no such type, is left out.
+/// Values of a sample of `from` in the order of the fields of `to`; values without a field of the same name and type are dropped.
 pub(super) fn values_for(sample: &Sample, from: &Tortilla, to: &Tortilla) -> Arc<[Value]> {
     let value = |field: &FieldSpec| {
         let index = from.field(&field.name)?;
@@ -95,7 +95,7 @@ pub(super) fn set_row(dataset: &mut Dataset, sample: NodePath, mut values: Vec<V
     Ok(Edit::SetRow { sample, values })
 }
 
-/// `path` as it reads once the sample at `position` of `parent` is gone.
+/// `path` after removal of the sample at `position` of `parent`.
 pub(super) fn without(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
     let mut path = path.clone();
     let depth = parent.0.len();
@@ -105,7 +105,7 @@ pub(super) fn without(path: &NodePath, parent: &NodePath, position: u32) -> Node
     path
 }
 
-/// `path` as it reads once a sample was put at `position` of `parent`.
+/// `path` after insertion of a sample at `position` of `parent`.
 fn with(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
     let mut path = path.clone();
     let depth = parent.0.len();
@@ -200,7 +200,7 @@ pub(super) fn batch(content: &mut Content, label: String, edits: Vec<Edit>) -> R
 }
 
 pub(super) fn tortilla_mut<'a>(dataset: &'a mut Dataset, path: &NodePath) -> Result<&'a mut Tortilla> {
-    // Looked up first, so that a wrong path copies nothing.
+    // Looked up first, so that an invalid path copies nothing.
     if dataset.tortilla(path).is_none() {
         return Err(no_tortilla(path));
     }

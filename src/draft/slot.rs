@@ -1,4 +1,4 @@
-//! One file into one place: the cell of the matrix, or the gap of a tree, that somebody dropped it on.
+//! Places one file at one position: a cell of the matrix or a gap in the tree.
 
 use std::sync::Arc;
 
@@ -8,34 +8,34 @@ use super::{Edit, PatternNode};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, NodePath, Payload, Sample, SampleKind, Tortilla, is_padding};
 
-/// Where a file goes.
+/// Target of a placed file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Slot {
     /// A position of the pattern in a root: a cell of the matrix.
     Position {
-        /// The root.
+        /// Index of the root.
         root: u32,
         /// Index in [`super::Structure::pattern`].
         position: u32,
     },
-    /// A gap between the samples of a FOLDER.
+    /// A gap between samples of a FOLDER.
     Gap {
         /// The FOLDER; empty for the root.
         into: NodePath,
-        /// Position of the sample afterwards.
+        /// Position of the new sample.
         at: u32,
-        /// Its id; the file's name when absent.
+        /// Its id; `None`: the file name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<Arc<str>>,
     },
 }
 
-/// The ids of the FOLDERs of the pattern above a position, and its own.
+/// The indices in the pattern of a position's ancestors, followed by the position itself.
 pub(super) fn position_path(pattern: &[PatternNode], position: usize) -> Vec<usize> {
     let mut path = Vec::new();
     let mut next = Some(position);
-    // A chain longer than the pattern would be a loop.
+    // A chain longer than the pattern would be a cycle.
     while let Some(node) = next.filter(|_| path.len() <= pattern.len()) {
         path.push(node);
         next = pattern.get(node).and_then(|node| node.parent).map(|parent| parent as usize);
@@ -44,7 +44,10 @@ pub(super) fn position_path(pattern: &[PatternNode], position: usize) -> Vec<usi
     path
 }
 
-/// The edit that puts a file where somebody dropped it. It does not take it out of the tray.
+/// The edit that places a file. It does not remove the file from the tray.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the target does not exist, is a FOLDER, or is occupied.
 pub fn place_file(dataset: &Dataset, pattern: &[PatternNode], file: &Unplaced, slot: &Slot) -> Result<Edit> {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     match slot {
@@ -69,8 +72,8 @@ pub fn place_file(dataset: &Dataset, pattern: &[PatternNode], file: &Unplaced, s
     }
 }
 
-/// One step that puts files of the tray between the samples of a FOLDER, in the order of the tray, under their names. `None`
-/// when there are none at these places.
+/// A single edit that inserts the tray files at these indices into a FOLDER, in tray order, with their file names as ids. `None`
+/// when there are none.
 pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32) -> Option<Edit> {
     let files: Vec<&Unplaced> = places.iter().filter_map(|&place| tray.get(place as usize)).collect();
     let name = |file: &Unplaced| file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -86,7 +89,7 @@ pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32)
     Some(Edit::Batch { label, edits: vec![Edit::Insert { parent: into, at, samples }, Edit::RemoveFromTray { places }] })
 }
 
-/// Walks down `path`, a chain of positions of the pattern, as far as the tortilla goes; what is missing of it is made.
+/// Descends along `path`, a list of indices in the pattern, and creates missing FOLDERs.
 fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: &NodePath, sample: Sample) -> Result<Edit> {
     let Some((&here, rest)) = path.split_first() else { return Err(Error::internal("a position without a place")) };
     let parent = pattern[here].parent;
@@ -97,7 +100,7 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
     let position = pattern[here].position as usize;
     let place = aligned.places.get(position).and_then(|place| place.1);
     let Some(place) = place else {
-        // Behind the last sample that belongs before it.
+        // After the last sample that precedes it in the pattern.
         let before = aligned.places.iter().take(position).filter_map(|place| place.1).max();
         let folders = path.iter().rev().skip(1);
         let made = folders.fold(sample, |inside, &node| Sample::folder(&pattern[node].id, Tortilla::new(vec![inside])));
@@ -110,7 +113,7 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
         (false, Payload::Folder(children)) => {
             let label = tr!("Place {name}", name = sample.id);
             let inside = into_position(pattern, rest, children, &there, sample)?;
-            // A FOLDER of padding is padding no longer.
+            // A FOLDER of padding becomes a regular one.
             match is_padding(&present.id) {
                 false => Ok(inside),
                 true => {

@@ -1,13 +1,13 @@
-//! Whether two ids are two spellings of one name.
+//! Detects two spellings of one name.
 
-/// Endings of file names that an id may carry or leave out.
+/// File extensions that an id may include or omit.
 const ENDINGS: [&str; 18] = [
     "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5",
     "hdf5", "xml",
 ];
 
-/// True for two spellings of one name: other case, separators or ending, or one slip in a word of five letters or more. Digits,
-/// short words and first letters tell bands, times and sides apart and must be the same.
+/// True for two spellings of one name: a difference in case, separators or extension, or a single typing error in a word of at
+/// least five letters. Digits, short words and first letters distinguish bands, times and sides, and must be equal.
 pub(super) fn near_identical(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
@@ -18,7 +18,7 @@ pub(super) fn near_identical(a: &str, b: &str) -> bool {
     };
     let endings = a_ending.zip(b_ending).is_none_or(|(a, b)| alias(a) == alias(b));
     let (a, b) = (words(a), words(b));
-    // Letters may be joined or parted; two numbers side by side are no longer one.
+    // Words may be joined or split; two adjacent numbers must not be joined.
     let joined = |words: &[String]| {
         let number = |word: &String| word.starts_with(char::is_numeric);
         words.iter().map(|word| if number(word) { format!("_{word}_") } else { word.clone() }).collect::<String>()
@@ -50,7 +50,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// True for equal words, and for longer ones where one letter is missing, too much, another, or two have changed places.
+/// True for equal words, and for longer ones with one missing, extra, replaced or swapped letter.
 fn is_one_slip(a: &str, b: &str) -> bool {
     if a == b {
         return true;

@@ -1,6 +1,6 @@
-//! The structure lens: the pattern that all roots should have, and for every root and every position of the pattern what
-//! stands there. States are kept once for each distinct shape, so that a million samples take a few megabytes, and an edit to
-//! one root costs one root. Pure: it reads a dataset and keeps no file, no thread.
+//! Structure view: the pattern that all roots should have (PIT-1; TACO 2.0, section 5.4), and for every root and position the
+//! state. States are stored once per distinct shape, so a million samples take a few megabytes, and an edit of one root updates
+//! one root. Pure: no IO, no threads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -8,46 +8,46 @@ use std::sync::{Arc, OnceLock};
 
 use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Tortilla, is_padding};
 
-/// What stands at a position of the pattern, best first.
+/// State of a position of the pattern, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PositionState {
-    /// The sample that belongs there.
+    /// The expected sample.
     Present,
-    /// A placeholder.
+    /// Padding.
     Padded,
-    /// The right sample at another position.
+    /// The expected sample at another position.
     WrongOrder,
-    /// A sample with an id of its own.
+    /// A sample with another id.
     WrongId,
-    /// A FILE for a FOLDER, or the other way round.
+    /// A FILE instead of a FOLDER, or the reverse.
     WrongType,
-    /// Nothing.
+    /// No sample.
     Missing,
 }
 
 impl PositionState {
-    /// All states, best first: the index of [`Counts`].
+    /// All states, best first, in the order of [`Counts`].
     pub const ALL: [PositionState; 6] =
         [Self::Present, Self::Padded, Self::WrongOrder, Self::WrongId, Self::WrongType, Self::Missing];
 
-    /// True where PIT-1 is broken.
+    /// True when the state violates PIT-1.
     pub fn is_fault(self) -> bool {
         self > PositionState::Padded
     }
 }
 
-/// How many positions or roots have each state, by the order of [`PositionState::ALL`].
+/// Number of positions or roots by state, indexed as [`PositionState::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(pub [u64; 6]);
 
 impl Counts {
-    /// The number with one state.
+    /// The number in one state.
     pub fn of(&self, state: PositionState) -> u64 {
         self.0[state as usize]
     }
 
-    /// The number with a state that breaks PIT-1.
+    /// The number in states that violate PIT-1.
     pub fn faults(&self) -> u64 {
         PositionState::ALL.iter().filter(|state| state.is_fault()).map(|&state| self.of(state)).sum()
     }
@@ -57,36 +57,36 @@ impl Counts {
     }
 }
 
-/// Which root gives the pattern.
+/// How the pattern is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum PatternChoice {
-    /// The shape that most roots have; of equals the one with most samples, then the first.
+    /// The most frequent shape; among equally frequent ones the one with most samples, then the first.
     #[default]
     MostCommon,
-    /// The shape of the root with this id, while there is one.
+    /// The shape of the root with this id, while it exists.
     Root(Arc<str>),
 }
 
 /// One position of the pattern, in tree order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternNode {
-    /// The id that belongs there.
+    /// Expected id.
     pub id: Arc<str>,
-    /// The type that belongs there.
+    /// Expected type.
     pub kind: SampleKind,
     /// Level of the samples at this position; 1 for children of roots.
     pub level: usize,
-    /// Position among its siblings.
+    /// Index among its siblings.
     pub position: u32,
-    /// The FOLDER above, as an index of the pattern; none for children of roots.
+    /// Index in the pattern of the parent FOLDER; `None` for children of roots.
     pub parent: Option<u32>,
 }
 
-/// What one shape looks like beside the pattern.
+/// Comparison of one shape with the pattern.
 #[derive(Debug)]
 struct Row {
     states: Box<[PositionState]>,
-    /// Samples that the pattern has no place for.
+    /// Number of samples without a position in the pattern.
     extra: u32,
     worst: PositionState,
 }
@@ -99,37 +99,37 @@ pub struct Structure {
     pattern_shape: Option<ShapeId>,
     model: usize,
     pattern: Vec<PatternNode>,
-    /// By the number of the shape; none for shapes that no root has had since the pattern was chosen.
+    /// By shape; `None` for shapes that no root has had since the pattern was chosen.
     rows: Vec<Option<Row>>,
-    /// Number of roots that hold each id, once somebody asks.
+    /// Number of roots that contain each id, computed on first use.
     holders: OnceLock<HashMap<Arc<str>, u64>>,
 }
 
 impl Structure {
-    /// The structure of a dataset.
+    /// Computes the structure of a dataset.
     pub fn of(dataset: &Dataset) -> Self {
         let mut structure = Self::default();
         structure.update(dataset);
         structure
     }
 
-    /// Chooses the pattern.
+    /// Sets how the pattern is chosen.
     pub fn choose(&mut self, choice: PatternChoice) {
         self.choice = choice;
         self.settle(true);
     }
 
-    /// The choice made.
+    /// How the pattern is chosen.
     pub fn choice(&self) -> &PatternChoice {
         &self.choice
     }
 
-    /// Brings everything up to `dataset`; looks only at roots that changed. Gives the roots that differ from before.
+    /// Updates to `dataset`, visiting only roots that changed. Returns the indices of changed roots.
     pub fn update(&mut self, dataset: &Dataset) -> Vec<usize> {
         self.follow(dataset).touched
     }
 
-    /// [`Structure::update`], with everything that changed.
+    /// [`Structure::update`] with details of the changes.
     pub fn follow(&mut self, dataset: &Dataset) -> RootChanges {
         if Arc::ptr_eq(self.shapes.tortilla(), &dataset.root) {
             return RootChanges::default();
@@ -204,7 +204,7 @@ impl Structure {
     fn compare(&self, wanted: ShapeId, found: ShapeId, states: &mut Vec<PositionState>, extra: &mut u32) {
         if wanted == found {
             let all = self.shapes.shapes().total(wanted) as usize;
-            // A pattern that is padded itself stays padded.
+            // Padding in the pattern itself is expected.
             let start = states.len();
             self.fill(wanted, None, states);
             debug_assert_eq!(states.len() - start, all);
@@ -234,7 +234,7 @@ impl Structure {
         }
     }
 
-    /// One state for everything below a FOLDER of the pattern.
+    /// Sets one state for all descendants of a FOLDER of the pattern.
     fn fill(&self, shape: ShapeId, state: Option<PositionState>, states: &mut Vec<PositionState>) {
         for (id, below) in self.shapes.shapes().children(shape) {
             let own = if is_padding(id) { PositionState::Padded } else { PositionState::Present };
@@ -248,7 +248,7 @@ impl Structure {
         &self.pattern
     }
 
-    /// The first root that has the pattern's shape.
+    /// Index of the first root that has the pattern's shape.
     pub fn model(&self) -> Option<usize> {
         self.pattern_shape.map(|_| self.model)
     }
@@ -258,35 +258,35 @@ impl Structure {
         self.shapes.roots().len()
     }
 
-    /// The states of one root, one for each position of the pattern. Empty for a root that is not there.
+    /// States of one root, one per position of the pattern. Empty for a root that does not exist.
     pub fn states(&self, root: usize) -> &[PositionState] {
         self.row(root).map_or(&[], |row| &row.states)
     }
 
-    /// Samples of a root that the pattern has no place for.
+    /// Number of samples of a root without a position in the pattern.
     pub fn extra(&self, root: usize) -> u32 {
         self.row(root).map_or(0, |row| row.extra)
     }
 
-    /// The worst state of a root; a root with extra samples is at least of wrong order.
+    /// The worst state of a root; at least [`PositionState::WrongOrder`] when it has extra samples.
     pub fn worst(&self, root: usize) -> PositionState {
         self.row(root).map_or(PositionState::Present, |row| row.with_extra())
     }
 
-    /// The states of the roots in a range, for the rows of a matrix that are in sight.
+    /// The states of the roots in a range: the visible rows of a matrix.
     pub fn rows(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &[PositionState])> {
         let end = range.end.min(self.roots());
         (range.start.min(end)..end).map(|root| (root, self.states(root)))
     }
 
-    /// The worst states of consecutive groups of roots: a strip of the whole dataset `width` cells long.
+    /// Worst state of each of `width` consecutive groups of roots, for an overview strip of the whole dataset.
     pub fn strip(&self, width: usize) -> Vec<PositionState> {
         let (roots, width) = (self.roots(), width.min(self.roots()));
         let cell = |cell: usize| (cell * roots / width..(cell + 1) * roots / width).map(|root| self.worst(root)).max();
         (0..width).map(|index| cell(index).unwrap_or(PositionState::Present)).collect()
     }
 
-    /// For each position how many roots have each state.
+    /// For each position, the number of roots by state.
     pub fn position_counts(&self) -> Vec<Counts> {
         let mut counts = vec![Counts::default(); self.pattern.len()];
         for (shape, roots) in self.by_shape() {
@@ -298,7 +298,7 @@ impl Structure {
         counts
     }
 
-    /// How many roots have each worst state.
+    /// Number of roots by worst state.
     pub fn root_counts(&self) -> Counts {
         let mut counts = Counts::default();
         for (shape, roots) in self.by_shape() {
@@ -315,7 +315,7 @@ impl Structure {
         matches!((roots.get(a), roots.get(b)), (Some(a), Some(b)) if a.shape == b.shape)
     }
 
-    /// How many roots hold a sample with this id, at any depth.
+    /// Number of roots that contain a sample with this id, at any depth.
     pub(super) fn holders(&self, id: &str) -> u64 {
         let all = self.holders.get_or_init(|| {
             let mut all: HashMap<Arc<str>, u64> = HashMap::new();
@@ -336,12 +336,12 @@ impl Structure {
         }
     }
 
-    /// The next root after `root` (or from the first) that breaks PIT-1.
+    /// Index of the next root after `root` (or of the first) that violates PIT-1.
     pub fn next_fault(&self, root: Option<usize>) -> Option<usize> {
         (root.map_or(0, |root| root + 1)..self.roots()).find(|&root| self.worst(root).is_fault())
     }
 
-    /// The address of a sample by level and row, as findings name it.
+    /// The path of a sample from its level and row, as in findings.
     pub fn node(&self, level: usize, row: u32) -> Option<NodePath> {
         if level == 0 {
             return ((row as usize) < self.roots()).then(|| NodePath(vec![row]));
@@ -395,16 +395,16 @@ impl Row {
     }
 }
 
-/// The children of a FOLDER beside those that the pattern wants.
+/// The children of a FOLDER matched with those of the pattern.
 #[derive(Debug, PartialEq)]
 pub(super) struct Aligned {
-    /// For each wanted child its state, and where it is.
+    /// For each expected child, its state and its index.
     pub places: Vec<(PositionState, Option<usize>)>,
-    /// Children that have no place.
+    /// Indices of children without a position.
     pub extra: Vec<usize>,
 }
 
-/// Pairs children with the places of the pattern: by id, then padding by position, then what is left by likeness of names.
+/// Matches children with positions of the pattern: by id, then padding by position, then the rest by similarity of names.
 pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
     let mut taken = vec![false; found.len()];
     let mut places: Vec<(PositionState, Option<usize>)> = vec![(PositionState::Missing, None); wanted.len()];
@@ -438,7 +438,7 @@ pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
             places[position] = (PositionState::WrongId, Some(index));
         }
     }
-    // Order: a sample behind one that belongs after it has moved. The ones that keep the longest run in order have not.
+    // The samples outside the longest increasing subsequence are the ones that moved.
     let order: Vec<usize> = places.iter().filter(|place| place.0 != PositionState::WrongId).filter_map(|place| place.1).collect();
     let in_order = longest_run(&order);
     for place in &mut places {
@@ -458,7 +458,7 @@ pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
     align(&ids(wanted), &ids(found))
 }
 
-/// How alike two names are, in per cent: what they share at the beginning and at the end.
+/// Similarity of two names in percent: common prefix and suffix.
 fn likeness(a: &str, b: &str) -> usize {
     let longest = a.len().max(b.len()).max(1);
     let head = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
@@ -466,7 +466,7 @@ fn likeness(a: &str, b: &str) -> usize {
     100 * (head + tail).min(a.len().min(b.len())) / longest
 }
 
-/// The longest increasing run of a list of distinct numbers, sorted.
+/// The longest increasing subsequence of distinct numbers.
 fn longest_run(order: &[usize]) -> Vec<usize> {
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; order.len()];

@@ -1,5 +1,5 @@
-//! What the window shows of the structure: one root beside the pattern, position by position; the whole dataset in as many rows
-//! as there are pixels; and the fixes of many roots with what they change, before anything is changed. Pure.
+//! Data for the structure view of the window: one root compared with the pattern, an overview of the whole dataset with one row
+//! per pixel, and the planned fixes of many roots. Pure.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use super::structure::align_samples;
 use super::{Care, Edit, Fix, FixVerb, PositionState, Structure};
 use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, SamplePath, Tortilla};
 
-/// What stands at one position of the pattern in one root.
+/// State and sample of one position of the pattern in one root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Its state.
     pub state: PositionState,
-    /// The FOLDER above is missing, or is a FILE: nothing can stand here.
+    /// The parent FOLDER is missing or is a FILE, so no sample can be at this position.
     pub unreachable: bool,
-    /// The sample that stands here, or that was taken for the one that belongs here.
+    /// The sample at this position, or the one matched with it.
     pub found: Option<NodePath>,
-    /// Its id. For a wrong order the id that stands where this one belongs.
+    /// Its id. With a wrong order, the id of the sample found at this position.
     pub id: Option<Arc<str>>,
     /// Its type.
     pub kind: Option<SampleKind>,
 }
 
-/// One root beside the pattern: a place for each position, and the samples that have none. Empty without a pattern.
+/// One root compared with the pattern: an entry per position, and the samples without a position. Empty without a pattern.
 pub fn places(dataset: &Dataset, structure: &Structure, root: usize) -> (Vec<Place>, Vec<NodePath>) {
     let model = structure.model().and_then(|model| dataset.root.samples.get(model));
     let sample = dataset.root.samples.get(root);
@@ -84,20 +84,20 @@ impl Beside {
     }
 }
 
-/// The whole dataset in few rows: for each row and position the worst state of the roots that it stands for.
+/// The whole dataset reduced to few rows: for each row and position, the worst state of the roots in the row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overview {
-    /// Rows; at most one a root.
+    /// Number of rows; at most one per root.
     pub rows: usize,
-    /// Positions of the pattern.
+    /// Number of positions of the pattern.
     pub columns: usize,
-    /// Row by row.
+    /// `rows` × `columns` states, row-major.
     pub cells: Vec<PositionState>,
-    /// The worst state of each row, samples too many among them.
+    /// The worst state of each row, including extra samples.
     pub worst: Vec<PositionState>,
 }
 
-/// The overview in at most `rows` rows.
+/// The overview with at most `rows` rows.
 pub fn overview(structure: &Structure, rows: usize) -> Overview {
     let (roots, columns) = (structure.roots(), structure.pattern().len());
     let rows = rows.min(roots);
@@ -109,7 +109,7 @@ pub fn overview(structure: &Structure, rows: usize) -> Overview {
     }
     for (row, cells) in view.cells.chunks_exact_mut(columns).enumerate() {
         for root in row * roots / rows..(row + 1) * roots / rows {
-            // Sound roots are nearly all; nothing has to be looked at there.
+            // Nearly all roots are valid; they are skipped.
             if structure.worst(root) == PositionState::Present {
                 continue;
             }
@@ -121,27 +121,28 @@ pub fn overview(structure: &Structure, rows: usize) -> Overview {
     view
 }
 
-/// A fix of many roots, with what it changes.
+/// A fix of many roots and its effects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What it does: "Pad t02 in 12 roots".
+    /// Description, such as "Pad t02 in 12 roots".
     pub label: String,
-    /// The edit: one step of the history.
+    /// The edit; a single step of the history.
     pub edit: Edit,
-    /// Roots that it changes.
+    /// Number of changed roots.
     pub roots: u64,
-    /// Root and what is done there, as far as they are listed.
+    /// (id of the root, description of the change); at most [`LISTED`] entries.
     pub changes: Vec<(Arc<str>, String)>,
-    /// How much thought it asks for: as much as the fix that asks for most.
+    /// How much attention it needs: the maximum of the individual fixes.
     pub care: Care,
-    /// How many times each is done, most often first.
+    /// Number of fixes of each kind, most frequent first.
     pub verbs: Vec<(FixVerb, u64)>,
 }
 
-/// Changes that a plan lists.
+/// Maximum number of changes listed in a plan.
 const LISTED: usize = 500;
 
-/// The first fix that removes nothing of every root that breaks PIT-1, as one step; `fixes` gives the fixes of a finding.
+/// A single edit that applies the first fix without removal to every root that violates PIT-1; `fixes` returns the fixes of a
+/// finding.
 pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Finding) -> Vec<Fix>) -> Option<Plan> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let chosen = roots.filter_map(|root| {
@@ -152,7 +153,7 @@ pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Findi
     plan(dataset, chosen, |roots| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots))
 }
 
-/// The same kind of fix for every root that has the shape of `root`, as one step.
+/// A single edit that applies the same kind of fix to every root with the shape of `root`.
 pub fn alike_plan(
     dataset: &Dataset,
     structure: &Structure,
@@ -170,12 +171,12 @@ pub fn alike_plan(
     plan(dataset, chosen, label)
 }
 
-/// How many roots have the shape of this one.
+/// Number of roots with the shape of `root`.
 pub fn alike_count(structure: &Structure, root: usize) -> u64 {
     (0..structure.roots()).filter(|&other| structure.alike(root, other)).count() as u64
 }
 
-/// A finding that says that this root breaks PIT-1.
+/// A finding stating that this root violates PIT-1; `None` when it does not.
 pub fn fault_of(dataset: &Dataset, root: usize) -> Option<Finding> {
     let sample = dataset.root.samples.get(root)?;
     let at = Location::Sample { level: 0, row: root as u32, path: SamplePath(vec![sample.id.clone()]) };
@@ -198,7 +199,7 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         let Some(sample) = dataset.root.samples.get(root) else { continue };
         let mut places = Vec::new();
         let edit = beside_the_tray(fix.edit, &mut places);
-        // One file can't stand in two places: who comes first has it.
+        // A file is placed only once: the first root gets it.
         if places.iter().any(|place| placed.contains(place)) {
             continue;
         }
@@ -218,11 +219,11 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         }
     }
     plan.verbs.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    // Roots go in one step behind all else, which finds them where they are now.
+    // Roots are removed last, so the other edits' addresses stay valid.
     if !dropped.is_empty() {
         edits.push(Edit::RemoveMany { samples: dropped });
     }
-    // Places are those of the tray as it is now, so all files leave it at once.
+    // Indices refer to the current tray, so all files are removed from it in one edit.
     if !placed.is_empty() {
         edits.push(Edit::RemoveFromTray { places: placed.into_iter().collect() });
     }
@@ -231,7 +232,7 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
     (plan.roots > 0).then_some(plan)
 }
 
-/// The edit without what takes files out of the tray, and the places of those files. `None` when nothing else is left of it.
+/// The edit without its removals from the tray, whose indices are appended to `places`. `None` when nothing else remains.
 fn beside_the_tray(edit: Edit, places: &mut Vec<u32>) -> Option<Edit> {
     match edit {
         Edit::RemoveFromTray { places: own } => {
@@ -319,7 +320,7 @@ mod tests {
         let structure = Structure::of(&data);
         let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default());
         let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
-        // Which FILE of the pattern is meant by the one at `s2` in b, and by g, only a person knows.
+        // Which FILE of the pattern is meant by the one at `s2` in b, and by g, is ambiguous.
         assert_eq!(safe.care, Care::Safe);
         assert_eq!(safe.changes.iter().map(|(root, _)| &**root).collect::<Vec<_>>(), ["c", "d", "f"]);
         let mut mended = data.clone();
@@ -327,7 +328,7 @@ mod tests {
         let left = Structure::of(&mended).root_counts().faults();
         assert_eq!(left, structure.root_counts().faults() - safe.roots);
 
-        // Dropping takes out the right ones although each moves those behind it.
+        // The correct samples are removed although each removal moves those after it.
         let drop = fixes(&fault_of(&data, 2).expect("is there"))
             .into_iter()
             .find(|fix| fix.care == Care::Removes)
@@ -341,7 +342,7 @@ mod tests {
         assert!(plan.changes.iter().all(|(_, what)| what.starts_with("Drop ")));
     }
 
-    /// Three whole roots and what else there is; and the safe plan for it with these files in the tray.
+    /// Three complete roots plus `odd`, and the safe plan with these files in the tray.
     fn planned(odd: Vec<Sample>, names: &[&str]) -> (Content, Option<Plan>) {
         let whole = |id: &str| scene(id, vec![file("before"), file("after"), file("label")]);
         let samples = ["w0", "w1", "w2"].map(whole).into_iter().chain(odd).collect();
@@ -382,7 +383,7 @@ mod tests {
         plan.edit.apply_to(&mut content).expect("applies");
         assert!(content.tray.is_empty());
         assert_eq!(Structure::of(&content.dataset).root_counts().faults(), 0);
-        // One file that fits two roots goes to the first.
+        // A file that matches two roots is placed in the first.
         let lacking = |id: &str| scene(id, vec![file("after"), file("label")]);
         let (_, plan) = planned(vec![lacking("north"), lacking("north_2")], &["north_2_before.tif"]);
         assert_eq!(plan.map(|plan| plan.roots), Some(1));

@@ -1,4 +1,4 @@
-//! The tray: files that belong to the draft and have no place yet; and sources that have moved. Nothing here reads a disk.
+//! The tray: files that belong to the draft but are not placed in the tree. Also updates paths of moved sources. Performs no IO.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use super::{Content, Edit};
 use crate::error::{Error, Result};
 use crate::model::{AssetPath, Modified, NodePath, Payload, Sample, Stamp, Tortilla};
 
-/// A file that lies beside the draft and is not in it yet.
+/// A file that is not placed in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Unplaced {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
-/// A file with its place in the tray.
+/// A file with its index in the tray.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TrayPlace {
-    /// Its place.
+    /// Its index.
     pub at: u32,
     /// The file.
     #[serde(flatten)]
@@ -28,7 +28,7 @@ pub struct TrayPlace {
 }
 
 impl Edit {
-    /// Puts files behind those that are in `tray`; files that are there already are left out. `None` when nothing is left.
+    /// The edit that appends files to the tray, skipping those already in it. `None` when no file remains.
     pub fn append_to_tray(tray: &[Unplaced], files: impl IntoIterator<Item = Unplaced>) -> Option<Edit> {
         let mut known: std::collections::HashSet<PathBuf> = tray.iter().map(|file| file.path.clone()).collect();
         let fresh = files.into_iter().filter(|file| known.insert(file.path.clone()));
@@ -79,7 +79,7 @@ pub(super) fn replace_tray(tray: &mut Arc<[Unplaced]>, files: Arc<[Unplaced]>) -
     Edit::ReplaceTray { files: std::mem::replace(tray, files) }
 }
 
-/// Every source at or below `from` is looked for at or below `to`.
+/// Replaces the prefix `from` of every source path by `to`.
 pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) -> Result<Edit> {
     let mut moving = Moving { from, to, moved: 0, last: None, last_stamp: None };
     let root = moving.tortilla(&content.dataset.root);
@@ -103,7 +103,7 @@ pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) ->
 }
 
 fn joined(folder: &Path, rest: &Path) -> PathBuf {
-    // Joining nothing would add a slash to a file's name.
+    // Joining an empty path would append a slash.
     if rest.as_os_str().is_empty() { folder.to_owned() } else { folder.join(rest) }
 }
 
@@ -111,20 +111,20 @@ struct Moving<'a> {
     from: &'a Path,
     to: &'a Path,
     moved: u64,
-    /// The last container seen and what became of it: the samples of one archive share its name.
+    /// Cache of the last container path and its replacement: samples of one archive share the path.
     last: Option<(Arc<Path>, Arc<Path>)>,
-    /// The same for the versions of containers.
+    /// The same for container versions.
     last_stamp: Option<(Arc<Stamp>, Arc<Stamp>)>,
 }
 
 impl Moving<'_> {
-    /// The tortilla with its sources moved; `None` when none of them does.
+    /// The tortilla with updated sources; `None` when unchanged.
     fn tortilla(&mut self, tortilla: &Arc<Tortilla>) -> Option<Arc<Tortilla>> {
         let mut changed: Option<Vec<Sample>> = None;
         for (index, sample) in tortilla.samples.iter().enumerate() {
             let payload = match &sample.payload {
                 Payload::Folder(below) => self.tortilla(below).map(Payload::Folder),
-                // A copy elsewhere has another time.
+                // A copy has another modification time, so none is kept.
                 Payload::Asset { path, size, .. } => self.asset(path).map(|path| Payload::asset(path, *size)),
                 Payload::Bytes(_) => None,
             };
@@ -146,7 +146,7 @@ impl Moving<'_> {
         }
     }
 
-    /// A copy elsewhere has another time; length and directory tell whether it is one.
+    /// The version without its modification time, which a copy does not preserve; length and directory digest identify it.
     fn stamp(&mut self, stamp: &Arc<Stamp>) -> Arc<Stamp> {
         if let Some((_, now)) = self.last_stamp.as_ref().filter(|(before, _)| Arc::ptr_eq(before, stamp)) {
             return now.clone();

@@ -1,30 +1,30 @@
-//! Which file of the tray belongs to a place: looked up by the words of its name.
+//! Index of the tray by the words in file names, for finding the file of a position.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::tray::Unplaced;
 
-/// The tray, with its files by the words in their names.
+/// The tray and its index by word.
 #[derive(Default)]
 pub struct TrayIndex {
     files: Arc<[Unplaced]>,
     by_word: HashMap<String, Vec<u32>>,
 }
 
-/// A text in lower case and its words: what stands between characters that are neither letters nor digits.
+/// The words of a text in lower case: runs of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// `word` stands in `text` between other characters than letters and digits.
+/// True when `word` occurs in `text` between characters other than letters and digits.
 pub(super) fn stands_in(text: &str, word: &str) -> bool {
     let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let mut found = text.match_indices(word);
     found.any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
 }
 
-/// A name without its last ending, and the ending; both in lower case.
+/// A file name split into stem and last extension, both in lower case.
 pub(super) fn split_name(name: &str) -> (String, Option<String>) {
     match name.rsplit_once('.') {
         Some((stem, end)) if !stem.is_empty() => (stem.to_lowercase(), Some(end.to_lowercase())),
@@ -48,13 +48,13 @@ impl TrayIndex {
         Self { files, by_word }
     }
 
-    /// The tray that the index was made from.
+    /// The indexed tray.
     pub fn files(&self) -> &Arc<[Unplaced]> {
         &self.files
     }
 
-    /// The one file whose path names the FOLDERs above and whose name has the id in it, with the id's ending if that has one.
-    /// None when there are several: nobody guesses.
+    /// Index of the only unused file whose path contains the ids in `above` and whose name contains `id`, with the extension of
+    /// `id` if it has one. `None` when there are several.
     pub fn matching(&self, id: &str, above: &[Arc<str>], used: &BTreeSet<u32>) -> Option<u32> {
         let (wanted, end) = split_name(id);
         let candidates = self.by_word.get(words(&wanted).next()?)?;

@@ -1,4 +1,5 @@
-//! Tests: any sequence of edits, undone, gives back the first draft; redone, the last one. An edit that fails changes nothing.
+//! Property tests: undoing any sequence of edits restores the first draft, redoing restores the last. A failing edit changes
+//! nothing.
 
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ impl Dice {
         Content { dataset, tray: tray.collect() }
     }
 
-    /// An address that mostly is there.
+    /// A path that exists in most cases.
     fn path(&mut self, content: &Content, folder: bool) -> NodePath {
         let mut path = NodePath::root();
         loop {
@@ -162,7 +163,7 @@ fn any_sequence_of_edits_goes_back_and_forth() {
                     applied += 1;
                     kinds.insert(text.split('"').nth(3).unwrap_or_default().to_owned());
                     states.push(draft.content().clone());
-                    // The same edit read from a file does the same.
+                    // The edit read back from JSON has the same effect.
                     let mut again = before;
                     let edit: Edit = serde_json::from_str(&text).expect("reads back");
                     edit.apply_to(&mut again).expect("applies again");
@@ -183,7 +184,7 @@ fn any_sequence_of_edits_goes_back_and_forth() {
             draft.redo().expect("redoes");
             assert_eq!(draft.content(), state, "seed {seed}: redo to step {}", draft.steps());
         }
-        // Half-way back and on another way.
+        // Undo half of the steps, then apply another edit.
         (0..states.len() / 2).for_each(|_| drop(draft.undo().expect("undoes")));
         draft.apply(Edit::SetCollection { key: "id".into(), value: Some("other".into()) }).expect("applies");
         assert!(draft.redo().is_err(), "what was undone is gone");

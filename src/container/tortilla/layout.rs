@@ -260,7 +260,7 @@ fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
 /// The table with `tortilla:offset` and `tortilla:length` inserted after `tortilla:data_split`, as the Python tools write them.
 ///
 /// # Errors
-/// [`Kind::Internal`] when the columns differ in length.
+/// [`Kind::Internal`](crate::error::Kind::Internal) when the columns differ in length.
 pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -> Result<RecordBatch> {
     let schema = footer.schema();
     let mut fields: Vec<Field> = Vec::with_capacity(schema.fields().len() + 2);

@@ -1,5 +1,5 @@
-//! The files whose names are built like the examples': a table of tokens, one row for each file. Columns that always go together
-//! are one.
+//! The files whose names have the structure of the examples': a table of tokens with one row per file. Columns that always change
+//! together are merged into one class.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,55 +9,55 @@ use super::name::{Name, TokenKind};
 use super::{Example, Nearly};
 use crate::draft::Unplaced;
 
-/// Tokens at one place of the names, or at several places that always change together.
+/// A token column, or several that always change together.
 pub(super) struct Class {
-    /// Index of the tokens in the first example's name, first to last.
+    /// Indices of the tokens in the first example's name, ascending.
     pub tokens: Vec<usize>,
     pub kind: TokenKind,
-    /// The different texts of each of `tokens`, by number.
+    /// For each of `tokens`, the distinct texts by value number.
     pub texts: Vec<Vec<String>>,
 }
 
-/// A file that fits.
+/// A matching file.
 pub(super) struct Row {
-    /// Place in the tray; none for an example that is placed already.
+    /// Index in the tray; `None` for an example that is placed already.
     pub file: Option<u32>,
-    /// Number of the text in each class.
+    /// Value number in each class.
     pub values: Vec<u32>,
-    /// Which of the examples' shapes the name has.
+    /// Index of the name's shape among the examples' shapes.
     pub template: u32,
 }
 
-/// Everything that the names say.
+/// All matching names.
 pub(super) struct Cohort {
     pub classes: Vec<Class>,
     pub rows: Vec<Row>,
-    /// The row of each example.
+    /// Row of each example.
     pub examples: Vec<usize>,
-    /// The first example's name.
+    /// Name of the first example.
     pub model: Name,
-    /// More than one shape: what differs between them decides the position.
+    /// Number of shapes; with more than one, their differences determine the position.
     pub templates: u32,
     pub nearly: Vec<Nearly>,
     pub left_over: Vec<u32>,
 }
 
-/// One of the shapes of the examples.
+/// One of the examples' shapes.
 struct Template {
     shape: String,
     name: Name,
-    /// The token for each column.
+    /// The token index of each column.
     columns: Vec<usize>,
 }
 
-/// How numbers in a column are written.
+/// How numbers in a column are formatted.
 enum Digits {
     Any,
     Padded(usize),
 }
 
 impl Cohort {
-    /// The table; `Err` says why there is none.
+    /// Builds the table; `Err` contains the reason, for the user, why there is none.
     pub fn of(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
         let folder = common_folder(tray.iter().map(|file| &file.path).chain(examples.iter().map(|example| &example.file)));
         let name = |path: &Path| Name::of(relative(path, &folder), fine);
@@ -65,7 +65,7 @@ impl Cohort {
         let templates = templates(&names, examples)?;
         let Some(first) = templates.first() else { return Err(tr!("there is no example").into()) };
         let width = first.columns.len();
-        // Files by shape; then what is no date, no number, no tile where the examples have one.
+        // Groups the files by shape; then excludes those without a date, number or tile where the examples have one.
         let (mut fitting, mut nearly, mut left_over) = (Vec::new(), Vec::new(), Vec::new());
         for (file, index) in tray.iter().zip(0..) {
             let name = name(&file.path);
@@ -110,7 +110,7 @@ impl Cohort {
     }
 }
 
-/// The folder that all paths lie in.
+/// The common parent folder of all paths.
 fn common_folder<'a>(mut paths: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     let mut folder = paths.next().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
     for path in paths {
@@ -128,7 +128,7 @@ fn relative(path: &Path, folder: &Path) -> String {
     rest.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// The shapes of the examples, with the columns that they have in common.
+/// The shapes of the examples, with the columns they have in common.
 fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, String> {
     let mut found: Vec<(usize, Vec<(usize, usize)>)> = Vec::new();
     for (index, name) in names.iter().enumerate() {
@@ -160,7 +160,7 @@ fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, Stri
     Ok(found.iter().map(of).collect())
 }
 
-/// The longest run of tokens, not always side by side, that two names of one root share.
+/// The longest common subsequence of tokens of two names of one root, as index pairs.
 fn common_tokens(a: &Name, b: &Name) -> Vec<(usize, usize)> {
     let (rows, columns) = (a.tokens.len(), b.tokens.len());
     let mut length = vec![vec![0usize; columns + 1]; rows + 1];
@@ -186,7 +186,7 @@ fn common_tokens(a: &Name, b: &Name) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Why a name of another shape is close to the examples'.
+/// Why a name of another shape almost matches.
 fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
     let ending = |name: &Name| name.text.rsplit_once('.').map(|(_, end)| end.to_lowercase());
     let close =
@@ -217,12 +217,12 @@ fn digits_of(column: usize, templates: &[Template], rows: &[Fitting], examples: 
         return Digits::Any;
     }
     let zero = |text: &str| text.len() > 1 && text.starts_with('0');
-    // One name with a zero in front among many without does not make them padded.
+    // A single zero-padded name among many others does not make the column zero-padded.
     let padded = rows.iter().filter(|row| zero(&token(row))).count();
     if shown.iter().any(|text| zero(text)) || padded * 20 > rows.len() { Digits::Padded(width) } else { Digits::Any }
 }
 
-/// Why a name of the right shape does not fit.
+/// Why a name of the right shape does not match.
 fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String> {
     for (index, token) in name.tokens.iter().enumerate() {
         let text = name.token(index);
@@ -252,7 +252,7 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
                 _ => {}
             }
         }
-        // What only this shape has is the same in all names of the shape, unless it is a number of some kind.
+        // Tokens that only this shape has must be constant within it, unless they are numeric.
         let own = column.is_none() && !number(wanted);
         if own && text != template.name.token(index) {
             return Some(tr!("{text} stands where the pattern has {wanted}", text, wanted = template.name.token(index)));
@@ -261,7 +261,7 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
     None
 }
 
-/// Columns that change, those that change together as one; and their values row by row.
+/// The changing columns, merged where they change together, and their values per row.
 fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32>>) {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: Vec<Vec<u32>> = Vec::new();
@@ -282,7 +282,7 @@ fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32
         }
         let token = templates[0].columns[column];
         let kind = templates[0].name.tokens[token].kind;
-        // An ending decides nothing but the position; with a band that changes with it, it is one with the band.
+        // The extension determines the position only; it is merged with a band that changes with it.
         match known.iter().position(|other| *other == values) {
             Some(class) => {
                 let class = &mut classes[class];
@@ -303,18 +303,18 @@ fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32
 }
 
 impl Class {
-    /// The texts of a value, one for each token.
+    /// The texts of a value, one per token.
     pub fn texts_of(&self, value: u32) -> impl Iterator<Item = &str> {
         self.texts.iter().map(move |texts| texts.get(value as usize).map_or("", String::as_str))
     }
 
-    /// Number of different values.
+    /// Number of distinct values.
     pub fn distinct(&self) -> usize {
         self.texts.first().map_or(0, Vec::len)
     }
 }
 
-/// Where `word` stands in an id: whole, that is not next to more letters, or more digits, of the same kind.
+/// Range of `word` in an id, where it is not adjacent to more letters (or more digits) of the same kind.
 pub(super) fn find_word(id: &str, word: &str) -> Option<Range<usize>> {
     let kind = |c: char| {
         if c.is_ascii_digit() {

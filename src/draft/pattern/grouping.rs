@@ -1,4 +1,4 @@
-//! Files put together by root and by position, while one reading of the names is tried.
+//! Groups files by root and by position while one reading of the names is tried.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use super::TokenRole;
 use super::name::natural_key;
 use super::reading::{Path, Reader};
 
-/// How an id is made of tokens.
+/// How an id is composed of tokens.
 pub(super) type Recipe = Vec<Part>;
 
-/// Text, or a token of a class.
+/// Literal text, or a token of a class.
 pub(super) enum Part {
     Text(String),
     Token { class: usize, token: usize },
 }
 
-/// Files put together by root and by position while a reading is tried.
+/// Groups of files by root and by position while one reading is tried.
 pub(super) struct Grouping<'a, 'r> {
     reader: &'a Reader<'r>,
     roles: &'a [TokenRole],
@@ -28,15 +28,15 @@ pub(super) struct Grouping<'a, 'r> {
     places: HashMap<Vec<u32>, u32>,
     by_path: HashMap<Path, u32>,
     pub positions: Vec<Path>,
-    /// Shown by an example, or a position of the draft. Others have to be common first.
+    /// True for positions shown by an example or present in the draft. Other positions must be frequent.
     sure: Vec<bool>,
 }
 
-/// Stands for "the names do not say which position".
+/// Index for "the names do not determine the position".
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a, 'r> Grouping<'a, 'r> {
-    /// Nothing put together yet.
+    /// An empty grouping.
     pub fn new(
         reader: &'a Reader<'r>,
         roles: &'a [TokenRole],
@@ -58,7 +58,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
         }
     }
 
-    /// Roots and positions of the examples; none when the reading mixes them up.
+    /// Registers roots and positions of the examples; `None` when the reading contradicts them.
     pub fn learn_examples(&mut self, ordered: bool) -> Option<()> {
         for (example, &row) in self.reader.examples.iter().zip(&self.reader.cohort.examples) {
             let key = self.reader.key(row, self.roles, TokenRole::Root);
@@ -72,7 +72,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
                 return None;
             }
         }
-        // The other way round: what the examples hold apart is apart, what they hold together is together.
+        // Conversely, examples with different ids must be in different groups, and those with equal ids in the same.
         let apart = self.groups.len() == self.roots.len();
         let places = ordered || self.places.len() == self.positions.len();
         (apart && places).then_some(())
@@ -129,7 +129,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
         place
     }
 
-    /// Takes out files of positions that nobody showed and that are not common, and of roots with nothing else.
+    /// Excludes files at positions that are neither shown nor frequent, and files of roots with nothing else.
     pub fn admit(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) {
         let sure = |place: u32| self.sure.get(place as usize).copied().unwrap_or(false);
         let real: HashSet<u32> = cells.iter().flatten().filter(|cell| sure(cell.1)).map(|cell| cell.0).collect();
@@ -158,7 +158,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
         }
     }
 
-    /// Positions by the order of the one token that decides them, in roots with exactly as many files as there are positions.
+    /// Assigns positions by the order of the token that determines them, in roots with exactly as many files as positions.
     pub fn by_order(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> Option<()> {
         let cohort = self.reader.cohort;
         let class = self.roles.iter().position(|role| *role == TokenRole::Position)?;

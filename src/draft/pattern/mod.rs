@@ -1,5 +1,5 @@
-//! Pattern by example: from files that somebody put into places to the pattern in the names, and from there to the places of all
-//! other files of the tray. What the names leave open is asked, never guessed.
+//! Pattern by example: derives the pattern of file names from a few placed files, and from it the positions of all other files of
+//! the tray. Ambiguities are returned to the user, never guessed.
 
 mod cohort;
 mod grouping;
@@ -16,92 +16,92 @@ pub use reading::find_pattern;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A file of the tray with the place that somebody gave it.
+/// A file of the tray and the position that the user gave it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
-    /// The file.
+    /// File path.
     pub file: PathBuf,
-    /// Id of the root; made when there is none.
+    /// Id of the root, which is created when it does not exist.
     pub root: Arc<str>,
-    /// Ids below the root, the sample's own last. Empty when the root itself is the FILE.
+    /// Ids below the root, ending with the sample's own. Empty when the root itself is the FILE.
     #[serde(default)]
     pub position: Vec<Arc<str>>,
 }
 
-/// What a token of the names decides.
+/// What a token of the names determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenRole {
-    /// The same in all names that fit.
+    /// Constant: the same in all matching names.
     Fixed,
-    /// To which root a file belongs.
+    /// The root of a file.
     Root,
-    /// Which position it takes there.
+    /// The position within the root.
     Position,
     /// Nothing.
     Free,
 }
 
-/// One token of the pattern, for chips: `T32TQM` tile → root.
+/// One token of the pattern, shown as a chip: `T32TQM` tile → root.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct PatternToken {
-    /// What stands there in the first example.
+    /// Its text in the first example.
     pub text: String,
-    /// What stands before it.
+    /// The text before it.
     pub before: String,
-    /// What it looks like.
+    /// Its kind.
     pub kind: TokenKind,
-    /// What it decides.
+    /// What it determines.
     pub role: TokenRole,
 }
 
-/// Where a file goes.
+/// Position of one file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Placement {
     /// Id of the root.
     pub root: Arc<str>,
     /// Ids below the root.
     pub position: Vec<Arc<str>>,
-    /// Place of the file in the tray.
+    /// Index of the file in the tray.
     pub file: u32,
 }
 
-/// A file that does not fit, and why.
+/// A file that almost matches, and the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Nearly {
-    /// Place of the file in the tray.
+    /// Index of the file in the tray.
     pub file: u32,
-    /// What keeps it out.
+    /// The reason, for the user.
     pub why: String,
 }
 
-/// One way to read the names.
+/// One reading of the names.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Alternative {
     /// "root by tile, date · position by band".
     pub label: String,
-    /// The tokens of the first example.
+    /// Tokens of the first example.
     pub tokens: Vec<PatternToken>,
-    /// Where files go, by root and position.
+    /// Positions of the files, sorted by root and position.
     pub placed: Vec<Placement>,
-    /// Number of roots that get files.
+    /// Number of roots that receive files.
     pub roots: usize,
-    /// Roots that are made.
+    /// Number of roots that are created.
     pub new_roots: usize,
-    /// Positions with the number of files for each, in order.
+    /// Positions in order, each with its number of files.
     pub positions: Vec<(Vec<Arc<str>>, usize)>,
-    /// Files whose names are close to the pattern.
+    /// Files that almost match.
     pub nearly: Vec<Nearly>,
-    /// Files that have nothing to do with it, by place in the tray.
+    /// Files that do not match, by index in the tray.
     pub left_over: Vec<u32>,
 }
 
-/// What the examples lead to.
+/// Result of [`find_pattern`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PatternReport {
-    /// One when the names leave nothing open; several are to be asked about, best first; none with a reason in `trouble`.
+    /// One when the names are unambiguous; several, best first, to choose from; none when `trouble` has the reason.
     pub alternatives: Vec<Alternative>,
-    /// Why there is no pattern.
+    /// Why there is no pattern, for the user.
     pub trouble: Option<String>,
 }

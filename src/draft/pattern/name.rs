@@ -1,31 +1,31 @@
-//! Names as tokens: what stands between separators, with its kind. Dates and times are told from plain numbers.
+//! File names as tokens: the texts between separators and their kinds. Dates and times are distinguished from plain numbers.
 
 use std::ops::Range;
 
-/// What a token looks like.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenKind {
-    /// A day: 20200131 or 2020-01-31.
+    /// A date: 20200131 or 2020-01-31.
     Date,
-    /// A time of the day behind a date: 101031.
+    /// A time of day after a date: 101031.
     Time,
     /// Digits.
     Number,
-    /// A tile of the military grid: T32TQM, 32TQM.
+    /// An MGRS tile: T32TQM, 32TQM.
     Tile,
     /// A band: B02, B8A, red.
     Band,
     /// A pixel size: 10m.
     Resolution,
-    /// The ending of a file's name.
+    /// The file extension.
     Ending,
     /// Anything else.
     Word,
 }
 
 impl TokenKind {
-    /// For people.
+    /// Name for the user, in the interface language.
     pub fn as_str(self) -> &'static str {
         match self {
             TokenKind::Date => tr!("date" in "part of a name"),
@@ -39,7 +39,7 @@ impl TokenKind {
         }
     }
 
-    /// Kinds that may stand for each other in one place of a name.
+    /// True for kinds that are interchangeable at one position of a name.
     pub(super) fn is_wordy(self) -> bool {
         matches!(self, TokenKind::Band | TokenKind::Resolution | TokenKind::Word)
     }
@@ -52,12 +52,12 @@ pub(super) struct Token {
     pub kind: TokenKind,
 }
 
-/// A path below some folder, cut into tokens.
+/// A path relative to a common folder, split into tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub text: String,
     pub tokens: Vec<Token>,
-    /// What stands between the tokens: names of one shape differ in their tokens alone.
+    /// The text between the tokens: names of one shape differ only in their tokens.
     pub shape: String,
 }
 
@@ -66,7 +66,7 @@ const BAND_WORDS: [&str; 16] = [
 ];
 
 impl Name {
-    /// Cuts a path with `/`. `fine` also cuts between a word and the number behind it: img0001.
+    /// Splits a path with `/` separators. With `fine`, words are also split from trailing numbers: img0001.
     pub fn of(text: String, fine: bool) -> Self {
         let mut tokens = Vec::new();
         let bytes = text.as_bytes();
@@ -105,7 +105,7 @@ impl Name {
         Self { text, tokens, shape }
     }
 
-    /// The text of a token; empty where there is none.
+    /// Text of a token; empty when out of range.
     pub fn token(&self, index: usize) -> &str {
         self.tokens.get(index).map_or("", |token| &self.text[token.span.clone()])
     }
@@ -119,7 +119,7 @@ fn cut(text: &str, word: Range<usize>, fine: bool, tokens: &mut Vec<Token>) {
     let part = &text[word.clone()];
     let mut push = |span: Range<usize>, kind| tokens.push(Token { span, kind });
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    // 20200131T101031 and 20200131101031
+    // 20200131T101031 and 20200131101031.
     if part.is_ascii() && part.len() >= 14 && is_date(&part[..8]) {
         let (gap, rest) = if part.as_bytes()[8] == b'T' { (9, &part[9..]) } else { (8, &part[8..]) };
         if digits(rest) && rest.len() == 6 && is_time(rest) {
@@ -158,7 +158,7 @@ fn kind_of(part: &str) -> TokenKind {
     }
 }
 
-/// The end of a date like 2020-01-31 or 2020_01_31 at `at`.
+/// End of a date like 2020-01-31 or 2020_01_31 that starts at `at`.
 fn dashed_date(bytes: &[u8], at: usize) -> Option<usize> {
     let part = bytes.get(at..at + 10)?;
     let outside = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
@@ -185,7 +185,7 @@ fn is_time(text: &str) -> bool {
     number(0..2) < 24 && number(2..4) < 60 && number(4..6) < 61
 }
 
-/// Ids in the order in which people count: scene_9 before scene_10.
+/// Sort key for natural order: scene_9 before scene_10.
 pub(super) fn natural_key(text: &str) -> Vec<(u64, String)> {
     let mut key = Vec::new();
     let mut rest = text;

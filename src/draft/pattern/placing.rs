@@ -1,4 +1,4 @@
-//! The edit of a pattern: files of the tray into roots that are there or made, in the order of the positions.
+//! The edit that applies a pattern: places files of the tray in existing or new roots, in the order of the positions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,11 @@ use crate::model::{NodePath, Payload, Sample, Schema, Tortilla};
 
 type Path = Vec<Arc<str>>;
 
-/// One step that places what `alternative` says. Roots that are made stand behind the others, in the order of their ids.
+/// A single edit that places the files of `alternative`. New roots follow the existing ones, sorted by id.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the tray changed since the pattern was derived, a position is occupied, or
+/// there is no file to place.
 pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<Edit> {
     let order = Order::of(&content.dataset.root, alternative);
     let roots: HashMap<&str, usize> =
@@ -60,10 +64,10 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
     Ok(Edit::Batch { label: tr_n!(files, "Place {n} file", "Place {n} files", n = files), edits })
 }
 
-/// Where a position stands among its siblings: as in the longest root, then as the pattern lists them.
+/// Order of positions among their siblings: as in the longest root, then as listed in the pattern.
 struct Order {
     ranks: HashMap<Path, usize>,
-    /// Fields of the tortillas below a root, from the first level down.
+    /// Fields of the tortillas below a root, from level 1 down.
     schemas: Vec<Schema>,
 }
 
@@ -91,7 +95,7 @@ impl Order {
         let (mut ranks, mut schemas) = (HashMap::new(), Vec::new());
         let fresh: HashSet<&Arc<str>> = alternative.placed.iter().map(|placement| &placement.root).collect();
         let folders = || root.samples.iter().filter_map(|sample| Some((sample, sample.children()?)));
-        // Roots that get no file are whole already.
+        // Roots that receive no file are complete already.
         let whole = folders().filter(|(sample, _)| !fresh.contains(&sample.id)).max_by_key(|(_, children)| children.samples.len());
         if let Some((_, children)) = whole.or_else(|| folders().max_by_key(|(_, children)| children.samples.len())) {
             walk(children, &mut Path::new(), &mut ranks, &mut schemas);
@@ -100,12 +104,12 @@ impl Order {
         Self { ranks, schemas }
     }
 
-    /// A tortilla with the fields of its level.
+    /// An empty tortilla with the fields of its level.
     fn empty(&self, depth: usize) -> Tortilla {
         Tortilla { schema: self.schemas.get(depth).cloned().unwrap_or_else(|| Arc::from([])), samples: Vec::new() }
     }
 
-    /// Puts a sample at `path[depth..]`; FOLDERs on the way are made where they are missing.
+    /// Inserts a sample at `path[depth..]`; missing FOLDERs are created.
     fn put(&self, tortilla: &mut Tortilla, path: &[Arc<str>], depth: usize, sample: Sample) -> Result<()> {
         let Some(id) = path.get(depth) else { return Err(Error::internal("a position without an id")) };
         let last = depth + 1 == path.len();
@@ -131,7 +135,7 @@ impl Order {
                 Sample::folder(id, inside)
             }
         };
-        // Padding that keeps the place goes.
+        // Padding at this position is replaced.
         let parent = &path[..depth];
         let sibling = |known: &Path| known.len() == depth + 1 && known.starts_with(parent);
         let place = self.ranks.iter().filter(|(known, rank)| Some(**rank) < own && sibling(known)).count();

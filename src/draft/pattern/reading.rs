@@ -1,5 +1,5 @@
-//! Ways to read the names: which tokens decide the root, which the position. Each is tried on all files; those that lead to
-//! different places are put side by side.
+//! Readings of the names: which tokens determine the root, and which the position. Each reading is tried on all files; those that
+//! give different placements are returned as alternatives.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,14 +13,17 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Sample, Tortilla};
 
-/// More readings than this are not tried.
+/// Maximum number of readings tried.
 const READINGS_MAX: usize = 4096;
-/// A word with more different texts than this tells things apart; with fewer it may as well be a choice to ask about.
+/// A token class with more distinct texts than this is taken as a key; with fewer, the user may be asked.
 const FEW: usize = 12;
 
 pub(super) type Path = Vec<Arc<str>>;
 
-/// What the names lead to, with the reasons.
+/// Derives patterns from the examples, with the resulting placements and reasons.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for fewer than two examples, or examples that repeat a file or a position.
 pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -> Result<PatternReport> {
     if examples.len() < 2 {
         return Err(Error::usage("two files with their places are needed to see a pattern"));
@@ -35,7 +38,7 @@ pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -
     }
     let draft = Known::of(&content.dataset, examples);
     let mut best: Option<PatternReport> = None;
-    // First by what stands between separators; words with a number behind them are cut only where that shows nothing.
+    // First with separators only; words are split from trailing numbers only when that finds no pattern.
     for fine in [false, true] {
         ctx.check()?;
         let report = match Cohort::of(&content.tray, examples, fine) {
@@ -54,13 +57,13 @@ pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -
     Ok(best.unwrap_or_default())
 }
 
-/// What the draft has already.
+/// Positions and samples that the draft already has.
 pub(super) struct Known {
-    /// The positions of the FILEs of the longest root.
+    /// Positions of the FILEs of the longest root.
     pub positions: Vec<Path>,
-    /// What is in each root: FILEs that are no placeholders.
+    /// For each root, the FILEs that are not padding.
     filled: HashMap<Arc<str>, HashSet<Path>>,
-    /// There are roots beside those of the examples: what they lack in positions, others shall not have.
+    /// There are other roots than the examples': positions that these lack are not added.
     pub settled: bool,
 }
 
@@ -105,26 +108,26 @@ pub(super) struct Reader<'a> {
     pub draft: &'a Known,
 }
 
-/// One way, tried.
+/// Result of trying one reading.
 struct Outcome {
     roles: Vec<TokenRole>,
-    /// For each row the group of its root and its position.
+    /// For each row, the index of its root and of its position.
     cells: Vec<Option<(u32, u32)>>,
-    /// Ids of the groups.
+    /// Ids of the roots, by index.
     roots: Vec<Arc<str>>,
     positions: Vec<Path>,
-    /// Rows that fit and have no place, with the reason.
+    /// Rows that match the pattern but have no position, with the reason.
     out: Vec<(usize, String)>,
-    /// Those of `out` that are for a place with others.
+    /// Number of rows in `out` that compete for one position.
     twins: usize,
     placed: usize,
-    /// Part of the cells of roots × positions that are filled.
+    /// Fraction of the cells (roots × positions) that are filled.
     fill: f64,
-    /// It takes every text of a word for another root without anything that says so.
+    /// Treats every text of a token as a separate root without evidence.
     risky: bool,
-    /// Position by order within the root.
+    /// The position is determined by the order within the root.
     ordered: bool,
-    /// Ids of roots are made of tokens.
+    /// Root ids are composed of tokens.
     named: bool,
 }
 
@@ -138,12 +141,12 @@ impl Reader<'_> {
         (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
     }
 
-    /// The class's values are the same in all examples that share what `key` gives.
+    /// True when the class has the same value in all examples with the same `key`.
     fn agrees<K: PartialEq>(&self, class: usize, key: impl Fn(&Example) -> K) -> bool {
         self.pairs().all(|(a, b)| key(&self.examples[a]) != key(&self.examples[b]) || self.value(a, class) == self.value(b, class))
     }
 
-    /// The token of a class that stands in the ids of all examples.
+    /// The first token of a class whose text occurs in the id of every example.
     fn evidence(&self, class: usize, id: impl Fn(&Example) -> String) -> Option<usize> {
         let texts = &self.cohort.classes[class].texts;
         let stands = |token: &usize| {
@@ -191,7 +194,7 @@ impl Reader<'_> {
         Ok(self.settle(outcomes))
     }
 
-    /// The roles that a class may have, given what the examples show.
+    /// The possible roles of a class, given the examples.
     fn choices(
         &self,
         class: usize,
@@ -204,7 +207,7 @@ impl Reader<'_> {
         let position = self.agrees(class, |example| example.position.clone());
         let same = self.agrees(class, |_| ());
         let (named_root, named_position) = (in_root[class].is_some() && root, in_position[class].is_some() && position);
-        // The same text twice in a name: only one of the two can be meant by the id.
+        // A text that occurs twice in a name: the id can refer to only one of them.
         let twin = |named: &[Option<usize>]| {
             (0..named.len()).any(|other| other != class && named[other].is_some() && self.same_texts(class, other))
         };
@@ -237,7 +240,7 @@ impl Reader<'_> {
         roles
     }
 
-    /// Two classes have the same texts in all examples.
+    /// True when two classes have the same texts in all examples.
     fn same_texts(&self, a: usize, b: usize) -> bool {
         let text = |example: usize, class: usize| {
             let class_of = &self.cohort.classes[class];
@@ -246,8 +249,8 @@ impl Reader<'_> {
         (0..self.examples.len()).all(|example| text(example, a) == text(example, b))
     }
 
-    /// How the id of each example is made of the tokens with this role: `Some(None)` when it is not, or not always in the same
-    /// way; none when two of them would stand for the same part of it.
+    /// How the id of the examples is composed of the tokens with this role: `Some(None)` when it is not, or not consistently;
+    /// `None` when two tokens would be the same part of it.
     fn recipe(
         &self,
         roles: &[TokenRole],
@@ -306,7 +309,7 @@ impl Reader<'_> {
         key
     }
 
-    /// Tries one reading on all files; none where it contradicts the examples.
+    /// Tries one reading on all files; `None` when it contradicts the examples.
     fn outcome(
         &self,
         roles: Vec<TokenRole>,
@@ -353,7 +356,7 @@ impl Reader<'_> {
         shown.then_some(Outcome { roles, cells, roots, positions, out, twins, placed, fill, risky, ordered, named })
     }
 
-    /// A word with few texts that nothing explains: each may be a root of its own, or the odd ones may not belong here.
+    /// A token with few texts and no evidence: each text may be a separate root, or the rare ones may not belong to the pattern.
     fn is_risky(&self, class: usize, role: TokenRole, named: bool) -> bool {
         let found: &Class = &self.cohort.classes[class];
         if named || !found.kind.is_wordy() || found.distinct() > FEW {
@@ -364,7 +367,7 @@ impl Reader<'_> {
         role == TokenRole::Root || (role == TokenRole::Free && odd > 0 && odd * 10 < self.cohort.rows.len())
     }
 
-    /// Two files for one place, or a file for a place that is taken: none of them goes there. Gives the number of the former.
+    /// Excludes files that compete for one position, and files whose position is occupied. Returns the number of the former.
     fn without_twins(&self, tried: &Grouping<'_, '_>, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> usize {
         let mut twins = 0;
         let mut counts: HashMap<(u32, u32), u32> = HashMap::new();
@@ -388,7 +391,7 @@ impl Reader<'_> {
         twins
     }
 
-    /// Readings where the position is told by order: the earlier file and the later one.
+    /// Readings in which the position is determined by order, such as the earlier and the later file.
     fn ordered(&self, explained: bool, in_root: &[Option<usize>], in_position: &[Option<usize>]) -> Vec<Outcome> {
         let mut found = Vec::new();
         for class in 0..self.cohort.classes.len() {
@@ -411,12 +414,12 @@ impl Reader<'_> {
         found
     }
 
-    /// Keeps what is plausible, drops what says the same or less, and names the rest.
+    /// Keeps the plausible outcomes, drops those implied by others, and describes the rest.
     fn settle(&self, mut outcomes: Vec<Outcome>) -> PatternReport {
         let rows = self.cohort.rows.len();
         outcomes.retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));
         let roots = |outcome: &Outcome| outcome.roles.iter().filter(|role| **role == TokenRole::Root).count();
-        // Of readings that lead to the same places the one with the fewest tokens in the ids of roots.
+        // Among readings with equal placements, the one with the fewest tokens in root ids is kept.
         outcomes.sort_by(|a, b| b.placed.cmp(&a.placed).then(b.fill.total_cmp(&a.fill)).then(roots(a).cmp(&roots(b))));
         let most = outcomes.first().map_or(0, |outcome| outcome.placed);
         let mut kept: Vec<Outcome> = Vec::new();
@@ -431,7 +434,7 @@ impl Reader<'_> {
             }
             kept.push(outcome);
         }
-        // The safe way first, where there is one.
+        // Readings without assumptions first.
         kept.sort_by_key(|outcome| outcome.risky);
         let alternatives: Vec<Alternative> = kept.into_iter().map(|outcome| self.alternative(outcome)).collect();
         let trouble = alternatives.is_empty().then(|| match rows {
@@ -487,7 +490,7 @@ impl Reader<'_> {
     }
 }
 
-/// Everything that `small` places is placed by `large` in the same way: equal positions, and the same files side by side.
+/// True when `large` places every file that `small` places, with the same grouping by root and position.
 fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
     let (mut there, mut back, mut positions) = (HashMap::new(), HashMap::new(), HashMap::new());
     small.iter().zip(large).all(|(a, b)| match (a, b) {
@@ -501,7 +504,7 @@ fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
     })
 }
 
-/// Roots that both place files in have the same id, where the ids come from the names.
+/// True when the roots that both outcomes fill have the same ids, where ids come from the names.
 fn same_ids(a: &Outcome, b: &Outcome) -> bool {
     let id = |outcome: &Outcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
     let both = a.cells.iter().zip(&b.cells).filter_map(|(x, y)| Some(((*x)?, (*y)?)));

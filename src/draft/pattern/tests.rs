@@ -1,4 +1,4 @@
-//! Names as people and agencies write them, ten thousand of each kind with decoys among them: nothing may be misplaced.
+//! Realistic file names, ten thousand of each naming scheme with decoys among them: no file may be misplaced.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use crate::draft::{Content, Edit, Unplaced};
 use crate::jobs::JobContext;
 use crate::model::{Payload, Sample, Tortilla};
 
-/// Files with the place where they belong, root and position with `/`; none for decoys.
+/// Files with the expected (root, position joined by `/`); `None` for decoys.
 type Files = Vec<(String, Option<(String, String)>)>;
 
 fn place(root: &str, position: &str) -> Option<(String, String)> {
     Some((root.to_owned(), position.to_owned()))
 }
 
-/// A tray of these files in an order that says nothing.
+/// A tray with these files, shuffled.
 fn content(files: &Files, seed: u64) -> Content {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut tray: Vec<Unplaced> = files.iter().map(|(path, _)| Unplaced { path: path.into(), size: 1 }).collect();
@@ -38,7 +38,7 @@ fn find(content: &Content, examples: &[Example]) -> PatternReport {
     find_pattern(content, examples, &JobContext::default()).expect("reads the names")
 }
 
-/// Where every file of the dataset stands.
+/// The (root, position) of every file of the dataset.
 fn standing(root: &Tortilla) -> HashMap<PathBuf, (String, String)> {
     fn walk(sample: &Sample, above: &str, root: &str, found: &mut HashMap<PathBuf, (String, String)>) {
         match &sample.payload {
@@ -57,7 +57,7 @@ fn standing(root: &Tortilla) -> HashMap<PathBuf, (String, String)> {
     found
 }
 
-/// Two examples place every file that belongs somewhere, and no other; undone, all is as before.
+/// Two examples must place every file that belongs to the pattern, and no other; undo restores the former state.
 #[track_caller]
 fn all_find_their_place(files: &Files, examples: &[Example]) {
     let content = content(files, 7);
@@ -101,7 +101,7 @@ fn sentinel_2_products() {
     for index in 0..1000u32 {
         let (tile, date) = (TILES[index as usize % 10], day(index / 10));
         let (satellite, orbit) = (["S2A", "S2B"][index as usize % 2], format!("R{:03}", 1 + index % 143));
-        // The same time of production for two products of a day, an older processing for some.
+        // Two products of a day share the production time; some have an older processing baseline.
         let product = format!(
             "{satellite}_MSIL2A_{date}T10{:02}31_N02{:02}_{orbit}_{tile}_{}T1213{:02}",
             index % 60,
@@ -124,7 +124,7 @@ fn sentinel_2_products() {
     let path = |root: &str, band: &str| files.iter().find(|file| file.1 == place(root, band)).expect("is there").0.clone();
     let examples = [
         example(&path("T32TQM_20160101", "B02.jp2"), "T32TQM_20160101", "B02.jp2"),
-        // A day on which the product was not made on the day itself: of the two dates only one is meant.
+        // The product was made on a later day than the acquisition: only one of the two dates is the key.
         example(&path("T33UVP_20160103", "B8A.jp2"), "T33UVP_20160103", "B8A.jp2"),
     ];
     all_find_their_place(&files, &examples);
@@ -238,7 +238,7 @@ fn before_and_after() {
         example(&name("hurricane-michael", 3, "pre"), "hurricane-michael_00000003", "before"),
         example(&name("palu-tsunami", 4, "post"), "palu-tsunami_00000004", "after"),
     ];
-    // Two-part events and one-part events are names of two builds: a third example shows the other.
+    // Event names of one part and of two parts have different shapes: a third example shows the second one.
     let (mut dashed, mut plain): (Files, Files) = (Files::new(), Files::new());
     files.into_iter().for_each(|file| if file.0.contains("socal-fire") { plain.push(file) } else { dashed.push(file) });
     all_find_their_place(&dashed, &examples);
@@ -274,7 +274,8 @@ fn chips_that_are_roots_themselves() {
 
 #[test]
 fn what_the_names_leave_open_is_asked() {
-    // Site and date in every name, roots called otherwise: is a root a site, or a site at a date? Here both fill all places.
+    // Site and date are in every name, but the root ids are unrelated: a root may be a site, or a site at a date. Both readings
+    // fill all positions.
     let mut files = Files::new();
     for site in ["north", "south"] {
         for date in ["20200101", "20200201"] {
@@ -289,7 +290,7 @@ fn what_the_names_leave_open_is_asked() {
     assert!(report.alternatives.len() > 1, "{report:#?}");
     let counts: Vec<_> = report.alternatives.iter().map(|way| (way.placed.len(), way.roots)).collect();
     assert!(counts.contains(&(8, 4)), "{counts:?}");
-    // Ids out of the names leave nothing open.
+    // Root ids taken from the names leave nothing ambiguous.
     let named = [
         example("/d/north_20200101_red.tif", "north_20200101", "red"),
         example("/d/north_20200101_nir.tif", "north_20200101", "nir"),
