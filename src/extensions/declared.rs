@@ -1,4 +1,4 @@
-//! Columns whose types people declare by name: the names, and the way from JSON to values of such a type.
+//! Column types declared by name in options, and the conversion of JSON to values of these types.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::sample::parse_time;
 use crate::error::{Error, Result};
 use crate::model::{Value, dtype_name};
 
-/// What may be declared, for messages.
+/// The accepted types, for messages.
 pub const NAMES: &str = "bool, int8 to int64, uint8 to uint64, double, float, string, binary, date32[day], timestamp[us], or a list of \
                          such as list<double>";
 
-/// The type called `name`; `None` for an unknown one.
+/// The type `name`; `None` when unknown.
 pub fn type_of(name: &str) -> Option<DataType> {
     let name = name.trim();
     if name.len() > 200 {
@@ -43,14 +43,20 @@ pub fn type_of(name: &str) -> Option<DataType> {
     })
 }
 
-/// As [`type_of`], with an error that says of which column.
+/// As [`type_of`].
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the column, when the type is unknown.
 pub fn need_type(column: &str, name: &Json) -> Result<DataType> {
     name.as_str().and_then(type_of).ok_or_else(|| {
         Error::usage(format!("column {column} is declared with the unknown type {name}")).hint(format!("use {NAMES}"))
     })
 }
 
-/// JSON to a value of the declared type; an error says what it is instead.
+/// Converts JSON to a value of the declared type.
+///
+/// # Errors
+/// A message that quotes the JSON when it does not fit the type.
 pub fn value_of(json: &Json, dtype: &DataType) -> Result<Value, String> {
     let wrong = || format!("{json} is no {}", dtype_name(dtype));
     Ok(match (json, dtype) {

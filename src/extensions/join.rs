@@ -1,5 +1,5 @@
-//! A table beside the data before its columns are joined: by what its rows name the samples, how many find theirs and on which
-//! level, and what the columns will hold. The joining itself is the extension `columns`, once for each level.
+//! Preview of joining a metadata table (CSV, JSON, Parquet) to the dataset: key column, number of matches by level, and the
+//! resulting columns. The join itself is done by the extension `columns`, called once per level.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,82 +14,82 @@ use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
 use crate::table::{LevelTable, read_sidecar_as};
 
-/// Keys that a guess looks at.
+/// Number of keys sampled to guess the key column.
 const GUESSED_BY: usize = 1000;
-/// Rows that are shown.
+/// Number of rows in the preview.
 const SHOWN: usize = 8;
 
-/// How the key names samples.
+/// What the key column contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum JoinBy {
-    /// Whichever finds more samples.
+    /// Guess: the kind that matches more samples.
     #[default]
     Auto,
     /// The path of ids from the root: `roi_1/before.tif`.
     Path,
-    /// The id alone; every sample that has it.
+    /// The id alone; matches every sample with this id.
     Id,
 }
 
-/// Which table, and what names the samples in it.
+/// Table and key of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JoinRequest {
-    /// CSV, JSON or Parquet.
+    /// CSV, JSON or Parquet file.
     pub table: PathBuf,
-    /// The column of keys; the best one when absent.
+    /// The key column; `None`: the one that matches most samples.
     pub key: Option<String>,
-    /// What its values are.
+    /// What the key column contains.
     pub by: JoinBy,
 }
 
-/// What joining would do.
+/// Preview of a join.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinPreview {
     /// The table.
     pub table: PathBuf,
-    /// Its rows.
+    /// Number of rows.
     pub rows: usize,
-    /// The column that names the samples.
+    /// The key column.
     pub key: String,
-    /// All its columns.
+    /// Names of all columns of the table.
     pub names: Vec<String>,
-    /// The key is a path; else an id.
+    /// True when the key is a path, false when it is an id.
     pub by_path: bool,
-    /// Levels on which rows find samples.
+    /// Levels with matching rows.
     pub levels: Vec<JoinLevel>,
-    /// Rows that find none, and the keys of the first of them.
+    /// Number of rows without a sample, and the first of their keys.
     pub unmatched: (usize, Vec<String>),
     /// The first rows.
     pub head: Vec<JoinRow>,
 }
 
-/// What joining would do on one level.
+/// Preview of a join on one level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinLevel {
-    /// The level.
+    /// Level, from 0.
     pub level: usize,
-    /// Its samples, without padding, and those among them that get a row.
+    /// Number of samples, without padding.
     pub samples: usize,
-    /// See above.
+    /// Number of samples with a row.
     pub matched: usize,
-    /// The paths of the first samples that get none.
+    /// Paths of the first samples without a row.
     pub without: Vec<String>,
-    /// What the level gets: the columns that say something about one of its samples.
+    /// Columns that have a value for at least one sample of the level.
     pub columns: Vec<JoinColumn>,
 }
 
-/// A column to come.
+/// A column that the join would add.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinColumn {
     /// Its name.
     pub name: String,
     /// Its type.
     pub kind: String,
-    /// The first value that a sample gets.
+    /// The first value of a matched sample, as text.
     pub example: String,
-    /// The level has a column of this name, which is replaced.
+    /// The level has a column of this name, which would be replaced.
     pub there: bool,
-    /// Why it can't be joined under this name.
+    /// Why the column cannot be added under this name.
     pub refused: Option<String>,
 }
 
@@ -98,12 +98,12 @@ pub struct JoinColumn {
 pub struct JoinRow {
     /// Its key.
     pub key: String,
-    /// The first sample that it is joined to.
+    /// Path of the first matching sample.
     pub sample: Option<String>,
 }
 
 impl JoinPreview {
-    /// The calls that join these columns on these levels.
+    /// The calls of the extension `columns` that join the columns for which `wanted(level, column)` is true.
     pub fn calls(&self, wanted: impl Fn(usize, &str) -> bool) -> Vec<ExtensionCall> {
         let by = if self.by_path { "path" } else { "id" };
         let call = |level: &JoinLevel| {
@@ -117,7 +117,11 @@ impl JoinPreview {
     }
 }
 
-/// What joining a table to the dataset would do. A table that can't be read, or names a sample twice, is an error.
+/// Computes the preview of a join.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the table cannot be read, is empty, has no usable key column, or has duplicate
+/// keys.
 pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) -> Result<JoinPreview> {
     ctx.stage(tr!("Reading the table"), None);
     let mut table = read(request, request.key.as_deref(), ctx)?;
@@ -131,7 +135,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         _ => guessed(dataset, &table, request, &names, ctx)?,
     };
     if request.key.is_none() && !KEYS.contains(&key.as_str()) {
-        // A key such as 007 is no number.
+        // Read again with the key as text: a key such as 007 is not a number.
         table = read(request, Some(&key), ctx)?;
     }
     let keys = table.strings(&key)?;
@@ -194,7 +198,7 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
 #[derive(Default)]
 struct Matched {
     samples: usize,
-    /// The row of each sample that has one.
+    /// For each matched sample, its row in the table.
     rows: Vec<usize>,
     without: Vec<String>,
 }
@@ -203,7 +207,7 @@ fn read(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<Le
     read_sidecar_as(&request.table, &|name| KEYS.contains(&name) || key == Some(name), ctx)
 }
 
-/// The key and whether it is a path: what finds most samples, and of equals what is called as keys are.
+/// The key column and whether it is a path: the candidate with most matches; among equals the one with the more usual name.
 fn guessed(
     dataset: &Dataset,
     table: &LevelTable,
@@ -226,7 +230,7 @@ fn guessed(
     let usual = |name: &str| KEYS.iter().rev().position(|key| *key == name).map_or(0, |place| place + 1);
     let mut ways: Vec<(usize, &String, bool)> = Vec::new();
     for (name, _, hits) in &tried {
-        // Of two that are alike a path: an id that many samples share says less.
+        // With equal matches, path wins over id, as ids need not be unique.
         ways.extend((request.by != JoinBy::Id).then_some((hits[0], *name, true)));
         ways.extend((request.by != JoinBy::Path).then_some((hits[1], *name, false)));
     }
@@ -235,7 +239,7 @@ fn guessed(
         .ok_or_else(|| Error::usage("no column of the table can name samples").at_path(&request.table))
 }
 
-/// Every sample but padding, with its level and its path.
+/// Calls `each(level, sample, path)` for every sample except padding.
 fn walk(
     tortilla: &Tortilla,
     path: &mut String,
@@ -257,7 +261,7 @@ fn walk(
     Ok(())
 }
 
-/// The names of the fields of each level.
+/// Names of the fields of each level.
 fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
     fn below<'a>(tortilla: &'a Tortilla, level: usize, names: &mut Vec<HashSet<&'a str>>) {
         if names.len() <= level {

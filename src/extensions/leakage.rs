@@ -1,8 +1,8 @@
-//! What leaks between the parts of a split: the same bytes, the same ground, the same ground at the same time. Pure work on facts
-//! that the caller gathered; must never read pixels.
+//! Leakage between the parts of a split: equal bytes, overlapping footprints, overlapping footprints at the same time. Works on
+//! metadata only and never reads pixels.
 //!
-//! Footprints count as overlapping when a share of the smaller one lies in the other, so that neighbouring tiles, which share an
-//! edge, are no leak. Samples that only have a centroid leak to those with the same one.
+//! Footprints overlap when at least a given share of the smaller one lies in the other, so that adjacent tiles do not count.
+//! Samples with only a centroid leak to samples with an equal centroid.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::model::Value;
 use crate::raster::to_lonlat_from;
 use crate::table::parse_wkb;
 
-/// What to look for.
+/// What to search for.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeakageRequest {
-    /// The level whose samples are in the parts; the first one with the column when absent.
+    /// The level of the parts; `None`: the first level with the column.
     pub level: Option<usize>,
-    /// The column that names the parts. Where no level has `split`, `tortilla:data_split` stands in for it.
+    /// The column with the part's name. Where no level has `split`, `tortilla:data_split` is used instead.
     pub column: String,
-    /// Share of the smaller footprint from which two overlap, above 0 to 1.
+    /// Minimum share of the smaller footprint that overlaps, in (0, 1].
     pub min_overlap: f64,
-    /// Two samples are of the same time when no more days lie between them.
+    /// Maximum number of days between samples that count as simultaneous.
     pub days: f64,
 }
 
@@ -37,26 +37,26 @@ impl Default for LeakageRequest {
     }
 }
 
-/// What leaks between parts.
+/// Leakage between parts.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Leakage {
-    /// The column that names the parts.
+    /// The column with the part's name.
     pub column: String,
     /// The level of the column.
     pub level: usize,
-    /// Every part.
+    /// All parts.
     pub parts: Vec<Part>,
-    /// Samples of different parts whose footprints overlap, or whose centroids are the same.
+    /// Pairs in different parts with overlapping footprints or equal centroids.
     pub footprints: Vec<Leak>,
-    /// Those of them that are of the same time as well.
+    /// Those of them that are simultaneous.
     pub times: Vec<Leak>,
-    /// Samples of different parts with the same bytes.
+    /// Pairs in different parts with equal bytes.
     pub content: Vec<Leak>,
-    /// Parts whose spans of time overlap: what comes later can be learned from what it is to predict.
+    /// Pairs of parts whose time spans overlap, so that later samples can inform earlier ones.
     pub spans: Vec<[String; 2]>,
-    /// What could not be looked at, and why.
+    /// What could not be compared, and why, for the user.
     pub unknown: Vec<String>,
-    /// False when there were too many pairs of neighbours to look at them all.
+    /// False when there were too many neighbouring pairs to compare all.
     pub complete: bool,
 }
 
@@ -65,49 +65,49 @@ pub struct Leakage {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Samples of it that were looked at.
+    /// Number of samples.
     pub samples: u64,
-    /// Of these, with a footprint or a centroid.
+    /// Number of samples with a footprint or centroid.
     pub placed: u64,
-    /// Of these, with a time.
+    /// Number of samples with a time.
     pub timed: u64,
-    /// First and last time, microseconds since 1970, UTC.
+    /// First and last time, in microseconds since 1970 UTC.
     pub span: Option<[i64; 2]>,
 }
 
-/// What leaks between two parts.
+/// Leakage between two parts.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Leak {
-    /// The parts.
+    /// Names of the parts.
     pub parts: [String; 2],
-    /// Pairs of samples.
+    /// Number of pairs of samples.
     pub pairs: u64,
-    /// Samples of each part that are in a pair.
+    /// Number of samples of each part that occur in a pair.
     pub samples: [u64; 2],
     /// The first pairs.
     pub examples: Vec<LeakPair>,
 }
 
-/// Two samples that should not be in different parts.
+/// Two samples in different parts that leak.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct LeakPair {
-    /// Path of the one of the first part.
+    /// Path of the sample in the first part.
     pub one: String,
-    /// Path of the one of the second part.
+    /// Path of the sample in the second part.
     pub other: String,
-    /// The share of the smaller footprint that lies in the other; `None` for centroids and content.
+    /// Share of the smaller footprint that overlaps; `None` for centroids and content.
     pub overlap: Option<f64>,
-    /// Days between the two; 0 when they overlap. `None` when one has no time.
+    /// Days between the samples; 0 when their times overlap, `None` when a time is missing.
     pub days: Option<f64>,
 }
 
 impl Leakage {
-    /// True when something leaks. Overlapping spans alone are a remark.
+    /// True when samples leak. Overlapping time spans alone do not count.
     pub fn leaks(&self) -> bool {
         !(self.footprints.is_empty() && self.content.is_empty())
     }
 
-    /// One sentence for each kind, for people.
+    /// One sentence per kind of leakage, for the user.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (leaks, what) in [
@@ -129,29 +129,29 @@ impl Leakage {
     }
 }
 
-/// What is known of a sample.
+/// Input: one sample.
 #[derive(Clone, Debug)]
 pub struct LeakSample {
-    /// Its path, for people.
+    /// Path, for messages.
     pub path: String,
-    /// Its part; `None` is in none and leaks to nobody.
+    /// Name of its part; samples with `None` are ignored.
     pub part: Option<Arc<str>>,
-    /// What its columns say.
+    /// Location, time and hash from its columns.
     pub facts: Facts,
 }
 
-/// What the columns of a sample say.
+/// Location, time and hash of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Footprint in its own coordinate system.
+    /// Footprint: CRS and polygons in that CRS.
     shape: Option<(Arc<str>, MultiPolygon)>,
     centroid: Option<[f64; 2]>,
-    /// First and last moment in microseconds since 1970.
+    /// First and last time, in microseconds since 1970.
     time: Option<[i64; 2]>,
     hash: Option<Arc<str>>,
 }
 
-/// Columns that place a sample in space and time.
+/// Columns with location and time.
 pub const GROUND_COLUMNS: [&str; 12] = [
     "istac:geometry",
     "istac:crs",
@@ -166,18 +166,18 @@ pub const GROUND_COLUMNS: [&str; 12] = [
     "istac:time_start",
     "istac:time_end",
 ];
-/// The column of the parts where nobody names one.
+/// Default column of the parts.
 pub const SPLIT_COLUMN: &str = "split";
-/// Its name in the first generation.
+/// The column of the first generation.
 pub const OLD_SPLIT_COLUMN: &str = "tortilla:data_split";
-/// The column that tells equal bytes.
+/// Column with the hash of the data.
 pub const HASH_COLUMN: &str = "content:sha256";
-/// Pairs of neighbours that are looked at.
+/// Maximum number of neighbouring pairs that are compared.
 const PAIRS_LIMIT: u64 = 20_000_000;
 const EXAMPLES: usize = 10;
 
 impl Facts {
-    /// From columns by name, with the columns' types.
+    /// Reads the columns through `value`, which returns a column's value and type.
     pub fn of(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
         let text = |name: &str| match value(name).0 {
             Value::Text(text) => Some(text),
@@ -209,7 +209,7 @@ impl Facts {
     }
 }
 
-/// Plain numbers are seconds since 1970: so the first generation writes its times.
+/// Plain numbers are seconds since 1970, as in the first generation.
 fn micros((value, dtype): &(Value, DataType)) -> Option<i64> {
     let number = match value {
         Value::Int(number) => number,
@@ -250,7 +250,7 @@ fn corners(transform: &[f64], shape: &[f64]) -> Option<MultiPolygon> {
     finite.then(|| MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]))
 }
 
-/// The areas of a geometry; `None` when it has none.
+/// The polygons of a geometry; `None` when it has none.
 fn polygons(geometry: geo::Geometry) -> Option<MultiPolygon> {
     fn collect(geometry: geo::Geometry, all: &mut Vec<Polygon>) {
         match geometry {
@@ -266,21 +266,24 @@ fn polygons(geometry: geo::Geometry) -> Option<MultiPolygon> {
     (finite && !all.is_empty()).then_some(MultiPolygon(all))
 }
 
-/// A sample on the ground, in degrees. Beyond the antimeridian longitudes go on above 180.
+/// Location of a sample in degrees. Across the antimeridian, longitudes continue above 180.
 enum Ground {
     Area { shape: MultiPolygon, area: f64 },
     Point([f64; 2]),
 }
 
-/// A box around a sample for the sweep from west to east.
+/// Bounding box of a sample, for the sweep from west to east.
 struct Boxed {
     sample: usize,
-    /// West, south, east, north.
+    /// `[west, south, east, north]` in degrees.
     bounds: [f64; 4],
     shift: f64,
 }
 
-/// Finds what leaks between the parts of `samples`.
+/// Computes the leakage between the parts of `samples`.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for invalid thresholds, or when the job is cancelled.
 pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, ctx: &JobContext) -> Result<Leakage> {
     if !(request.min_overlap > 0.0 && request.min_overlap <= 1.0 && request.days >= 0.0) {
         return Err(Error::usage("the least overlap has to be above 0 and at most 1, and the days not below 0"));
@@ -341,7 +344,7 @@ fn part_summaries(samples: &[LeakSample], parts: &[Option<usize>], grounds: &[Op
     summaries
 }
 
-/// Where each sample lies, in degrees: coordinate systems are looked up once each.
+/// Location of each sample in degrees; each CRS is transformed in one call.
 fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
     let mut grounds: Vec<Option<Ground>> = samples.iter().map(|sample| sample.facts.centroid.map(Ground::Point)).collect();
     let mut by_system: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -356,11 +359,12 @@ fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground
             let shapes = || members.iter().filter_map(|&at| samples[at].facts.shape.as_ref().map(|(_, shape)| (at, shape)));
             let points: Vec<[f64; 2]> =
                 shapes().flat_map(|(_, shape)| shape.0.iter().flat_map(|p| p.exterior()).map(|c| [c.x, c.y])).collect();
-            // An unknown system leaves the centroids.
+            // With an unknown CRS, the centroid is used.
             let Ok(places) = to_lonlat_from(crs, &points) else { continue };
             let mut places = places.into_iter();
             for (at, shape) in shapes() {
-                // Every ring is taken whole, also one with a corner off the Earth: else those behind it would get its corners.
+                // Every ring consumes all its vertices, even with a vertex outside the CRS's domain; otherwise the next ring
+                // would get its vertices.
                 let ring = |polygon: &Polygon| places.by_ref().take(polygon.exterior().0.len()).collect::<Vec<_>>();
                 let rings: Vec<Vec<Option<[f64; 2]>>> = shape.0.iter().map(ring).collect();
                 let sound = |ring: Vec<Option<[f64; 2]>>| ring.into_iter().collect::<Option<Vec<_>>>();
@@ -379,7 +383,7 @@ fn ground_of(rings: Vec<Vec<[f64; 2]>>) -> Option<Ground> {
     let mut shape = MultiPolygon(rings.into_iter().map(polygon).collect());
     let bounds = shape.bounding_rect()?;
     if bounds.width() > 180.0 {
-        // It lies on both sides of the antimeridian.
+        // The footprint crosses the antimeridian.
         shape = shape.map_coords(|place| {
             if place.x < 0.0 {
                 geo::coord! { x: place.x + 360.0, y: place.y }
@@ -409,12 +413,13 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// From west to east: only samples of other parts whose boxes have not ended are neighbours. False when there were too many.
+    /// Sweeps from west to east: only samples of other parts whose boxes overlap in longitude are compared. Returns false when
+    /// there were too many pairs.
     fn sweep(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
         let boxes = boxes(grounds, self.parts);
         let mut open: Vec<Vec<&Boxed>> = self.names.iter().map(|_| Vec::new()).collect();
         let mut looked_at = 0u64;
-        // Copies beyond the antimeridian can meet twice.
+        // Copies shifted by 360 degrees may meet twice.
         let mut shifted: HashSet<(usize, usize)> = HashSet::new();
         for (at, next) in boxes.iter().enumerate() {
             if at % 256 == 0 {
@@ -514,7 +519,7 @@ fn add(pairs: &mut Pairs, [a, b]: [usize; 2], record: &LeakPair) {
     }
 }
 
-/// Boxes by their west side; what lies beyond the antimeridian stands there twice.
+/// Boxes sorted by west; a footprint across the antimeridian has a second, shifted box.
 fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
     let mut boxes = Vec::with_capacity(grounds.len());
     for (sample, ground) in grounds.iter().enumerate() {
@@ -523,7 +528,7 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
         }
         let bounds = match ground {
             None => continue,
-            // To about a decimetre.
+            // With a margin of about 10 cm.
             Some(Ground::Point([x, y])) => [x - 1e-6, y - 1e-6, x + 1e-6, y + 1e-6],
             Some(Ground::Area { shape, .. }) => match shape.bounding_rect() {
                 Some(bounds) => [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y],
@@ -545,7 +550,7 @@ fn crosses(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
     beyond(a) && beyond(b)
 }
 
-/// `Some` when two samples share ground, with the share where both have a footprint.
+/// `Some` when two locations overlap, with the overlapping share when both are footprints.
 fn overlap(grounds: &[Option<Ground>], one: &Boxed, other: &Boxed, least: f64) -> Option<Option<f64>> {
     match (grounds[one.sample].as_ref()?, grounds[other.sample].as_ref()?) {
         (Ground::Point(a), Ground::Point(b)) => {

@@ -1,4 +1,4 @@
-//! Leaks between parts of made-up samples, counted by hand.
+//! Leakage between parts of synthetic samples, verified by hand.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn overlapping_ground_leaks_and_a_common_edge_does_not() {
     ];
     let found = found(&samples);
     let [leak] = found.footprints.as_slice() else { panic!("{found:?}") };
-    // a–c a quarter, d–b a quarter, d–c all of it; a–b only touch.
+    // a–c overlap by a quarter, d–b by a quarter, d–c completely; a–b only touch.
     assert_eq!((&leak.parts, leak.pairs, leak.samples), (&["test".to_owned(), "train".to_owned()], 3, [2, 2]));
     let shares: Vec<(String, f64)> =
         leak.examples.iter().map(|pair| (format!("{}{}", pair.one, pair.other), pair.overlap.unwrap_or(-1.0))).collect();

@@ -1,18 +1,18 @@
-//! Extensions: columns and collection fields computed from the samples. All are gathered in one place ([`builtin`]), with
-//! typed options and a schema that is known before it runs. Everything here is plain data or pure work on a
-//! [`JobContext`]; nothing here changes a dataset: [`Run::apply`] gives a new root, and the draft makes an edit of it.
+//! Extensions: columns and collection fields computed from the samples, listed in [`builtin`], with typed options and a schema
+//! that is known before the run. Extensions are pure and take a [`JobContext`]; they do not change a dataset. [`Run::apply`]
+//! returns a new root, from which the draft makes an edit.
 //!
-//! How to add one: a file in its folder, and a line in that folder's list `ENTRIES`. In `sample` each file has its own `ENTRY`,
-//! listed in `sample/mod.rs`. In `tortilla` and `collection` the computations are plain functions in files of their own, and most
-//! entries are constants in `entries.rs`, which leads from options and rows to them.
+//! To add an extension, create a file in its folder and add it to that folder's list `ENTRIES`. In `sample`, each file has its
+//! own `ENTRY`, listed in `sample/mod.rs`. In `tortilla` and `collection`, computations are functions in separate files, and most
+//! entries are constants in `entries.rs`, which converts options and rows to their arguments.
 //!
-//! Three things that the signatures do not say:
-//! - A [`Target`] without positions means every FILE of the level. An extension that does not read files
-//!   ([`SampleExtension::needs_file`] is false) then takes the FOLDERs as well.
-//! - A [`TortillaView`] holds the targeted rows of the *whole level* in tree order, not of one FOLDER: groups, cells and splits
-//!   have to agree across FOLDERs.
-//! - Calls run in order; a later call sees the columns that an earlier one of the same run has made ([`SampleView::value`]).
-//!   Sample extensions that follow each other on one level run together, so that one reading of the pixels serves all.
+//! Details that the signatures do not show:
+//! - A [`Target`] without positions means every FILE of the level; for an extension that reads no files
+//!   ([`SampleExtension::needs_file`] is false), also its FOLDERs.
+//! - A [`TortillaView`] contains the targeted rows of the *whole level* in tree order, not of one FOLDER: groups, cells and
+//!   splits must be consistent across FOLDERs.
+//! - Calls run in order; a call sees the columns of earlier calls of the same run ([`SampleView::value`]). Consecutive sample
+//!   extensions on one level run together, so the pixels are read once for all of them.
 
 pub mod collection;
 mod declared;
@@ -45,32 +45,32 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Value};
 
-/// What an extension describes.
+/// The unit that an extension works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Each sample by itself.
+    /// Each sample separately.
     Sample,
-    /// The samples of a level together.
+    /// All samples of a level.
     Tortilla,
     /// The dataset: fields of the collection.
     Collection,
 }
 
-/// One extension of the list.
+/// Registration of an extension.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// What calls name it by, for example `stac`.
+    /// Name in calls, such as `stac`.
     pub name: &'static str,
-    /// For people.
+    /// Title for the user.
     pub title: &'static str,
     /// What it adds, in one sentence.
     pub summary: &'static str,
-    /// What it describes.
+    /// The unit that it works on.
     pub scope: Scope,
-    /// The options that it takes.
+    /// Its options.
     pub options: fn() -> Vec<OptionSpec>,
-    /// Makes it from checked options.
+    /// Creates it from validated options.
     pub make: fn(&Json) -> Result<Made>,
 }
 
@@ -84,12 +84,15 @@ pub enum Made {
     Collection(Box<dyn CollectionExtension>),
 }
 
-/// Columns computed sample by sample, on several threads at once.
+/// An extension that computes columns sample by sample, on several threads.
 pub trait SampleExtension: Send + Sync {
-    /// The columns, known before anything runs.
+    /// The columns, known before the run.
     fn schema(&self) -> Vec<FieldSpec>;
 
-    /// One value for each field of the schema. An error is this sample's alone.
+    /// One value per field of the schema.
+    ///
+    /// # Errors
+    /// An error concerns this sample only and becomes a [`Failure`]; its values are null.
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>>;
 
     /// False when FOLDERs can have these columns as well.
@@ -97,43 +100,52 @@ pub trait SampleExtension: Send + Sync {
         true
     }
 
-    /// The program that it starts, with its arguments: nothing starts that the user has not agreed to.
+    /// The program that it starts, with arguments; it is only started with the user's consent.
     fn program(&self) -> Option<&[String]> {
         None
     }
 
-    /// The way to compute many samples at once, for those that are dear to start.
+    /// Batch path for programs with a high start-up cost.
     fn batch(&self) -> Option<&dyn BatchExtension> {
         None
     }
 }
 
-/// A sample extension that takes several samples at once.
+/// A sample extension that computes several samples per call.
 pub trait BatchExtension: Send + Sync {
-    /// Samples in one batch at the most; at least 1.
+    /// Maximum number of samples per batch; at least 1.
     fn size(&self) -> usize;
 
-    /// One result for each sample, in order. An error of the whole is every sample's.
+    /// One result per sample, in order.
+    ///
+    /// # Errors
+    /// An error of the whole batch applies to each of its samples.
     fn compute(&self, samples: &[&SampleView<'_>], ctx: &JobContext) -> Result<Vec<Result<Vec<Value>>>>;
 }
 
-/// Columns that depend on all samples of a level.
+/// An extension whose columns depend on all samples of a level.
 pub trait TortillaExtension: Send + Sync {
-    /// The columns, known before anything runs.
+    /// The columns, known before the run.
     fn schema(&self) -> Vec<FieldSpec>;
 
-    /// One column for each field of the schema, with one value for each sample of the view.
+    /// One column per field of the schema, each with one value per sample of the view.
+    ///
+    /// # Errors
+    /// An error ends the run.
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>>;
 }
 
-/// Fields of the collection.
+/// An extension that computes fields of the collection.
 pub trait CollectionExtension: Send + Sync {
-    /// Keys and values, in the order in which they are to stand.
+    /// Keys and values in output order.
+    ///
+    /// # Errors
+    /// An error ends the run.
     fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Vec<(String, Json)>>;
 }
 
-/// The programs that these calls start which the user of this session has not agreed to, each once with its arguments. Calls that
-/// can't be made start nothing.
+/// The programs, with arguments, that these calls start and the user of this session has not agreed to; without duplicates. Calls
+/// with invalid options are skipped.
 pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
     let registry = builtin();
     let mut found: Vec<Vec<String>> = Vec::new();
@@ -149,7 +161,7 @@ pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
     found
 }
 
-/// Refuses calls that start programs which the user of this session has not agreed to.
+/// Refuses calls that start programs without the user's consent.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] with each program and its arguments.
@@ -160,7 +172,7 @@ pub fn need_consent(calls: &[ExtensionCall]) -> Result<()> {
     }
 }
 
-/// The error for programs that nobody has agreed to.
+/// The error for programs without consent.
 pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
     let listed: Vec<String> = programs.iter().map(|program| crate::consent::described(program)).collect();
     let programs = if listed.len() == 1 { "a program" } else { "programs" };
@@ -168,38 +180,38 @@ pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
         .hint("if you trust what is named, run it again with --allow-commands")
 }
 
-/// One extension to run, as plain data.
+/// A call of an extension, as plain data.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExtensionCall {
-    /// The extension's name.
+    /// Name of the extension.
     pub extension: String,
-    /// Its options, a JSON object; null for none.
+    /// Its options as a JSON object; null for none.
     #[serde(default)]
     pub options: Json,
-    /// Where.
+    /// The samples to compute.
     #[serde(default)]
     pub target: Target,
-    /// Adds the columns with nulls, without computing.
+    /// Add the columns with nulls, without computing.
     #[serde(default)]
     pub schema_only: bool,
 }
 
-/// The samples that a call is for.
+/// The samples of a call.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// The level, from 0.
+    /// Level, from 0.
     #[serde(default)]
     pub level: usize,
-    /// Ids of that level, or patterns with `*` and `?`; with a `/` in it a pattern is held against the whole path. Empty for
-    /// every FILE. The columns are added to the whole level in any case, with nulls elsewhere (PIT-2).
+    /// Ids, or patterns with `*` and `?`; a pattern with `/` is matched against the whole path. Empty: every FILE. The columns
+    /// are added to the whole level in any case, with nulls for other samples (PIT-2; TACO 2.0, section 5.4).
     #[serde(default)]
     pub positions: Vec<String>,
 }
 
 impl Target {
-    /// Whether the sample with this path is meant by name; true for all without positions.
+    /// Whether the sample with this path of ids is selected; true without positions.
     pub fn names(&self, ids: &[&str]) -> bool {
         let Some(id) = ids.last() else { return false };
         let matched = |pattern: &String| match pattern.contains('/') {
@@ -210,7 +222,7 @@ impl Target {
     }
 }
 
-/// `*` is any text, `?` any one character. Linear in the text for each star.
+/// `*` matches any text, `?` any one character. Linear in the text for each star.
 fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);

@@ -1,39 +1,39 @@
-//! What options an extension takes, and the check of what was given: errors name the option and say what it takes.
+//! Specification of an extension's options, and their validation.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
 
-/// One option, for forms and for messages.
+/// One option, for forms and messages.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct OptionSpec {
-    /// Its key in the options' JSON.
+    /// Key in the options' JSON object.
     pub name: &'static str,
-    /// What it takes.
+    /// Accepted values.
     pub kind: OptionKind,
-    /// What stands there when nothing was given; null for nothing.
+    /// Default value; null for none.
     pub default: Json,
-    /// Has to be given.
+    /// The option must be given.
     pub required: bool,
-    /// One sentence for people.
+    /// Help text, one sentence.
     pub help: &'static str,
 }
 
 impl OptionSpec {
-    /// An option that may be left out and then is nothing.
+    /// An optional option without a default.
     pub fn new(name: &'static str, kind: OptionKind, help: &'static str) -> Self {
         Self { name, kind, default: Json::Null, required: false, help }
     }
 
-    /// With this value when left out.
+    /// Sets the default.
     #[must_use]
     pub fn or(mut self, default: impl Into<Json>) -> Self {
         self.default = default.into();
         self
     }
 
-    /// Has to be given.
+    /// Makes the option required.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
@@ -41,32 +41,32 @@ impl OptionSpec {
     }
 }
 
-/// What an option takes.
+/// Accepted values of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
     /// true or false.
     Bool,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// Any number.
     Number,
-    /// Text.
+    /// A string.
     Text,
-    /// One of these words.
+    /// One of these strings.
     Choice(&'static [&'static str]),
-    /// A list of such.
+    /// A list.
     List(&'static OptionKind),
     /// A file or folder.
     Path,
-    /// The name of a column.
+    /// A column name.
     Column,
-    /// Any JSON; the extension checks it.
+    /// Any JSON; validated by the extension.
     Json,
 }
 
 impl OptionKind {
-    /// Completes "has to be …".
+    /// Noun phrase that completes "has to be …".
     pub fn describe(self) -> String {
         match self {
             OptionKind::Bool => "true or false".into(),
@@ -94,7 +94,11 @@ impl OptionKind {
     }
 }
 
-/// Reads the options of `extension` into its own structure: a null counts as not given, defaults are filled in.
+/// Validates and deserializes the options of `extension`: null counts as absent, and defaults are filled in.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the option and its accepted values, for an unknown, missing or invalid
+/// option.
 pub fn parse_options<T: DeserializeOwned>(extension: &str, specs: &[OptionSpec], given: &Json) -> Result<T> {
     let empty = serde_json::Map::new();
     let given = match given {

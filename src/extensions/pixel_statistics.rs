@@ -1,13 +1,16 @@
-//! Statistics of pixels themselves, when those in the metadata are not trusted or not there. Reads every pixel once, samples in
-//! parallel; how a raster is read in bounded memory is the raster's own matter.
+//! Statistics computed from pixels, for samples whose metadata has none or is not trusted. Reads every pixel once, several
+//! samples in parallel, in bounded memory.
 
 use super::pooled_statistics::{Moments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::{self, RasterSource};
 
-/// Mean, standard deviation, smallest and largest value of each band over all valid pixels of the named rasters. A raster that can't
-/// be read is a warning and counts as one without statistics; different numbers of bands are an error that names two samples.
+/// Mean, standard deviation, minimum and maximum of each band over all valid pixels of the given (path, raster) pairs. A raster
+/// that cannot be read is a warning and counts as a sample without statistics.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with two samples, when numbers of bands differ, or when no raster can be read.
 pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<PooledReport> {
     ctx.stage(tr!("Reading pixels"), Some(samples.len() as u64));
     let read: Vec<Option<Vec<Option<Moments>>>> = try_map(samples, |_, (name, source)| {

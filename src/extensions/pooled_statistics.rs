@@ -1,67 +1,70 @@
-//! Statistics of many samples from those of each: no pixel is read. A sample counts with its valid pixels: the pixels of its
-//! shape times the share that its statistics call valid; without a shape all samples count alike, and the result says so.
+//! Statistics of many samples, pooled from the statistics of each without reading pixels. A sample's weight is its number of
+//! valid pixels: the pixels of its shape times its valid percent. When a shape is missing, all samples have equal weight, and the
+//! result says so.
 
 use crate::error::{Error, Result};
 
-/// What `geotiff:stats` holds for one band of continuous data: min, max, mean, standard deviation, valid percent, four percentiles.
+/// Length of a band's list in `geotiff:stats` for continuous data: minimum, maximum, mean, standard deviation, valid percent,
+/// four percentiles.
 const CONTINUOUS: usize = 9;
 
-/// Statistics of one band of one sample, or of many.
+/// Moments of one band, of one sample or of several.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Moments {
-    /// Smallest value.
+    /// Minimum.
     pub min: f64,
-    /// Largest value.
+    /// Maximum.
     pub max: f64,
     /// Mean.
     pub mean: f64,
-    /// Standard deviation over all values (not of a sample of them).
+    /// Population standard deviation.
     pub std: f64,
-    /// Valid pixels; fractional where only a rounded share is known.
+    /// Number of valid pixels; fractional when derived from a rounded percentage.
     pub count: f64,
 }
 
-/// Pooled statistics of one selection.
+/// Pooled statistics.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Pooled {
-    /// Measurements: one entry for each band, `None` where no sample has a valid pixel.
+    /// Continuous data: one entry per band, `None` without valid pixels.
     Continuous {
         /// In band order.
         bands: Vec<Option<Moments>>,
     },
-    /// Classes: for each band the share of each class.
+    /// Categorical data: the share of each class, for each band.
     Categorical {
-        /// Shares in class order, in band order; empty where no sample has a valid pixel.
+        /// `[band][class]`; a band's list is empty without valid pixels.
         bands: Vec<Vec<f64>>,
     },
 }
 
-/// The answer, with what it rests on.
+/// Pooled statistics and their basis.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PooledReport {
-    /// Samples that counted.
+    /// Number of samples with statistics.
     pub samples: u64,
-    /// Samples of the selection without statistics.
+    /// Number of samples without statistics.
     pub without: u64,
-    /// True when samples counted by their pixels; false when all counted alike, because a shape is missing.
+    /// True when samples are weighted by valid pixels; false when all have equal weight because a shape is missing.
     pub weighted: bool,
-    /// The statistics.
+    /// The pooled statistics.
     pub pooled: Pooled,
 }
 
 /// The statistics of one sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleStats {
-    /// `geotiff:stats`: one list for each band.
+    /// `geotiff:stats`: one list per band.
     pub bands: Vec<Vec<f64>>,
-    /// Pixels of one band, from the sample's shape.
+    /// Number of pixels of one band, from the sample's shape.
     pub pixels: Option<u64>,
-    /// What errors call it.
+    /// The sample's path, for messages.
     pub name: String,
 }
 
-/// Adds a set of values to another. The sum of squares about the common mean is that within both sets and that between their means.
+/// Combines the moments of two sets. The sum of squares about the common mean is the sum of those within both sets and that
+/// between their means.
 pub fn merge(a: Moments, b: Moments) -> Moments {
     let count = a.count + b.count;
     if count <= 0.0 {
@@ -74,12 +77,15 @@ pub fn merge(a: Moments, b: Moments) -> Moments {
     Moments { min: a.min.min(b.min), max: a.max.max(b.max), mean, std: ((within + between) / count).max(0.0).sqrt(), count }
 }
 
-/// What to do about samples of different kinds.
+/// Hint for selections with different kinds of samples.
 pub(super) const ONE_KIND: &str =
     "choose samples of one kind: --positions takes ids and patterns such as 'label*', --level a level, --where a condition";
 
-/// Pools a selection. Samples with different numbers of bands, and classes beside measurements, are errors that name the samples
-/// that differ; a selection without any statistics is one too.
+/// Pools the statistics of a selection; `None` is a sample without statistics.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the sample names, when numbers of bands differ or categorical and
+/// continuous statistics are mixed; also when no sample has statistics.
 pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<PooledReport> {
     let mut given: Vec<SampleStats> = Vec::new();
     let mut without = 0;
@@ -116,7 +122,7 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
     Ok(PooledReport { samples: given.len() as u64, without, weighted, pooled })
 }
 
-/// Nine numbers are measurements, unless they are nine shares that sum to 1.
+/// True when nine numbers are continuous statistics: they do not sum to 1 as nine class shares do.
 fn looks_continuous(band: &[f64]) -> bool {
     let shares = band.iter().all(|value| (0.0..=1.0).contains(value)) && (band.iter().sum::<f64>() - 1.0).abs() < 1e-3;
     band.len() == CONTINUOUS && !shares

@@ -1,4 +1,4 @@
-//! The one list of extensions. Must stay a plain list: no extension registers itself.
+//! The list of all extensions. Extensions do not register themselves.
 
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ pub struct Registry {
     entries: Vec<Entry>,
 }
 
-/// Every extension of this program.
+/// All extensions of this program.
 pub fn builtin() -> Registry {
     let mut registry = Registry::empty();
     let all = sample::ENTRIES.iter().chain(tortilla::ENTRIES).chain(collection::ENTRIES);
@@ -20,23 +20,26 @@ pub fn builtin() -> Registry {
 }
 
 impl Registry {
-    /// None, for tests.
+    /// An empty registry, for tests.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Adds one; an older one of the same name goes.
+    /// Adds an extension, replacing one of the same name.
     pub fn add(&mut self, entry: Entry) {
         self.entries.retain(|known| known.name != entry.name);
         self.entries.push(entry);
     }
 
-    /// All, in the order of the list.
+    /// All extensions, in order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The one called `name`.
+    /// The extension `name`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown name.
     pub fn get(&self, name: &str) -> Result<&Entry> {
         self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let names: Vec<_> = self.entries.iter().map(|entry| entry.name).collect();
@@ -44,7 +47,10 @@ impl Registry {
         })
     }
 
-    /// The one called `name` with these options.
+    /// Creates the extension `name` with these options.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown name or invalid options.
     pub fn make(&self, name: &str, options: &Json) -> Result<Made> {
         (self.get(name)?.make)(options)
     }

@@ -1,30 +1,30 @@
-//! What a run has to say beside columns and failures, as data for whoever shows it.
+//! Notes of an extension run, in addition to columns and failures, as data.
 
 use super::Leakage;
 
-/// One remark of a run.
+/// One note.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
-    /// What leaks between the parts of a split that was made.
+    /// Leakage between the parts of a new split.
     Leakage(Leakage),
-    /// Rows of a table and samples that did not find each other.
+    /// Rows of a table without a sample, and samples without a row.
     Unmatched {
         /// The table.
         table: String,
-        /// Rows that match no sample.
+        /// Number of rows that match no sample.
         rows: u64,
-        /// The first of their keys.
+        /// Keys of the first of these rows.
         row_keys: Vec<String>,
-        /// Samples that no row names.
+        /// Number of samples without a row.
         samples: u64,
-        /// The first of their paths.
+        /// Paths of the first of these samples.
         sample_paths: Vec<String>,
     },
 }
 
 impl Note {
-    /// Sentences for people; none when there is nothing to tell.
+    /// Sentences for the user; may be empty.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Note::Leakage(leakage) => leakage.lines().into_iter().map(|line| format!("the split leaks: {line}")).collect(),

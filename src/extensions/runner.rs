@@ -1,5 +1,6 @@
-//! Runs calls over a dataset and gathers columns, collection fields and failures. Changes nothing; [`Run::apply`] gives the new
-//! root. One sample's failure is a null and a [`Failure`]; only cancel and wrong calls end a run.
+//! Runs extension calls over a dataset and collects columns, collection fields and failures. Does not change the dataset;
+//! [`Run::apply`] returns the new root. The failure of one sample gives nulls and a [`Failure`]; only cancellation and invalid
+//! calls end the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,40 +13,40 @@ use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value};
 
-/// A column made for a whole level.
+/// A computed column of a whole level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name, type, description.
+    /// Name, type and description.
     pub field: FieldSpec,
-    /// One value for each row of the level, in tree order.
+    /// One value per row of the level, in tree order.
     pub values: Vec<Value>,
-    /// False where the call was not for this row; an older value of the same type stays there.
+    /// False for rows that the call did not target; they keep an existing value of the same type.
     pub touched: Vec<bool>,
 }
 
-/// What could not be computed for one sample; its values are null.
+/// A sample that could not be computed; its values are null.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Failure {
-    /// The extension.
+    /// Name of the extension.
     pub extension: String,
-    /// The sample.
+    /// Path of the sample.
     pub path: SamplePath,
-    /// Why, and what to do.
+    /// Reason and hints.
     pub error: String,
 }
 
-/// What a run made.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// New columns by level, in the order in which they are to be added.
+    /// New columns by level, in output order.
     pub columns: Vec<Vec<Column>>,
     /// Fields of the collection.
     pub collection: Vec<(String, Json)>,
-    /// Samples that failed, in the order of calls and rows.
+    /// Failed samples, in the order of calls and rows.
     pub failures: Vec<Failure>,
-    /// Samples that were computed, counted once for each call.
+    /// Number of computed samples, summed over calls.
     pub computed: u64,
-    /// Remarks of the extensions.
+    /// Notes of the extensions.
     pub notes: Vec<Note>,
 }
 
@@ -56,7 +57,10 @@ struct Row<'a> {
     ids: Vec<&'a str>,
 }
 
-/// Names of columns that the calls would make and the dataset has already, as `level0 split`.
+/// Columns that the calls would compute and the dataset already has, as `level0 split`.
+///
+/// # Errors
+/// When a call has an unknown extension or invalid options.
 pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for call in calls {
@@ -77,7 +81,10 @@ pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry) 
     Ok(found)
 }
 
-/// Runs the calls in order, each over its target. Sample extensions that follow each other on one level run together.
+/// Runs the calls in order. Consecutive sample extensions on one level run together.
+///
+/// # Errors
+/// When a call is invalid, a tortilla or collection extension fails, or the job is cancelled.
 pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx: &JobContext) -> Result<Run> {
     super::need_consent(calls)?;
     let made = calls.iter().map(|call| registry.make(&call.extension, &call.options)).collect::<Result<Vec<_>>>()?;
@@ -111,7 +118,7 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
             Made::Collection(extension) => {
                 if !call.schema_only {
                     ctx.stage(&call.extension, None);
-                    // As it will be: the extent, for one, comes from columns that may be new.
+                    // The dataset including the new columns: the extent, for example, may depend on them.
                     let mut so_far = dataset.clone();
                     so_far.root = run.apply(dataset, true)?;
                     for (key, value) in &run.collection {
@@ -127,7 +134,7 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
     Ok(run)
 }
 
-/// Levels exist, and two calls that make one column agree on its type.
+/// Checks that the levels exist, and that calls computing the same column agree on its type.
 fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
     let mut fields: Vec<(usize, FieldSpec, &str)> = Vec::new();
     for (call, made) in calls.iter().zip(made) {
@@ -172,7 +179,7 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<Row<'_>> {
     rows
 }
 
-/// Which rows a call is for. Padding never is.
+/// The rows that a call targets; never padding.
 fn chosen(dataset: &Dataset, rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
     let by_name = !call.target.positions.is_empty();
     let wanted = |row: &Row| {
@@ -199,7 +206,7 @@ fn chosen(dataset: &Dataset, rows: &[Row], call: &ExtensionCall, files_only: boo
     Ok(chosen)
 }
 
-/// True when a FILE that is no padding lies on `level`, counted from this tortilla.
+/// True when `level`, counted from this tortilla, has a FILE other than padding.
 fn has_file(tortilla: &Tortilla, level: usize) -> bool {
     let mut real = tortilla.samples.iter().filter(|sample| !sample.is_padding());
     match level.checked_sub(1) {
@@ -212,7 +219,7 @@ fn nulls(extension: &dyn SampleExtension) -> Vec<Value> {
     vec![Value::Null; extension.schema().len()]
 }
 
-/// The values of one row from one call; `None` where it was not for this row.
+/// The values of one row from one call; `None` when the row was not targeted.
 type Cell = Option<Result<Vec<Value>>>;
 
 fn run_samples(
@@ -362,7 +369,7 @@ fn run_tortilla(
     Ok(())
 }
 
-/// A panic while computing is this sample's failure.
+/// Converts a panic into a failure of this sample.
 fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_error(name, panic.as_ref())))
 }
@@ -405,7 +412,7 @@ fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Ro
     }
 }
 
-/// The column of that name, made with nulls where it is new.
+/// The column `field`, created with nulls when new.
 fn column_of(run: &mut Run, level: usize, field: FieldSpec, rows: usize) -> &mut Column {
     if run.columns.len() <= level {
         run.columns.resize_with(level + 1, Vec::new);
@@ -419,13 +426,16 @@ fn column_of(run: &mut Run, level: usize, field: FieldSpec, rows: usize) -> &mut
 }
 
 impl Run {
-    /// True when it adds no column and no field.
+    /// True when there is no new column or field.
     pub fn is_empty(&self) -> bool {
         self.collection.is_empty() && self.columns.iter().all(Vec::is_empty)
     }
 
-    /// The root with the new columns; untouched branches are shared. Columns that are there already are an error unless
-    /// `replace`; rows that no call was for then keep their value, if the type is the same.
+    /// The root with the new columns; unchanged branches are shared. With `replace`, existing columns are overwritten, and rows
+    /// that were not targeted keep their value if the type is the same.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when a column exists and `replace` is false.
     pub fn apply(&self, dataset: &Dataset, replace: bool) -> Result<Arc<Tortilla>> {
         let mut next = vec![0; self.columns.len()];
         let mut schemas: Vec<Option<(Schema, Schema)>> = vec![None; self.columns.len()];
@@ -446,7 +456,7 @@ impl Run {
         let columns = self.columns.get(level).map(Vec::as_slice).unwrap_or_default();
         let first = next[level];
         next[level] += tortilla.samples.len();
-        // Siblings share their schema by reference; so do the new ones.
+        // Siblings that share a schema share the new one too.
         let schema = match &schemas[level] {
             Some((old, new)) if Arc::ptr_eq(old, &tortilla.schema) => new.clone(),
             _ => {

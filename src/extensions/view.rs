@@ -1,4 +1,5 @@
-//! What an extension sees of a sample or a level: ids, values, the data, and facts of the raster that are read once for all.
+//! The input of an extension: ids, values and data of a sample or level, and properties of the raster that are read once and
+//! shared.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,13 +17,13 @@ use crate::raster::{self, RasterInfo, RasterSource, Tally};
 pub struct SampleView<'a> {
     pub(super) sample: &'a Sample,
     pub(super) tortilla: &'a Tortilla,
-    /// Ids from the root, its own last.
+    /// Ids from the root to the sample.
     pub(super) ids: Vec<&'a str>,
-    /// Its row in the level.
+    /// Row in the level.
     pub(super) row: usize,
-    /// Columns of the level made earlier in this run.
+    /// Columns of the level computed earlier in this run.
     pub(super) earlier: &'a [Column],
-    /// Values made by earlier calls that run together with this one.
+    /// Values computed by earlier calls of the same group.
     pub(super) fresh: Vec<(FieldSpec, Value)>,
     facts: Facts,
 }
@@ -31,7 +32,7 @@ pub struct SampleView<'a> {
 struct Facts {
     info: OnceLock<Arc<RasterInfo>>,
     tally: Mutex<Option<Arc<Tally>>>,
-    /// Data that lies in memory, written out so that other programs can read it.
+    /// Temporary file with in-memory data, for programs that need a file.
     copy: OnceLock<TempPath>,
 }
 
@@ -40,7 +41,7 @@ impl<'a> SampleView<'a> {
         Self { sample, tortilla, ids, row, earlier, fresh: Vec::new(), facts: Facts::default() }
     }
 
-    /// Its id.
+    /// Id of the sample.
     pub fn id(&self) -> &str {
         &self.sample.id
     }
@@ -50,27 +51,27 @@ impl<'a> SampleView<'a> {
         SamplePath(self.ids.iter().map(|id| Arc::from(*id)).collect())
     }
 
-    /// Its row in the level, in tree order.
+    /// Row in the level, in tree order.
     pub fn row(&self) -> usize {
         self.row
     }
 
-    /// The sample itself.
+    /// The sample.
     pub fn sample(&self) -> &Sample {
         self.sample
     }
 
-    /// Bytes of its data.
+    /// Size of its data in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.sample.size_bytes()
     }
 
-    /// The value of a column: made in this run, or there before; null where the column is missing.
+    /// The value of a column, computed in this run or existing; null when there is no such column.
     pub fn value(&self, column: &str) -> Value {
         self.field(column).map_or(Value::Null, |(_, value)| value)
     }
 
-    /// A column with its value; `None` where the level has no such column.
+    /// A column's specification and value; `None` when the level has no such column.
     pub fn field(&self, column: &str) -> Option<(FieldSpec, Value)> {
         if let Some((field, value)) = self.fresh.iter().rev().find(|(field, _)| field.name == column) {
             return Some((field.clone(), value.clone()));
@@ -84,12 +85,15 @@ impl<'a> SampleView<'a> {
         Some((self.tortilla.schema.get(index)?.clone(), self.sample.value(index).clone()))
     }
 
-    /// The value of a column that has to be there.
+    /// As [`SampleView::field`] for a required column.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when the level has no such column.
     pub fn need(&self, column: &str) -> Result<(FieldSpec, Value)> {
         self.field(column).ok_or_else(|| Error::usage(format!("there is no column {column} at this level")))
     }
 
-    /// Every column with its value: those there before, then those made in this run.
+    /// All columns with their values: existing ones, then those computed in this run.
     pub fn values(&self) -> Vec<(String, Value)> {
         let mut names: Vec<&str> = self.tortilla.schema.iter().map(|field| field.name.as_str()).collect();
         let made = self.earlier.iter().map(|made| &made.field).chain(self.fresh.iter().map(|(field, _)| field));
@@ -101,8 +105,10 @@ impl<'a> SampleView<'a> {
         names.into_iter().map(|name| (name.to_owned(), self.value(name))).collect()
     }
 
-    /// Where its data is; an error for a FOLDER and for padding. Data in memory is written to a temporary file that lives as
-    /// long as this view.
+    /// Location of the sample's data. In-memory data is written to a temporary file that exists as long as this view.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a FOLDER and for padding, or an IO error.
     pub fn asset(&self) -> Result<AssetPath> {
         match &self.sample.payload {
             Payload::Asset { path, .. } => Ok(path.clone()),
@@ -123,7 +129,10 @@ impl<'a> SampleView<'a> {
         }
     }
 
-    /// Its data as a raster, and what reading it may reach.
+    /// The data as a raster, with the GDAL drivers that may read it.
+    ///
+    /// # Errors
+    /// As [`SampleView::asset`].
     pub fn raster_source(&self) -> Result<RasterSource> {
         match &self.sample.payload {
             Payload::Asset { path, .. } => Ok(container::raster_source(path)),
@@ -131,7 +140,10 @@ impl<'a> SampleView<'a> {
         }
     }
 
-    /// What the raster's header says; read once.
+    /// Properties of the raster from its header; read once.
+    ///
+    /// # Errors
+    /// When GDAL cannot open the data, or it has no bands.
     pub fn raster(&self) -> Result<Arc<RasterInfo>> {
         if let Some(info) = self.facts.info.get() {
             return Ok(info.clone());
@@ -143,7 +155,10 @@ impl<'a> SampleView<'a> {
         Ok(self.facts.info.get_or_init(|| info).clone())
     }
 
-    /// The distribution of every band's values, from one reading of all pixels that every extension shares.
+    /// The value counts of every band, from a single read of all pixels shared by all extensions.
+    ///
+    /// # Errors
+    /// As [`SampleView::raster`], when a block cannot be read, or the job is cancelled.
     pub fn tally(&self, ctx: &JobContext) -> Result<Arc<Tally>> {
         let mut known = self.facts.tally.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tally) = known.as_ref() {
@@ -165,27 +180,27 @@ pub struct TortillaView<'a> {
 }
 
 impl TortillaView<'_> {
-    /// Adds a remark to the run.
+    /// Adds a note to the run's report.
     pub fn note(&self, note: Note) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
-    /// How many samples.
+    /// Number of samples.
     pub fn len(&self) -> usize {
         self.samples.len()
     }
 
-    /// True when nothing was targeted.
+    /// True when no sample is targeted.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
 
-    /// One value for each sample.
+    /// The values of a column, one per sample.
     pub fn column(&self, name: &str) -> Vec<Value> {
         self.samples.iter().map(|sample| sample.value(name)).collect()
     }
 
-    /// The type of a column, where any sample has it.
+    /// Specification of a column, when at least one sample has it.
     pub fn field(&self, name: &str) -> Option<FieldSpec> {
         self.samples.iter().find_map(|sample| sample.field(name)).map(|(field, _)| field)
     }

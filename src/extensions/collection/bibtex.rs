@@ -1,5 +1,5 @@
-//! BibTeX entries, as far as a citation needs them: `@type{key, field = {text} or "text" or number, …}`, strings joined by `#`,
-//! `@string` abbreviations, braces and the usual accents. Comments and `@preamble` are skipped.
+//! Reads the subset of BibTeX needed for citations: `@type{key, field = {text} or "text" or number, …}`, concatenation with `#`,
+//! `@string` abbreviations, braces and common accents. Comments and `@preamble` are skipped.
 //!
 //! The crate `biblatex` (0.12) was tried in its place: it drops the fields that follow `"A {"}quoted{"} title"` without an error,
 //! refuses `@misc(key, …)`, and overflows the stack on `@string`s that name each other.
@@ -8,29 +8,29 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 
-/// One entry.
+/// One BibTeX entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// `article`, `misc`, …, in lower case.
     pub kind: String,
-    /// What it is cited by.
+    /// Citation key.
     pub key: String,
     fields: HashMap<String, String>,
 }
 
 impl Entry {
-    /// A field as plain text.
+    /// The value of a field as plain text.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    /// The DOI, from its field or from an address of doi.org.
+    /// The DOI, from the field `doi` or from a doi.org URL.
     pub fn doi(&self) -> Option<String> {
         let from_url = || self.field("url").filter(|url| url.contains("doi.org/"));
         self.field("doi").or_else(from_url).map(str::to_owned)
     }
 
-    /// `Authors (year). Title. Where.`, with what the entry has of it.
+    /// A citation `Authors (year). Title. Venue.`, without the parts that the entry lacks.
     pub fn citation(&self) -> String {
         let authors = self.field("author").or_else(|| self.field("editor")).unwrap_or_default();
         let authors = authors.split(" and ").map(str::trim).collect::<Vec<_>>().join("; ");
@@ -70,7 +70,11 @@ impl Entry {
     }
 }
 
-/// All entries of a text. Errors name the entry that does not end or has no key, and a text without any entry.
+/// Parses all entries of a text.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the entry, when an entry is not closed or has no key, or the text has no
+/// entry.
 pub fn parse(text: &str) -> Result<Vec<Entry>> {
     let mut parser = Parser { rest: text, names: HashMap::new() };
     let mut entries = Vec::new();
@@ -143,7 +147,7 @@ impl Parser<'_> {
         key.trim().to_owned()
     }
 
-    /// A text in braces, without the outer ones; `None` when they don't close.
+    /// The content of a braced text; `None` when the braces are unbalanced.
     fn braced(&mut self) -> Option<String> {
         if !self.eat('{') {
             return None;
@@ -223,7 +227,7 @@ impl Parser<'_> {
     }
 }
 
-/// The text without LaTeX: accents as letters, braces gone, spaces single.
+/// The text without LaTeX markup: accents as letters, no braces, single spaces.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().filter(|c| !matches!(c, '{' | '}')).peekable();
@@ -265,7 +269,7 @@ fn plain(text: &str) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The one-character form where there is a common one, else the letter with a combining mark.
+/// The precomposed character where there is one, else the letter with a combining mark.
 fn composed(base: char, mark: &str) -> String {
     let table = [
         ("\u{301}", "aáeéiíoóuúyýnńcćAÁEÉIÍOÓUÚsśzź"),

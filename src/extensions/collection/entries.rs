@@ -1,5 +1,4 @@
-//! The collection extensions as the framework knows them. The options are those that each computation reads; unknown ones are
-//! refused before.
+//! Registration of the collection extensions: options and constructors. Unknown options are refused by the framework.
 
 use serde_json::Value as Json;
 
@@ -9,10 +8,11 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
-/// Every collection extension, in the order in which people meet them.
+/// Every collection extension, in the order of the interface.
 pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT];
 
-/// Fields that depend on the options alone: computed when the extension is made, so that bad options are found before a run.
+/// Fields that depend on the options only. They are computed when the extension is created, so that invalid options fail before a
+/// run.
 struct Known(Fields);
 
 impl CollectionExtension for Known {

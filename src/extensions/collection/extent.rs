@@ -1,4 +1,4 @@
-//! `extent`: the smallest box and the times of all samples, from whichever level has them.
+//! `extent`: the bounding box and time interval of all samples (TACO 2.0, section 5.5.2).
 
 use super::Fields;
 use crate::container::{Assembly, extent_of};
@@ -6,8 +6,10 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
-/// `extent` from the first level that has `stac:centroid` or `istac:centroid`; right across longitude 0 and the antimeridian
-/// (there west is greater than east). An error when no level has a centroid: the extent would be the whole world.
+/// `extent` from the first level with `stac:centroid` or `istac:centroid`. In a box across the antimeridian, west > east.
+///
+/// # Errors
+/// When no level has a centroid, as the extent would be the whole world.
 pub fn extent(dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
     let assembly = Assembly::of_dataset(dataset, ctx)?;
     let levels: Vec<_> = assembly.levels.iter().map(|level| &level.batch).collect();

@@ -24,7 +24,7 @@ struct Class {
     colour: Option<String>,
 }
 
-/// Masks hold numbers, tables hold codes; the file always has text.
+/// The value of a class: a number in masks, a code in tables. Stored as a string.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
 enum Category {
@@ -32,8 +32,11 @@ enum Category {
     Text(String),
 }
 
-/// `labels:classes`, `labels:description`, `labels:num_classes` from `{classes: [{name, category, description?, colour?}],
-/// description?}`. A colour is `#rrggbb`. Errors on two classes of one category, an empty name, a colour of another form.
+/// `labels:classes`, `labels:description` and `labels:num_classes` from `{classes: [{name, category, description?, colour?}],
+/// description?}`, with colours as `#rrggbb`.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one category, an empty name, or an invalid colour.
 pub fn labels(given: &Json) -> Result<Fields> {
     let given: Options = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());

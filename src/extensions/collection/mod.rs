@@ -1,5 +1,5 @@
-//! Extensions of the collection: each turns its options into keys of COLLECTION.json, in the order and with the names that the
-//! official tools write (labels, optical, publications, split strategy), or computes them from the samples (extent).
+//! Collection extensions. Each converts its options to fields of COLLECTION.json with the names and order of the official tools
+//! (labels, optical, publications, split strategy), or computes them from the samples (extent).
 
 pub mod bibtex;
 mod entries;
@@ -15,23 +15,23 @@ use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
 
-/// Keys with their values, in the order in which they are to stand.
+/// Keys and values in output order.
 pub type Fields = Vec<(String, Json)>;
 
-/// Reads options as a type, with the extension's name in the error.
+/// Deserializes the options of `extension`.
 fn options<T: serde::de::DeserializeOwned>(extension: &str, options: &Json) -> Result<T> {
     serde_json::from_value(options.clone())
         .map_err(|error| Error::usage(format!("the options of {extension} can't be read")).because(error))
 }
 
-/// The name nearest to `typed` among `known`, unless it is too far off to be meant.
+/// The entry of `known` with the smallest edit distance to `typed`, if it is small.
 fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let (distance, name) = known.map(|name| (edits(&typed, &name.to_lowercase()), name)).min()?;
     (distance <= typed.chars().count().max(3) / 2 + 1).then_some(name)
 }
 
-/// Letters to change, add or drop between two words.
+/// Edit distance of two words.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

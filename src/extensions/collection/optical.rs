@@ -1,4 +1,4 @@
-//! `optical:*`: the sensor and its bands, looked up for fourteen sensors or given by hand.
+//! `optical:*`: the sensor and its spectral bands, from a built-in table of fourteen sensors or from the options.
 
 use std::sync::OnceLock;
 
@@ -7,36 +7,36 @@ use serde_json::{Value as Json, json};
 use super::{Fields, nearest, options};
 use crate::error::{Error, Result};
 
-/// sensor,name,index,common_name,description,unit,center_wavelength_nm,full_width_half_max_nm.
+/// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm, full_width_half_max_nm.
 static TABLE: &str = include_str!("../../../assets/sensor_bands.csv");
 
 /// One spectral band.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// For example `B04`.
+    /// Band name, such as `B04`.
     pub name: String,
-    /// Position in the sensor's own list, from 0.
+    /// Index of the band in the sensor, from 0.
     #[serde(default)]
     pub index: Option<i32>,
-    /// For example `Red`.
+    /// Common name, such as `Red`.
     #[serde(default)]
     pub common_name: Option<String>,
-    /// In a sentence.
+    /// Description.
     #[serde(default)]
     pub description: Option<String>,
-    /// The unit of the pixel values.
+    /// Unit of the pixel values.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Nanometres.
+    /// Center wavelength in nanometres.
     #[serde(default)]
     pub center_wavelength: Option<f64>,
-    /// Nanometres.
+    /// Full width at half maximum in nanometres.
     #[serde(default)]
     pub full_width_half_max: Option<f64>,
 }
 
-/// The known sensors with their bands, in the order of the table.
+/// The built-in sensors with their bands, in the order of the table.
 pub fn sensors() -> &'static [(String, Vec<Band>)] {
     static SENSORS: OnceLock<Vec<(String, Vec<Band>)>> = OnceLock::new();
     SENSORS.get_or_init(|| {
@@ -63,8 +63,10 @@ pub fn sensors() -> &'static [(String, Vec<Band>)] {
     })
 }
 
-/// A sensor's name and bands from `landsat8oli`, or `landsat8oli[B02, B03]` for some of its bands in that order. A sensor or band
-/// that is not known is answered with the nearest spelling.
+/// The sensor's name and bands for `landsat8oli`, or `landsat8oli[B02, B03]` for a selection of bands.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the nearest spelling, for an unknown sensor or band.
 pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
     let (name, subset) = split(notation)?;
     let lower = name.to_lowercase();
@@ -115,7 +117,11 @@ struct Options {
     bands: Option<Vec<Band>>,
 }
 
-/// `optical:sensor`, `optical:bands`, `optical:num_bands` from `{sensor, bands?}`; without bands they are looked up.
+/// `optical:sensor`, `optical:bands` and `optical:num_bands` from `{sensor, bands?}`; without `bands` they come from the built-in
+/// table.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the sensor is missing, or unknown and without bands.
 pub fn optical(given: &Json) -> Result<Fields> {
     let given: Options = options("optical", given)?;
     let (sensor, bands) = match given.bands {

@@ -1,4 +1,4 @@
-//! `publications`: papers that describe or use the dataset, and `sci:*`: how the dataset itself is to be cited.
+//! `publications`: papers that describe or use the dataset; and `sci:*`: the citation of the dataset itself.
 
 use serde_json::{Value as Json, json};
 
@@ -18,16 +18,19 @@ struct Options {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Publication {
-    /// For example `10.1038/s41586-021-03819-2`; also with `https://doi.org/` or `doi:` before it.
+    /// DOI such as `10.1038/s41586-021-03819-2`; a leading `https://doi.org/` or `doi:` is accepted.
     pub doi: String,
-    /// As it stands in a list of references.
+    /// Formatted citation.
     pub citation: String,
-    /// What it has to do with the dataset.
+    /// Relation to the dataset.
     #[serde(default)]
     pub summary: Option<String>,
 }
 
-/// `publications` from `{publications: [{doi, citation, summary?}], bibtex?}`; the entries of the BibTeX text follow those given.
+/// `publications` from `{publications: [{doi, citation, summary?}], bibtex?}`; the BibTeX entries follow the listed publications.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a publication without DOI or citation, an invalid DOI, or none at all.
 pub fn publications(given: &Json) -> Result<Fields> {
     let given: Options = options("publications", given)?;
     let mut list = given.publications;
@@ -60,8 +63,12 @@ struct Scientific {
     bibtex: Option<String>,
 }
 
-/// `sci:doi` and `sci:citation`, as the STAC extension calls them, from `{doi?, citation?, bibtex?}`; a single BibTeX entry fills
-/// what is not given.
+/// `sci:doi` and `sci:citation` of the STAC Scientific extension, from `{doi?, citation?, bibtex?}`; a single BibTeX entry
+/// supplies missing values.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when neither value is given, the DOI is invalid, or there are several BibTeX
+/// entries.
 pub fn scientific(given: &Json) -> Result<Fields> {
     let mut given: Scientific = options("scientific", given)?;
     if let Some(text) = &given.bibtex {
@@ -85,7 +92,10 @@ pub fn scientific(given: &Json) -> Result<Fields> {
     Ok(fields)
 }
 
-/// A DOI without the address before it.
+/// The DOI without a leading URL or `doi:`.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is not a DOI.
 pub fn plain_doi(text: &str) -> Result<String> {
     let mut doi = text.trim();
     for prefix in ["https://", "http://", "dx.doi.org/", "doi.org/", "doi:"] {

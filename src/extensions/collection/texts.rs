@@ -1,15 +1,15 @@
-//! Keys that are words of the author: how the dataset was split (`split:strategy`), and the answers to the questions of responsible
-//! AI (`rai:*`, the names of Croissant RAI 1.0).
+//! Fields with text by the author: the split strategy (`split:strategy`), and the answers on responsible AI (`rai:*`, named as in
+//! Croissant RAI 1.0).
 
 use serde_json::{Value as Json, json};
 
 use super::{Fields, nearest};
 use crate::error::{Error, Result};
 
-/// The strategies that the specification knows.
+/// The strategies of the specification.
 pub const STRATEGIES: [&str; 6] = ["random", "stratified", "manual", "other", "none", "unknown"];
 
-/// The questions of responsible AI: key without its prefix, and what it asks.
+/// The questions on responsible AI: key without prefix, and question.
 pub const RAI_QUESTIONS: [(&str, &str); 18] = [
     ("dataCollection", mark!("How were the data collected?")),
     ("dataCollectionType", mark!("What kinds of collection were used?")),
@@ -32,6 +32,9 @@ pub const RAI_QUESTIONS: [(&str, &str); 18] = [
 ];
 
 /// `split:strategy` from `{strategy}`.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a strategy that is not in [`STRATEGIES`].
 pub fn split_strategy(given: &Json) -> Result<Fields> {
     let strategy = given.get("strategy").and_then(Json::as_str).unwrap_or_default();
     if !STRATEGIES.contains(&strategy) {
@@ -41,8 +44,11 @@ pub fn split_strategy(given: &Json) -> Result<Fields> {
     Ok(vec![("split:strategy".into(), json!(strategy))])
 }
 
-/// `rai:*` from an object with the questions as keys, with or without the prefix, and texts or lists of texts as answers. They come
-/// in the order of [`RAI_QUESTIONS`]; empty answers are left out, an unknown question is an error.
+/// `rai:*` from an object with the keys of [`RAI_QUESTIONS`], with or without prefix, and strings or lists of strings as answers.
+/// The result is in the order of [`RAI_QUESTIONS`]; empty answers are omitted.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown question, an answer of another type, or no answer.
 pub fn rai(given: &Json) -> Result<Fields> {
     let answers = given.as_object().ok_or_else(|| Error::usage("the answers on responsible AI have to be an object"))?;
     let mut found: Vec<(usize, Json)> = Vec::new();

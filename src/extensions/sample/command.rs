@@ -1,5 +1,5 @@
-//! `command`: the user's own program, called for each sample or for several at once. It gets one JSON line for each sample on its
-//! standard input and answers with one JSON line each; the columns are declared beforehand. It runs without a shell, and only when the
+//! `command`: a program of the user, started per sample or per batch. It receives one JSON line per sample on standard input and
+//! writes one JSON line per sample; the columns are declared in the options. It is started without a shell, and only when the
 //! user of this session has agreed to it.
 
 use std::collections::HashMap;
@@ -29,11 +29,11 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// Bytes of an answer that are read at the most.
+/// Maximum bytes read from standard output.
 const ANSWER_LIMIT: u64 = 256 << 20;
-/// How much of what the program said on standard error a failure carries.
+/// Maximum characters of standard error quoted in a failure.
 const SAID_LIMIT: usize = 2000;
-/// How long the rest of the answer may take once the program has ended.
+/// Maximum wait for the remaining output after the program has ended.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
 fn options() -> Vec<OptionSpec> {
@@ -100,7 +100,7 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Program {
-    /// What the program is told of a sample.
+    /// The JSON line that describes a sample.
     fn question(&self, sample: &SampleView<'_>) -> Result<String> {
         let mut line = json!({ "id": sample.id(), "path": sample.path().to_archive(), "size": sample.size_bytes() });
         if self.needs_file {
@@ -116,9 +116,9 @@ impl Program {
         Ok(line.to_string() + "\n")
     }
 
-    /// Starts the program with `input` and gives what it printed. Standard error goes into the failure.
+    /// Starts the program with `input` on standard input and returns its standard output. A failure quotes its standard error.
     fn call(&self, input: String, ctx: &JobContext) -> Result<String> {
-        // Whoever runs calls asks before; here no way leads past it.
+        // Callers ask for consent beforehand; this check cannot be bypassed.
         if !crate::consent::allows_program(&self.command) {
             return Err(not_agreed(std::slice::from_ref(&self.command)));
         }
@@ -126,13 +126,13 @@ impl Program {
         let failed = |summary: String| Error::new(Kind::Io, summary);
         let mut command = Command::new(name);
         command.args(self.command.iter().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that what the program started itself ends with it.
+        // In a process group of its own, so that its child processes are ended with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child =
             command.spawn().map_err(|error| failed(format!("the program {name} could not be started")).because(error))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // Threads of their own: something that left the group could hold the pipes open for ever.
+        // In separate threads: a process that left the group could keep the pipes open indefinitely.
         std::thread::spawn(move || {
             // A program that does not read its input is no error.
             stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
@@ -171,7 +171,7 @@ impl Program {
         }
     }
 
-    /// The columns in one line of the answer.
+    /// The column values in one line of output.
     fn read(&self, line: &Json) -> Result<Vec<Value>> {
         if let Some(error) = line.get("error").filter(|error| !error.is_null()) {
             return Err(Error::new(
@@ -187,7 +187,7 @@ impl Program {
     }
 }
 
-/// Ends the program and everything in its group.
+/// Ends the process group.
 fn end_group(child: &mut Child) {
     #[cfg(unix)]
     {
@@ -206,7 +206,7 @@ fn end_group(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// What comes out of a pipe, once it is closed.
+/// Receives the contents of a pipe once it is closed.
 fn drained(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -214,7 +214,7 @@ fn drained(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
         if let Some(pipe) = pipe {
             let _ = pipe.take(ANSWER_LIMIT).read_to_end(&mut bytes);
         }
-        // Nobody listens any more when the program was ended.
+        // The receiver is gone when the program was ended.
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
     });
     receiver
@@ -260,7 +260,7 @@ impl BatchExtension for Program {
             };
             lines.push(serde_json::from_str::<Json>(line).map_err(wrong)?);
         }
-        // Answers may name their sample, in any order; without names they come in the order of the questions.
+        // Answers may name their sample by `path`, in any order; otherwise they are in input order.
         let path_of = |line: &Json| line.get("path").and_then(Json::as_str).map(str::to_owned);
         let by_path: HashMap<String, usize> =
             lines.iter().enumerate().filter_map(|(index, line)| Some((path_of(line)?, index))).collect();

@@ -1,4 +1,4 @@
-//! `histogram`: how many pixels of each band fall into bins that are the same for every sample, so that they can be summed.
+//! `histogram`: pixel counts of each band in bins that are equal for all samples, so that counts can be summed.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;

@@ -1,5 +1,5 @@
-//! `istac`: coordinate system, footprint, centroid and times of data without a regular grid. The footprint comes from a column
-//! (WKB) or, for a raster, from its four corners; the centroid is that of the footprint in its own system, as in the tools.
+//! `istac`: CRS, footprint, centroid and times of data without a regular grid. The footprint is taken from a WKB column or from
+//! the four corners of a raster; the centroid is computed in the footprint's CRS, as in the Python tools.
 
 use arrow::datatypes::DataType;
 use geo::Centroid;
@@ -71,7 +71,7 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Istac {
-    /// Coordinate system and footprint.
+    /// CRS and footprint as WKB.
     fn footprint(&self, sample: &SampleView<'_>) -> Result<(String, Vec<u8>)> {
         if let Some(column) = &self.column {
             let (_, value) = sample.need(column)?;
@@ -152,7 +152,7 @@ mod tests {
         two.extend(&square);
         two.extend(polygon(&ring.map(|[x, y]| [x + 10.0, y])));
         assert_eq!(centroid(&two).expect("reads"), [7.0, 1.0]);
-        // A point with Z in the other byte order.
+        // A point with Z in big-endian byte order.
         let mut point = vec![0];
         point.extend(1001u32.to_be_bytes());
         [3.0f64, 5.0, 9.0].iter().for_each(|number| point.extend(number.to_be_bytes()));

@@ -1,4 +1,4 @@
-//! The extensions that describe one sample. Each file owns one and has its `ENTRY`; the list here is the only registration.
+//! Sample extensions. Each file defines one with its `ENTRY`; the list below is the only registration.
 
 mod command;
 mod histogram;
@@ -18,7 +18,7 @@ use crate::model::{FieldSpec, Value};
 
 pub use times::parse_time;
 
-/// Every sample extension, in the order in which people meet them.
+/// Every sample extension, in the order of the interface.
 pub const ENTRIES: &[Entry] =
     &[stac::ENTRY, istac::ENTRY, stats::ENTRY, histogram::ENTRY, scaling::ENTRY, split::ENTRY, tacotiff::ENTRY, command::ENTRY];
 
@@ -30,7 +30,7 @@ fn list_type(item: DataType) -> DataType {
     DataType::List(Arc::new(Field::new("item", item, true)))
 }
 
-/// `timestamp[us]` without a time zone, which means UTC.
+/// `timestamp[us]` without a time zone, meaning UTC.
 fn time_type() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, None)
 }
@@ -39,7 +39,7 @@ fn floats(values: impl IntoIterator<Item = f64>) -> Value {
     Value::List(values.into_iter().map(Value::Float).collect())
 }
 
-/// A number of any kind; `None` for everything else.
+/// The value of any numeric type as a float; `None` for other types.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Int(value) => Some(*value as f64),

@@ -1,4 +1,4 @@
-//! `scaling`: how packed values become physical ones (unpacked = packed × factor + offset), and how many pixels are padding.
+//! `scaling`: factor and offset of packed values (unpacked = packed × factor + offset), and the number of padding pixels.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -81,7 +81,7 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Scaling {
-    /// One list makes both lists, as in the Python tools: a column has one type.
+    /// Whether both columns are lists: as in the Python tools, one list makes both columns lists.
     fn lists(&self) -> bool {
         let many = |numbers: &Option<OneOrMany>| matches!(numbers, Some(OneOrMany::Many(_)));
         self.from_bands || many(&self.scale_factor) || many(&self.scale_offset)
@@ -96,7 +96,7 @@ impl Scaling {
     }
 }
 
-/// As a `float` column holds it, so that the draft shows what a reader will.
+/// Rounded to float32 as stored, so that the draft shows the value that readers get.
 fn rounded(number: f64) -> Value {
     Value::Float(f64::from(number as f32))
 }

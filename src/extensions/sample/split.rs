@@ -1,4 +1,4 @@
-//! `split`: which part of a machine-learning split a sample belongs to, fixed or taken from a column.
+//! `split`: the part of a machine-learning split that a sample belongs to, constant or from a column.
 
 use serde_json::Value as Json;
 
@@ -17,7 +17,7 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// The words that the Python tools allow.
+/// The values that the Python tools accept.
 const PARTS: &[&str] = &["train", "test", "validation"];
 
 fn options() -> Vec<OptionSpec> {

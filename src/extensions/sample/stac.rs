@@ -1,5 +1,5 @@
-//! `stac`: coordinate system, shape, geotransform, centroid and times of a regular raster. The columns, their order and types
-//! are those of the Python tools; the centroid minds rotation, which theirs does not.
+//! `stac`: CRS, shape, geotransform, centroid and times of a raster on a regular grid. Names, order and types of the columns are
+//! those of the Python tools; unlike theirs, the centroid takes rotation into account.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -95,7 +95,7 @@ impl SampleExtension for Stac {
     }
 }
 
-/// The middle of the grid in its own coordinates, rotation minded.
+/// The center of the grid in CRS coordinates, including rotation. `t` is GDAL's geotransform.
 fn centre(t: [f64; 6], width: usize, height: usize) -> [f64; 2] {
     let (column, row) = (width as f64 / 2.0, height as f64 / 2.0);
     [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]]

@@ -1,5 +1,5 @@
-//! `stats`: what describes the values of each band. As `geotiff:stats` in the order of the Python tools, but exact; or as the
-//! four fields of version 0.2.0.
+//! `stats`: statistics of each band, computed from all pixels. Either `geotiff:stats` with the layout of the Python tools, or the
+//! four fields of TACO 0.2.0.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// In the order of `geotiff:stats`.
+/// Percentiles in the order of `geotiff:stats`.
 const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 95.0];
 
 fn options() -> Vec<OptionSpec> {
@@ -64,13 +64,13 @@ fn make(given: &Json) -> Result<Made> {
     Ok(Made::Sample(Box::new(stats)))
 }
 
-/// As a `float` column holds it, so that the draft shows what a reader will.
+/// Rounded to float32 as stored, so that the draft shows the value that readers get.
 fn single(value: f64) -> Value {
     Value::Float(f64::from(value as f32))
 }
 
 impl Stats {
-    /// Factor and offset of the band at `position`.
+    /// Scale factor and offset of the band with index `position`.
     fn scale(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
         let of_column = |name: &str, default: f64| match sample.value(name) {
             Value::List(values) => values.get(position).or(values.first()).and_then(number).unwrap_or(default),
@@ -87,10 +87,10 @@ impl Stats {
         })
     }
 
-    /// Minimum, maximum, mean, deviation, valid percent, percentiles; `None` without data.
+    /// Minimum, maximum, mean, standard deviation, valid percent, percentiles 25, 50, 75 and 95; `None` without valid pixels.
     fn continuous(&self, sample: &SampleView<'_>, position: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
         let (factor, offset) = self.scale(sample, position)?;
-        // A negative factor turns the order round.
+        // A negative factor reverses the order of percentiles.
         let turned = factor < 0.0;
         let percents = PERCENTS.map(|percent| if turned { 100.0 - percent } else { percent });
         let Some(summary) = sample.tally(ctx)?.summary(position, &percents, ctx)? else { return Ok(None) };
@@ -101,7 +101,7 @@ impl Stats {
         Ok(Some(all))
     }
 
-    /// The share of each class among all pixels that are of one of the classes.
+    /// Fraction of each class among the pixels that belong to any of the classes.
     fn shares(&self, sample: &SampleView<'_>, position: usize, ctx: &JobContext) -> Result<Vec<f64>> {
         let counts = sample.tally(ctx)?.classes(position, self.class_values.as_deref().unwrap_or_default(), ctx)?;
         let total: u64 = counts.iter().sum();
@@ -147,7 +147,7 @@ impl SampleExtension for Stats {
             };
             return Ok([2, 0, 1, 3].map(column).into());
         }
-        // Without any data the tools give null; a band without data among others is null in the list.
+        // As in the Python tools: null when no band has valid pixels; otherwise null for the bands without.
         if rows.iter().all(Option::is_none) {
             return Ok(vec![Value::Null]);
         }

@@ -1,8 +1,8 @@
-//! `tacotiff`: the compact header of a TACOTIFF, with which readers find the tiles without reading the file's own directory:
-//! 35 bytes, little-endian, then four for each tile in the order of the file.
+//! `tacotiff`: the compact header of a TACOTIFF, which locates the tiles without parsing the IFD: 35 bytes, little-endian, then
+//! four bytes (tile size) per tile in file order.
 //!
-//! The header has no place for a tile's position: readers add up the sizes, with the eight bytes that lie between two tiles of a
-//! Cloud Optimized GeoTIFF. So it is made only for files where that is true.
+//! The header contains no tile offsets: readers sum up the sizes, plus the eight bytes between consecutive tiles of a Cloud
+//! Optimized GeoTIFF. It is therefore only generated for files with this layout.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
@@ -23,10 +23,10 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// `LOVE` as it stands in the file.
+/// `LOVE` in ASCII.
 const MAGIC: u32 = 0x4556_4F4C;
 const VERSION: u16 = 1;
-/// Before each tile its size, after it a copy of its last bytes: four bytes each.
+/// Each tile is preceded by its size and followed by a copy of its last bytes, four bytes each.
 const BETWEEN_TILES: u64 = 8;
 
 fn options() -> Vec<OptionSpec> {
@@ -60,7 +60,7 @@ impl SampleExtension for Tacotiff {
     }
 }
 
-/// What makes a GeoTIFF a TACOTIFF.
+/// Checks that a GeoTIFF is a TACOTIFF.
 fn check(layout: &TileLayout) -> Result<()> {
     let fault = if layout.compression != "ZSTD" {
         Some(format!("its compression is {}", if layout.compression.is_empty() { "none" } else { &layout.compression }))
@@ -80,7 +80,10 @@ fn refused(fault: &str) -> Error {
     Error::unsupported(format!("this is no TACOTIFF: {fault}")).hint(how)
 }
 
-/// The header's bytes. An error where readers would not find the tiles by it.
+/// The header's bytes.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when the tiles' layout or a value cannot be represented.
 fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     fn fitting<T: TryFrom<usize>>(number: usize, what: &str) -> Result<T> {
         T::try_from(number).map_err(|_| Error::unsupported(format!("{number} {what} are more than the header can say")))
@@ -151,7 +154,7 @@ mod tests {
         let bytes = std::fs::read(asset.asset().local_file().expect("a file")).expect("reads");
         for tile in 0..18 {
             let size = u32_at(35 + tile * 4);
-            // The frame of zstd begins where the header says, after the tile's size.
+            // The zstd frame starts at the offset derived from the header, after the tile's size.
             assert_eq!(&bytes[at..at + 4], &[0x28, 0xB5, 0x2F, 0xFD], "tile {tile}");
             assert_eq!(u32::from_le_bytes(bytes[at - 4..at].try_into().expect("four")), size, "tile {tile}");
             at += size as usize + 8;

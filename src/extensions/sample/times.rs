@@ -1,4 +1,4 @@
-//! Where the times of a sample come from: the same for all, its name by a pattern, or columns. Microseconds since 1970, UTC.
+//! Times of a sample, in microseconds since 1970 UTC: a constant, parsed from its name, or taken from columns.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::super::{OptionKind, OptionSpec, SampleView};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, Payload, Value};
 
-/// The options that `stac` and `istac` share.
+/// Options shared by `stac` and `istac`.
 pub fn time_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::new(
@@ -37,7 +37,7 @@ pub fn time_options() -> Vec<OptionSpec> {
     ]
 }
 
-/// As given.
+/// The options as given.
 #[derive(Default)]
 pub struct TimeOptions {
     pub time_start: Option<Json>,
@@ -47,7 +47,7 @@ pub struct TimeOptions {
     pub time_end_column: Option<String>,
 }
 
-/// Ready to read times.
+/// The validated options.
 pub struct Times {
     start: Option<i64>,
     end: Option<i64>,
@@ -57,7 +57,11 @@ pub struct Times {
 }
 
 impl Times {
-    /// Checks the options of `extension`.
+    /// Validates the options of `extension`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an invalid time or pattern, several sources of the start, or an end without
+    /// a start.
     pub fn new(extension: &str, options: TimeOptions) -> Result<Self> {
         let fixed = |name: &str, value: Option<Json>| {
             let Some(value) = value else { return Ok(None) };
@@ -86,7 +90,10 @@ impl Times {
         })
     }
 
-    /// Start, end and middle of a sample. The middle is known with both ends; it is rounded down, as in the Python tools.
+    /// `[start, end, middle]` of a sample. The middle needs both ends, and is rounded down as in the Python tools.
+    ///
+    /// # Errors
+    /// When the pattern or column gives no time, or the start is after the end.
     pub fn of(&self, sample: &SampleView<'_>) -> Result<[Option<i64>; 3]> {
         let (mut start, mut end) = (self.start, self.end);
         if let Some(pattern) = &self.pattern {
@@ -109,7 +116,7 @@ impl Times {
     }
 }
 
-/// ISO 8601 to microseconds: date alone, date and time with or without seconds and offset. Without an offset it is UTC.
+/// ISO 8601 to microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC).
 pub fn parse_time(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
@@ -132,7 +139,7 @@ pub fn parse_time(text: &str) -> Option<i64> {
 
 const PARTS: [&str; 7] = ["year", "month", "day", "doy", "hour", "minute", "second"];
 
-/// A regular expression, or one made from `%Y%m%d`-like directives; a directive that comes again belongs to the end.
+/// Compiles a regular expression, or a pattern with `%Y%m%d`-like directives; a repeated directive belongs to the end time.
 fn compile(extension: &str, text: &str) -> Result<Regex> {
     let wrong = |why: String| Error::usage(format!("option time_pattern of {extension} can't be used: {why}"));
     let mut expression = String::new();
@@ -171,7 +178,7 @@ fn compile(extension: &str, text: &str) -> Result<Regex> {
     Ok(regex)
 }
 
-/// The first place in the ids, or else in the file's name, that the pattern fits.
+/// The first match of the pattern in the ids, or else in the file name.
 fn find(pattern: &Regex, sample: &SampleView<'_>) -> Result<(i64, Option<i64>)> {
     let mut texts = vec![sample.path().to_archive()];
     if let Payload::Asset { path, .. } = &sample.sample().payload

@@ -1,5 +1,5 @@
-//! `columns`: columns from a table that somebody keeps beside the data (CSV, JSON, Parquet), joined by path or by id. Types are
-//! declared or those of the table; rows that match no sample and samples without a row are reported, never dropped in silence.
+//! `columns`: adds columns of an external table (CSV, JSON, Parquet), joined by path or id. Types are declared or inferred; rows
+//! without a sample and samples without a row are reported.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// Columns that name the samples, the first that is there counts.
+/// Names of key columns, in order of preference.
 pub(in crate::extensions) const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
-/// Names that an unmatched report carries.
+/// Maximum number of names listed in a report of unmatched rows.
 pub(in crate::extensions) const NAMED: usize = 20;
 
 fn options() -> Vec<OptionSpec> {
@@ -72,7 +72,7 @@ struct Options {
     missing: String,
 }
 
-/// One column that was asked for.
+/// A requested column.
 struct Wanted {
     name: String,
     from: String,
@@ -109,7 +109,7 @@ fn read(options: Options) -> Result<Columns> {
     let wanted = options.columns.as_ref().map(wanted).transpose()?;
     let declared: HashSet<&str> =
         wanted.iter().flatten().filter(|column| column.dtype.is_some()).map(|column| column.from.as_str()).collect();
-    // A key such as 007 is no number, and a declared type reads the text by itself.
+    // Keys such as 007 and columns with a declared type are read as text.
     let is_key = |name: &str| options.key.as_deref().map_or(KEYS.contains(&name), |key| key == name);
     let text = |name: &str| is_key(name) || declared.contains(name);
     let table = read_sidecar_as(&options.table, &text, &JobContext::default())?;
@@ -200,7 +200,7 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
     }
 }
 
-/// The column in its declared type. A cell that does not fit is an error that names it.
+/// Casts a column to its declared type; a value that does not fit is an error with its key.
 fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) -> Result<ArrayRef> {
     let array = table.column(index)?;
     let Some(dtype) = &column.dtype else { return Ok(array) };
@@ -228,11 +228,11 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
         let summary = format!("{} is {}, which can't become {}", column.from, dtype_name(array.data_type()), dtype_name(dtype));
         Error::usage(summary).because(error)
     };
-    // Blanks stand for nothing; a safe cast makes nulls of what does not fit, which is then found by comparing.
+    // Blank cells become null. The cast turns values that do not fit into null, which are then found by comparison.
     let blank = |row: usize| array.as_string_opt::<i32>().is_some_and(|texts| texts.value(row).trim().is_empty());
     let cast = cast_with_options(&array, dtype, &CastOptions { safe: true, ..CastOptions::default() }).map_err(wrong)?;
     let lost = (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row) && !blank(row));
-    // 2.5 becomes 2 without a word.
+    // The cast truncates 2.5 to 2 silently.
     let changed = || {
         let halves = array.data_type().is_floating() && dtype.is_integer();
         let back = halves.then(|| cast_with_options(&cast, array.data_type(), &CastOptions::default()).ok()).flatten()?;
@@ -245,13 +245,16 @@ fn typed(table: &LevelTable, index: usize, column: &Wanted, keys: &StringArray) 
 }
 
 impl Columns {
-    /// Rows by key; a key twice is an error.
+    /// Maps keys to rows.
+    ///
+    /// # Errors
+    /// On a duplicate key.
     fn rows(&self) -> Result<HashMap<&str, usize>> {
         rows_by_key(&self.keys, &self.table)
     }
 }
 
-/// The row of each key; rows without one are left out.
+/// Maps keys to rows, skipping rows without a key.
 pub(in crate::extensions) fn rows_by_key<'a>(keys: &'a StringArray, table: &Path) -> Result<HashMap<&'a str, usize>> {
     let mut rows = HashMap::with_capacity(keys.len());
     for (row, key) in texts(keys) {
@@ -264,19 +267,19 @@ pub(in crate::extensions) fn rows_by_key<'a>(keys: &'a StringArray, table: &Path
     Ok(rows)
 }
 
-/// The keys that say something, with their rows.
+/// The non-empty keys with their rows.
 pub(in crate::extensions) fn texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
     let texts = keys.iter().enumerate().filter_map(|(row, key)| Some((row, trimmed(key?))));
     texts.filter(|(_, key)| !key.is_empty())
 }
 
-/// True for columns that are joined unless somebody says otherwise: neither the key nor what every table of samples has.
+/// True for columns that are joined by default: all but the key, `id`, `type`, `internal:*` and columns of type null.
 pub(in crate::extensions) fn is_joined(field: &FieldSpec, key: &str) -> bool {
     let name = field.name.as_str();
     name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:") && field.dtype != DataType::Null
 }
 
-/// As people write paths.
+/// The path without surrounding whitespace, leading `./` and trailing `/`.
 fn trimmed(key: &str) -> &str {
     let key = key.trim();
     key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')

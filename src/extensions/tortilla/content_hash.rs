@@ -1,4 +1,4 @@
-//! Hashes of the samples' bytes, streamed and in parallel: what finds the same picture under two names.
+//! SHA-256 of the samples' data, streamed and in parallel, for finding duplicates.
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -8,10 +8,11 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Payload, Sample};
 
-/// SHA-256 of every sample in lower-case hexadecimal; an error for a sample whose bytes can't be read, which does not stop the
-/// rest. `None` for padding. A FOLDER's hash is that of the lines `id NUL hash LF` of its children in their order.
+/// SHA-256 of every sample in lower-case hexadecimal, or the error of reading it; `None` for padding. The hash of a FOLDER is
+/// that of the lines `id NUL hash LF` of its children, in order.
 ///
-/// The outer error is only a cancel.
+/// # Errors
+/// Only when the job is cancelled.
 pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option<String>>>> {
     ctx.stage(tr!("Hashing samples"), Some(samples.len() as u64));
     let all: Vec<Result<Option<String>>> = samples
@@ -26,7 +27,10 @@ pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option
     Ok(all)
 }
 
-/// The hash of one sample.
+/// SHA-256 of one sample.
+///
+/// # Errors
+/// When its data cannot be read, or is not on this machine.
 pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
     let mut hasher = Sha256::new();
     match &sample.payload {

@@ -1,32 +1,33 @@
-//! The countries that the program carries: land polygons of Natural Earth 1:50m with names and ISO 3166-1 codes, for "which country
-//! is this place in" and for drawing. Made once, at the first question. The data says nothing about disputes.
+//! Built-in countries: land polygons of Natural Earth 1:50m with names and ISO 3166-1 codes, for looking up the country of a
+//! place and for drawing. Decoded on first use. Disputed areas are not marked.
 
 use std::sync::OnceLock;
 
 use geo::{BoundingRect, Coord, Intersects, LineString, MultiPolygon, Polygon, Rect};
 
-/// What packaging/countries.py makes; the layout is described there.
+/// Written by packaging/countries.py, which documents the format.
 static ASSET: &[u8] = include_bytes!("../../../assets/countries.bin");
 
 /// One country.
 #[derive(Clone, Debug)]
 pub struct Country {
-    /// The name in English, as Natural Earth writes it.
+    /// English name as in Natural Earth.
     pub name: String,
-    /// ISO 3166-1 alpha-2; empty where ISO gives none.
+    /// ISO 3166-1 alpha-2 code; empty when there is none.
     pub alpha2: String,
-    /// ISO 3166-1 alpha-3; empty where ISO gives none.
+    /// ISO 3166-1 alpha-3 code; empty when there is none.
     pub alpha3: String,
-    /// ISO 3166-1 number; 0 where ISO gives none.
+    /// ISO 3166-1 numeric code; 0 when there is none.
     pub number: u16,
-    /// Longitude and latitude. A polygon that crosses the antimeridian goes on beyond ±180 instead of jumping.
+    /// Polygons in degrees (x: longitude, y: latitude). A polygon across the antimeridian continues beyond ±180 instead of
+    /// wrapping.
     pub land: MultiPolygon<f64>,
-    /// One box for each polygon.
+    /// Bounding box of each polygon.
     boxes: Vec<Rect<f64>>,
 }
 
 impl Country {
-    /// True where the place, or the same place one turn further, lies on the country's land or its border.
+    /// True when the point, or the same point shifted by ±360 degrees, is inside the country or on its border.
     pub fn contains(&self, lon: f64, lat: f64) -> bool {
         [lon, lon - 360.0, lon + 360.0].into_iter().any(|x| {
             let point = Coord { x, y: lat };
@@ -35,13 +36,13 @@ impl Country {
     }
 }
 
-/// All countries, by name. The same list for the life of the program.
+/// All countries, sorted by name.
 pub fn countries() -> &'static [Country] {
     static COUNTRIES: OnceLock<Vec<Country>> = OnceLock::new();
     COUNTRIES.get_or_init(|| decode(ASSET).unwrap_or_default())
 }
 
-/// The country at a place in degrees; `None` at sea and for places that are nowhere on Earth. On a border the first by name.
+/// The country at a place in degrees; `None` at sea and for coordinates outside ±180, ±90. On a border, the first by name.
 pub fn country_at(lon: f64, lat: f64) -> Option<&'static Country> {
     if !(lon.is_finite() && lat.abs() <= 90.0) {
         return None;
@@ -85,7 +86,7 @@ impl<'a> Bytes<'a> {
         String::from_utf8(self.take(length)?.to_vec()).ok()
     }
 
-    /// A list: its length, then each element. Nothing is allocated by a length that the rest could not hold.
+    /// Decodes a list: its length, then each element. The length is checked against the remaining bytes before allocation.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let length = self.unsigned()? as usize;
         if length > self.0.len() {
@@ -122,8 +123,8 @@ fn decode(asset: &[u8]) -> Option<Vec<Country>> {
     })
 }
 
-/// The arcs of a ring in one line. Where it jumps over the antimeridian it goes on instead, and a ring that goes round the
-/// Earth (Antarctica) is closed along the pole.
+/// Joins the arcs of a ring. At the antimeridian the ring continues beyond ±180, and a ring around the pole (Antarctica) is
+/// closed along the pole.
 fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     let mut line: Vec<Coord<f64>> = Vec::new();
     let mut push = |point: Coord<f64>| {
@@ -144,7 +145,7 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     }
     let (first, last) = (*line.first()?, *line.last()?);
     if (first.x - last.x).abs() > 180.0 {
-        // The pole itself, drawn as a line along the lower edge of the map.
+        // The artificial line along the pole at the edge of the map.
         if line.iter().all(|point| point.y.abs() > 89.9) {
             return None;
         }
@@ -155,7 +156,7 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     Some(LineString(line))
 }
 
-/// Holes follow the ring that they lie in by whole turns.
+/// Shifts holes by multiples of 360 degrees to lie inside the outer ring.
 fn polygon(outer: LineString<f64>, mut holes: Vec<LineString<f64>>) -> Polygon<f64> {
     if let Some(bounds) = outer.bounding_rect() {
         for hole in &mut holes {
@@ -180,7 +181,7 @@ mod tests {
             (139.6, 35.8, "JPN"),
             (28.0, -29.5, "LSO"),
             (24.7, -29.1, "ZAF"),
-            // Both sides of the antimeridian, and beyond it.
+            // Both sides of the antimeridian.
             (178.0, 66.5, "RUS"),
             (-175.0, 66.5, "RUS"),
             (185.0, 66.5, "RUS"),

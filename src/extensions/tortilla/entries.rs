@@ -1,4 +1,4 @@
-//! The tortilla extensions as the framework knows them: their options, their columns, and the way from rows to the computations.
+//! Registration of the tortilla extensions: options, columns, and the conversion of rows to the inputs of the computations.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Tortilla, Value};
 use crate::table::value_text;
 
-/// Every tortilla extension, in the order in which people meet them.
+/// Every tortilla extension, in the order of the interface.
 pub const ENTRIES: &[Entry] = &[MAJORTOM, SPATIAL_GROUPING, SPLIT_ASSIGNMENT, CONTENT_HASH, geo_enrichment::ENTRY, columns::ENTRY];
 
 const MAJORTOM: Entry = Entry {
@@ -178,7 +178,7 @@ impl TortillaExtension for SplitAssignment {
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        // Padding is in no part.
+        // Padding is in no part of the split.
         let real: Vec<usize> = (0..tortilla.len()).filter(|&at| !tortilla.samples[at].sample().is_padding()).collect();
         let method = match self.options.method.as_str() {
             "stratified" => Method::Stratified { classes: self.keys(tortilla, &real)? },
@@ -213,7 +213,7 @@ impl SplitAssignment {
     }
 }
 
-/// What leaks between the new parts, by what the level's columns and those of the levels below say.
+/// Leakage between the new parts, from the columns of this level and those below.
 fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> Result<Leakage> {
     let mut samples = Vec::with_capacity(tortilla.len());
     let has = |names: &[&str]| names.iter().any(|name| tortilla.field(name).is_some());
@@ -233,7 +233,7 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
     leakage(&samples, &LeakageRequest { level: Some(tortilla.level), ..LeakageRequest::default() }, tortilla.level, ctx)
 }
 
-/// The first level below that has columns to go by, else the FILEs.
+/// Appends the samples of the first level below with the needed columns, else the FILEs.
 fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut Vec<LeakSample>) {
     let here = GROUND_COLUMNS.iter().chain(&[HASH_COLUMN]).any(|name| tortilla.field(name).is_some());
     for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {

@@ -1,5 +1,5 @@
-//! What lies at the samples' places: values of rasters and attributes of polygons that the user names, and the country. Where a
-//! value comes from (file, band, way of sampling, date) stands in the description of its column.
+//! Columns with values at the samples' centroids: from rasters and polygon layers given by the user, and the country. Source
+//! file, band, sampling method and date are in the column's description.
 
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
@@ -22,10 +22,10 @@ pub const ENTRY: Entry = Entry {
     make,
 };
 
-/// What the official tool writes where there is no country.
+/// The official tool's value for places outside all countries.
 const AT_SEA: &str = "Ocean/Sea/Lakes";
 
-/// Places of one task: few enough for progress, many enough to use a file's blocks again.
+/// Number of samples per parallel task: few enough for progress, enough to reuse a raster's cached blocks.
 const PLACES_A_TASK: usize = 512;
 
 fn options() -> Vec<OptionSpec> {
@@ -55,7 +55,7 @@ struct Options {
 #[derive(Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {
-    /// Without a namespace it gets `geoenrich:`.
+    /// Column name; without a namespace it gets the prefix `geoenrich:`.
     column: String,
     path: String,
     #[serde(default)]
@@ -66,7 +66,7 @@ struct Source {
     radius_m: Option<f64>,
     #[serde(default)]
     layer: Option<String>,
-    /// Its presence says that the file holds polygons.
+    /// Attribute of a polygon layer; set when the file is a polygon layer.
     #[serde(default)]
     field: Option<String>,
     #[serde(default)]
@@ -84,7 +84,7 @@ enum Method {
 
 struct GeoEnrichment {
     sources: Vec<(Source, RasterSource)>,
-    /// The way to write it, and its column.
+    /// The format of the country, and its column.
     country: Option<(String, String)>,
 }
 
@@ -127,7 +127,7 @@ fn make(given: &Json) -> Result<Made> {
 }
 
 impl Source {
-    /// Types as the official tools have them: `float` for values, whole metres for the elevation of responsible AI.
+    /// Column types of the official tool: `float`, or an integer of metres for the elevation of responsible AI.
     fn dtype(&self) -> DataType {
         match (&self.field, self.column.as_str()) {
             (Some(_), _) => DataType::Utf8,
@@ -184,7 +184,7 @@ impl TortillaExtension for GeoEnrichment {
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         let places = places_in(tortilla)?;
-        // Neighbours one after the other, so that a block of a raster is read once.
+        // In Z-order, so that each block of a raster is read once.
         let mut order: Vec<usize> = (0..places.len()).filter(|&at| places[at].is_some()).collect();
         order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));
         let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();

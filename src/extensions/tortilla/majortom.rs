@@ -1,5 +1,6 @@
-//! MajorTOM grid cells: rows of equal height, columns of about the same width, counted from the equator and the prime meridian.
-//! A cell is computed from its place alone; no list of cells is ever made, so that a spacing of one metre costs nothing.
+//! MajorTOM grid cells: rows of equal height and columns of approximately equal width, numbered from the equator and the prime
+//! meridian. Each cell is computed from its location; no list of cells is built, so a spacing of one metre is as cheap as any
+//! other.
 
 use std::f64::consts::PI;
 
@@ -7,26 +8,26 @@ use crate::error::{Error, Result};
 
 const EQUATOR_RADIUS_KM: f64 = 6378.137;
 
-/// A grid. Codes are those of the official tool, also where its rounding decides: a point exactly on a line belongs to the cell
-/// below and left of it, and the prefix is the spacing without its fraction.
+/// A grid. Codes equal those of the official tool, including its rounding: a point exactly on a grid line belongs to the cell
+/// below and to the left, and the prefix is the spacing truncated to whole kilometres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     dist_km: f64,
-    /// Rows from pole to pole.
+    /// Number of rows from pole to pole.
     rows: u64,
-    /// Index of the first and last row inside the latitude limits.
+    /// First and last row within the latitude limits.
     kept: (u64, u64),
     longitude: (f64, f64),
     separator: String,
 }
 
-/// Sorted starts of `count` intervals that divide `span` degrees, made like `sort(mod(linspace(-span/2, span/2), span) - span/2)`.
-/// The official tool computes them this way, and its last bits decide where points on a line belong.
+/// Sorted start coordinates of `count` intervals dividing `span` degrees, computed as `sort(mod(linspace(-span/2, span/2), span)
+/// - span/2)` like the official tool, whose rounding decides to which cell points on a grid line belong.
 #[derive(Clone, Copy)]
 struct Starts {
     count: u64,
     span: f64,
-    /// First number of the series that is not negative.
+    /// First non-negative element of the unsorted series.
     turn: u64,
 }
 
@@ -36,7 +37,7 @@ impl Starts {
         Self { count, span, turn }
     }
 
-    /// The start at position `index` of the sorted list.
+    /// The start at `index` of the sorted list, in degrees.
     fn at(self, index: u64) -> f64 {
         let k = (index + self.turn) % self.count;
         let value = raw(k, self.count, self.span);
@@ -44,7 +45,7 @@ impl Starts {
         wrapped - self.span / 2.0
     }
 
-    /// Position of the start that is 0.
+    /// Index of the start at 0 degrees.
     fn zero(self) -> u64 {
         self.count - self.turn
     }
@@ -54,7 +55,7 @@ fn raw(k: u64, count: u64, span: f64) -> f64 {
     k as f64 * (span / count as f64) - span / 2.0
 }
 
-/// First number in `low..high` for which `below` is false; `below` has to be true up to there and false after it.
+/// Binary search: the first number in `low..high` for which `below` is false. `below` must be monotonic.
 fn partition(mut low: u64, mut high: u64, below: impl Fn(u64) -> bool) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;
@@ -64,8 +65,11 @@ fn partition(mut low: u64, mut high: u64, below: impl Fn(u64) -> bool) -> u64 {
 }
 
 impl Grid {
-    /// A grid of about `dist_km` kilometres. `latitude` and `longitude` are inclusive limits in degrees: places outside fall into
-    /// the nearest row kept, and columns are chosen among those kept. Errors when nothing is left.
+    /// A grid with a spacing of about `dist_km` kilometres. `latitude` and `longitude` are inclusive limits in degrees: places
+    /// outside are assigned to the nearest row within, and columns are chosen within the limits.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when the spacing is invalid, or no row is within the limits.
     pub fn new(dist_km: f64, latitude: (f64, f64), longitude: (f64, f64), separator: &str) -> Result<Self> {
         if !(dist_km.is_finite() && dist_km >= 1e-3) {
             return Err(Error::usage(format!("{dist_km} km is no spacing of a grid")).hint("give 0.001 km or more"));
@@ -80,12 +84,15 @@ impl Grid {
         Ok(Self { dist_km, rows, kept: (first, end - 1), longitude, separator: separator.to_owned() })
     }
 
-    /// The grid of the official tool's defaults: rows between 85 degrees south and north.
+    /// A grid with the official tool's default limits of ±85 degrees latitude.
+    ///
+    /// # Errors
+    /// As [`Grid::new`].
     pub fn with_spacing(dist_km: f64) -> Result<Self> {
         Self::new(dist_km, (-85.0, 85.0), (-180.0, 180.0), "_")
     }
 
-    /// The cell at a place, for example `0100km_0003U_0005R`; `None` for a place that is not finite.
+    /// The cell code of a place in degrees, such as `0100km_0003U_0005R`; `None` for non-finite coordinates.
     pub fn code(&self, lon: f64, lat: f64) -> Option<String> {
         if !(lon.is_finite() && lat.is_finite()) {
             return None;
@@ -112,7 +119,7 @@ impl Grid {
             }
         }
         let below = partition(first, end, |column| lons.at(column) < lon);
-        // West of the first column is the last one: the grid goes round.
+        // Columns wrap around: west of the first column is the last.
         let column = if below == first { end - 1 } else { below - 1 };
         label(column, lons.zero(), 'R', 'L')
     }

@@ -1,5 +1,5 @@
-//! Extensions that look at all samples of a tortilla at once: grids, groups, splits, hashes, what lies at their places. Each is
-//! a plain computation over places, sizes or payloads; must never write, and must give the same answer for the same input.
+//! Extensions that need all samples of a level: grids, groups, splits, hashes, attributes by location. Each is a pure function of
+//! coordinates, sizes or payloads, and deterministic.
 
 pub(super) mod columns;
 pub mod content_hash;
@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::model::Value;
 use crate::table::wkb_point;
 
-/// Columns that say where a sample lies, the first that has a value counts.
+/// Columns with a sample's location, in order of preference.
 pub const PLACE_COLUMNS: [&str; 2] = ["stac:centroid", "istac:centroid"];
 
-/// Longitude and latitude from a value of [`PLACE_COLUMNS`]; `None` for anything but a point on Earth.
+/// `[longitude, latitude]` in degrees from a value of [`PLACE_COLUMNS`]; `None` for anything but a point with valid coordinates.
 pub fn place_of(value: &Value) -> Option<[f64; 2]> {
     match value {
         Value::Bytes(bytes) => wkb_point(bytes).map(|(lon, lat)| [lon, lat]).filter(on_earth),
@@ -30,7 +30,10 @@ pub fn place_of(value: &Value) -> Option<[f64; 2]> {
     }
 }
 
-/// Where each sample of a level lies. An error when the level has neither of [`PLACE_COLUMNS`].
+/// Location of each sample of a level.
+///
+/// # Errors
+/// When the level has none of [`PLACE_COLUMNS`].
 fn places_in(tortilla: &TortillaView<'_>) -> Result<Vec<Option<[f64; 2]>>> {
     if !tortilla.is_empty() && PLACE_COLUMNS.iter().all(|name| tortilla.field(name).is_none()) {
         let error = Error::invalid(format!("level {} has no column {}", tortilla.level, PLACE_COLUMNS.join(" or ")));

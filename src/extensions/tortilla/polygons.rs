@@ -1,10 +1,11 @@
-//! Polygons from WKB, and whether a place lies in one. Anything but polygons is nothing here.
+//! Polygons from WKB, and the point-in-polygon test. Other geometry types are ignored.
 
 use geo::{Coord, Geometry, Intersects, MultiPolygon};
 
 use crate::table::parse_wkb;
 
-/// True where the polygon or multipolygon holds the place, its border included. False for bytes that are no polygon.
+/// True when a polygon or multipolygon contains the point (x, y), including its border. False for other geometries and invalid
+/// WKB.
 pub fn holds(wkb: &[u8], x: f64, y: f64) -> bool {
     polygons_of(wkb).is_some_and(|polygons| polygons.intersects(&Coord { x, y }))
 }

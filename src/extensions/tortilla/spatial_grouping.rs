@@ -1,12 +1,12 @@
-//! Groups of samples that lie close together: samples in the order of a Z-order curve, cut by count or by size.
+//! Groups of neighbouring samples: samples sorted along a Z-order curve, split by count or size.
 
 use crate::error::{Error, Result};
 
-/// Bits of each coordinate: about 10 m of latitude.
+/// Bits per coordinate: a resolution of about 10 m in latitude.
 const BITS: u32 = 21;
 
-/// The number of a place on the Z-order curve: bits of longitude at even places, of latitude at odd ones. Coordinates are cut, not
-/// rounded, to 21 bits of ±180 and ±90 degrees.
+/// Z-order (Morton) code of a location in degrees: longitude in the even bits, latitude in the odd ones. Coordinates are
+/// truncated to 21 bits of ±180 and ±90 degrees.
 pub fn z_order(lon: f64, lat: f64) -> i64 {
     let largest = ((1i64 << BITS) - 1) as f64;
     let x = ((lon + 180.0) / 360.0 * largest) as i64;
@@ -14,17 +14,20 @@ pub fn z_order(lon: f64, lat: f64) -> i64 {
     (0..BITS).fold(0, |code, bit| code | (x & (1 << bit)) << bit | (y & (1 << bit)) << (bit + 1))
 }
 
-/// When a group is full. At least one limit has to be given; with both, whichever comes first.
+/// Limits of a group. At least one is required; with both, the first one reached ends the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Samples of a group at the most.
+    /// Maximum number of samples.
     pub count: Option<u64>,
-    /// Bytes of a group at the most; a single larger sample is a group of its own.
+    /// Maximum size of the data in bytes; a larger sample forms a group of its own.
     pub bytes: Option<u64>,
 }
 
 impl Limits {
-    /// Errors when there is no limit, or one of 0.
+    /// Checks the limits.
+    ///
+    /// # Errors
+    /// When there is no limit, or a limit is 0.
     pub fn check(&self) -> Result<()> {
         if self.count == Some(0) || self.bytes == Some(0) {
             return Err(Error::usage("a group of no samples or no bytes can't be made"));
@@ -36,8 +39,10 @@ impl Limits {
     }
 }
 
-/// The number of each sample's group, in the order of the samples: `None` for a sample without a place. Samples at one point of the
-/// curve stay in their order.
+/// For each sample, the number of its group, or `None` without a location. Samples with equal codes keep their order.
+///
+/// # Errors
+/// As [`Limits::check`].
 pub fn groups(places: &[Option<[f64; 2]>], sizes: &[u64], limits: Limits) -> Result<Vec<Option<u64>>> {
     limits.check()?;
     let mut order: Vec<(i64, usize)> = places
@@ -65,7 +70,7 @@ pub fn groups(places: &[Option<[f64; 2]>], sizes: &[u64], limits: Limits) -> Res
     Ok(groups)
 }
 
-/// A group's name in `spatialgroup:code`: `sg0000`, `sg0001`, ….
+/// Value of `spatialgroup:code` for a group: `sg0000`, `sg0001`, ….
 pub fn group_name(group: u64) -> String {
     format!("sg{group:04}")
 }
@@ -100,7 +105,7 @@ mod tests {
         for (place, group) in places.iter().zip(&groups) {
             assert_eq!(place.is_some(), group.is_some());
         }
-        // A later group never lies before an earlier one on the curve.
+        // Groups are in ascending order along the curve.
         let mut codes: Vec<(i64, u64)> =
             places.iter().zip(&groups).filter_map(|(p, g)| Some((z_order(p.as_ref()?[0], p.as_ref()?[1]), (*g)?))).collect();
         codes.sort_unstable();

@@ -1,7 +1,6 @@
-//! Assigns samples to the parts of a split: at random, in equal shares of every class, or by whole blocks of land. The same seed
-//! gives the same parts on every machine and in every version: the stream is that of ChaCha8 seeded with `seed_from_u64`, lists are
-//! shuffled from the end (Fisher-Yates), and a number below `n` is drawn as 64 bits, again while they fall into the incomplete
-//! last run of `n`.
+//! Assigns samples to the parts of a split: at random, stratified by class, or by spatial blocks. A seed gives the same result on
+//! every machine and in every version: random numbers come from ChaCha8 seeded with `seed_from_u64`, lists are shuffled from the
+//! end (Fisher-Yates), and a number below `n` is drawn from 64 bits with rejection of the incomplete last range.
 
 use std::collections::BTreeMap;
 
@@ -11,37 +10,39 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use super::majortom::Grid;
 use crate::error::{Error, Result};
 
-/// How samples are dealt out.
+/// How samples are assigned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Method {
-    /// Every sample by itself.
+    /// Each sample independently.
     Random,
-    /// Every sample by itself, each class in the same shares to within one sample.
+    /// Each sample independently, with the requested shares in every class to within one sample.
     Stratified {
-        /// The class of each sample; `None` is a class of its own.
+        /// The class of each sample; samples with `None` form a class.
         classes: Vec<Option<String>>,
     },
-    /// Samples of a block stay together, so that neighbours are never on both sides.
+    /// Spatial blocks as units, so that neighbours are in the same part.
     Blocks {
-        /// Where each sample lies; one without a place is a block of its own.
+        /// `[longitude, latitude]` of each sample in degrees; a sample with `None` forms its own block.
         places: Vec<Option<[f64; 2]>>,
-        /// Length of a block's side in kilometres.
+        /// Side length of a block in kilometres.
         side_km: f64,
     },
-    /// Samples with the same key stay together: a scene, a patient, a flight.
+    /// Samples with equal keys as units: a scene, a patient, a flight.
     Together {
-        /// The key of each sample; one without a key is on its own.
+        /// The key of each sample; a sample with `None` forms its own unit.
         keys: Vec<Option<String>>,
     },
 }
 
-/// The parts and their shares.
+/// Names of the parts with their shares, which sum to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares(Vec<(String, f64)>);
 
 impl Shares {
-    /// Parts with their weights, which are made to sum to 1. Errors on no parts, a weight that is not a positive number, or two
-    /// parts of one name.
+    /// Normalizes the weights of the parts.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for no parts, a weight that is not a positive number, or duplicate names.
     pub fn new(parts: Vec<(String, f64)>) -> Result<Self> {
         let sum: f64 = parts.iter().map(|part| part.1).sum();
         if parts.is_empty() || parts.iter().any(|part| !(part.1.is_finite() && part.1 > 0.0)) || !sum.is_finite() {
@@ -54,14 +55,17 @@ impl Shares {
         Ok(Self(parts.into_iter().map(|(name, share)| (name, share / sum)).collect()))
     }
 
-    /// The parts' names, in order.
+    /// Names of the parts, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|part| part.0.as_str())
     }
 }
 
-/// The part of each of `count` samples, as a position in the shares' names. Shares are kept to within one sample; with blocks or
-/// keys to within the largest of them.
+/// The part of each of `count` samples, as an index into [`Shares::names`]. Shares are met to within one sample; with blocks or
+/// keys, to within the size of the largest unit.
+///
+/// # Errors
+/// When `method` does not have `count` values.
 pub fn assign(count: usize, method: &Method, shares: &Shares, seed: u64) -> Result<Vec<usize>> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut parts = vec![0; count];
@@ -96,7 +100,7 @@ fn expect_all(count: usize, given: usize) -> Result<()> {
     Err(Error::internal(format!("{given} values for {count} samples")))
 }
 
-/// Deals each stratum out by itself: whole shares first, then what is left over to the parts that are furthest behind.
+/// Assigns each stratum independently: rounded-down shares first, then the remainder to the parts with the largest deficit.
 fn deal(parts: &mut [usize], strata: Vec<Vec<usize>>, shares: &Shares, random: &mut ChaCha8Rng) {
     let mut given = vec![0u64; shares.0.len()];
     let mut seen = 0u64;
@@ -104,7 +108,7 @@ fn deal(parts: &mut [usize], strata: Vec<Vec<usize>>, shares: &Shares, random: &
         shuffle(&mut stratum, random);
         seen += stratum.len() as u64;
         let exact: Vec<f64> = shares.0.iter().map(|part| part.1 * stratum.len() as f64).collect();
-        // A product such as 0.7 × 10 may fall a bit short of the whole number that it means.
+        // Compensates rounding errors in products such as 0.7 × 10.
         let mut counts: Vec<usize> = exact.iter().map(|wanted| (wanted + 1e-9).floor() as usize).collect();
         let mut left = stratum.len().saturating_sub(counts.iter().sum());
         let mut order: Vec<usize> = (0..counts.len()).filter(|&part| exact[part] - counts[part] as f64 > 1e-9).collect();
@@ -127,7 +131,7 @@ fn deal(parts: &mut [usize], strata: Vec<Vec<usize>>, shares: &Shares, random: &
     }
 }
 
-/// Deals whole groups out in random order, each to the part that lacks most.
+/// Assigns whole units in random order, each to the part with the largest deficit.
 fn deal_groups(parts: &mut [usize], keys: &[Option<String>], shares: &Shares, random: &mut ChaCha8Rng) {
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut alone = Vec::new();
@@ -154,7 +158,7 @@ fn shuffle<T>(list: &mut [T], random: &mut ChaCha8Rng) {
     }
 }
 
-/// A number below `limit`, each as likely as any other.
+/// A uniformly distributed number below `limit`.
 fn below(limit: u64, random: &mut ChaCha8Rng) -> u64 {
     let whole_runs = u64::MAX - u64::MAX % limit;
     loop {
