@@ -1,6 +1,8 @@
 //! Every test that drives the studio from outside, as one program: the command line, the files it reads and writes, the rules
 //! of the source itself. Tests of one function live beside it in `src`.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
+
 mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;

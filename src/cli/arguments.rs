@@ -33,6 +33,7 @@ pub struct Arguments {
     /// No progress on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// How other machines are reached.
     #[command(flatten)]
     pub remote: super::remote::RemoteArguments,
     /// More log on stderr; twice for still more.
@@ -152,6 +153,7 @@ pub enum Verb {
     Inspect {
         /// The dataset.
         path: PathBuf,
+        /// How several datasets are joined.
         #[command(flatten)]
         join: super::opening::JoinArguments,
         /// Print JSON.
@@ -197,8 +199,10 @@ pub enum Verb {
         /// Replace the file if it exists.
         #[arg(long, requires = "out")]
         overwrite: bool,
+        /// What happens to damaged samples.
         #[command(flatten)]
         damage: super::writing::DamageArguments,
+        /// Where the parts of an index are.
         #[command(flatten)]
         open: super::opening::OpenArguments,
     },

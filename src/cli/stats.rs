@@ -17,6 +17,7 @@ use crate::studio::JobKind;
 pub struct StatsArguments {
     /// The dataset.
     pub path: PathBuf,
+    /// How several datasets are joined.
     #[command(flatten)]
     pub join: super::opening::JoinArguments,
     /// The level, from 0; without it, the first one with statistics.

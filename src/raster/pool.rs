@@ -97,6 +97,7 @@ pub(super) struct Lease {
 impl Deref for Lease {
     type Target = Opened;
 
+    #[expect(clippy::expect_used, reason = "nothing but `drop` takes the dataset out")]
     fn deref(&self) -> &Opened {
         self.opened.as_ref().expect("a lease holds its dataset until it is dropped")
     }

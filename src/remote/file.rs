@@ -420,7 +420,7 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)]
+#[allow(clippy::single_range_in_vec_init, reason = "requests are lists of ranges")]
 mod tests {
     use super::*;
     use crate::remote::admit;

@@ -2,6 +2,8 @@
 //! two versions on one machine: `cargo bench --bench hot_paths -- --save-baseline before`, then `-- --baseline before`.
 //! `packaging/bench` compares whole programs.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -5,6 +5,8 @@
 //! A target must end in a moment and within [`memory::CAP_BYTES`], without a panic that gets out and without an error of
 //! [`taco_studio::error::Kind::Internal`], whatever its input is.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
+
 mod containers;
 #[cfg(target_os = "linux")]
 mod driver;

@@ -13,6 +13,7 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
 use crate::raster::{BandIndex, RasterSource, Sampling, attribute_at, raster_at};
 
+/// The extension `geo_enrichment`.
 pub const ENTRY: Entry = Entry {
     name: "geo_enrichment",
     title: mark!("What lies there"),
