@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use egui::{CentralPanel, Context, Ui};
 
@@ -13,19 +13,19 @@ use super::dock::{Contents, Pane};
 use super::drag;
 use super::file_dialog::FileDialog;
 use super::frame_watchdog::SlowStep;
+use super::open_paths::PathAction;
 use super::panel_context::{PanelContext, Remembered, Request};
 use super::panels;
 use super::run::{Ending, Renderer, WindowOptions};
 use super::script_runner::ScriptRunner;
 use super::session::Session;
 use super::single_instance::SingleInstance;
-use super::taking::Sorting;
 use super::theme;
 use super::tour::Tour;
 use super::view_state::ViewState;
 use super::widgets::{Palette, PaletteEntry, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
-use crate::jobs::{Job, JobId, Jobs};
+use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::studio::{Command, LogLevel, RowRef, Studio};
 
 /// How long an edit waits for autosave in the window. Longer would be felt.
@@ -44,9 +44,10 @@ pub struct App {
     pub(super) tour: Option<Tour>,
     /// Where later starts hand their paths over.
     instance: Option<SingleInstance>,
-    /// Paths that are being looked at, to tell what they mean.
-    pub(super) sorting: Option<Sorting>,
-    pub(super) making_sample: Option<Job<PathBuf>>,
+    /// What the paths mean that were dropped, pasted, typed or chosen last, for a document and a time.
+    pub(super) path_action: AsyncValue<(u64, Instant), PathAction>,
+    /// The sample dataset that is being made.
+    pub(super) sample_dataset: AsyncValue<(), PathBuf>,
     pub(super) requests: Vec<Request>,
     /// The path of the job that opens a dataset, for the recent list.
     pub(super) opening: Option<(JobId, PathBuf)>,
@@ -112,8 +113,8 @@ impl App {
             toast: None,
             tour: None,
             instance: None,
-            sorting: None,
-            making_sample: None,
+            path_action: AsyncValue::default(),
+            sample_dataset: AsyncValue::default(),
             requests: Vec::new(),
             opening: None,
             saving: None,
@@ -150,7 +151,7 @@ impl App {
     /// Opens or imports what lies at these paths, as a drop does.
     pub fn open_paths(&mut self, paths: Vec<PathBuf>) {
         if !paths.is_empty() {
-            self.requests.push(Request::Take(paths));
+            self.requests.push(Request::OpenPaths(paths));
         }
     }
 
@@ -196,13 +197,7 @@ impl App {
 
     /// True while anything is still being computed or read.
     pub fn is_busy(&self) -> bool {
-        self.studio.is_busy()
-            || self.session.is_busy()
-            || self.sorting.is_some()
-            || self.making_sample.is_some()
-            || self.dialogs.is_busy()
-            || !self.requests.is_empty()
-            || self.session.form.is_typing()
+        self.studio.is_busy() || self.jobs.is_running() || !self.requests.is_empty() || self.session.form.is_typing()
     }
 
     /// Writes what is remembered. A folder that can't be written is not worth more than a line in the log.
@@ -338,6 +333,7 @@ impl App {
 
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
+        self.jobs.begin_frame();
         self.first_frame(ctx);
         self.take_later_starts(ctx);
         let began = self.session.watch.begin();
@@ -347,7 +343,7 @@ impl eframe::App for App {
             }
             self.on_event(job, event);
         }
-        self.poll_helpers();
+        self.take_answers();
         self.tell_autosave();
         self.session.watch.end(began, || "events".to_owned());
         let began = self.session.watch.begin();

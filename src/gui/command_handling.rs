@@ -56,7 +56,7 @@ impl App {
                 }
             }
             Request::Show(pane) => self.show_pane(pane),
-            Request::Take(paths) => self.take(paths),
+            Request::OpenPaths(paths) => self.open_or_import(paths),
             Request::Copy(text) => {
                 ctx.copy_text(text);
                 self.toast = Some(Toast::new(true, tr!("Copied")));
@@ -127,7 +127,6 @@ impl App {
     fn run_now(&mut self, command: Command) {
         let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
         let saving = if let Command::SaveProject { path, .. } = &command { path.clone() } else { None };
-        let preview = matches!(command, Command::Preview { .. });
         let query = matches!(command, Command::Query { path: None, .. });
         let follower = Session::follower(&command);
         let writing = Dialogs::waits_for(&command);
@@ -151,12 +150,8 @@ impl App {
                 if let Some(calls) = calls {
                     self.session.jobs.extending(job, calls);
                 }
-                let old = match () {
-                    () if preview => self.session.preview.started(job),
-                    () if pattern => self.session.pattern.started(job),
-                    () => None,
-                };
-                if let Some(old) = old
+                if pattern
+                    && let Some(old) = self.session.pattern.started(job)
                     && self.studio.jobs().iter().any(|running| running.id == old)
                 {
                     // The newest request wins; nobody waits for the one before.
@@ -239,7 +234,6 @@ impl App {
             Event::Validated => self.session.checked = true,
             Event::RemoteCache(state) => self.session.source.set_cache(state),
             Event::Queried(result) => self.session.query.take(job, result),
-            Event::Previewed(answer) => self.session.preview.take(answer),
             Event::Written(built) => {
                 self.view.target = built.path.parent().map(Into::into);
                 let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
@@ -266,12 +260,11 @@ impl App {
                 let asked = self.ask_to_replace(job, &error);
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
-                self.session.preview.fail(job, &error.to_string());
                 let own =
                     self.session.statistics.leaks.ended(job, Some(&*error)) | self.session.preview.chunks.ended(job, Some(&*error));
                 let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
-                if !asked && !self.dialogs.failed(job, &error) && !query && !own && !pattern && !self.session.is_own(job) {
+                if !asked && !self.dialogs.failed(job, &error) && !query && !own && !pattern {
                     self.toast = Some(Toast::new(false, tr!("{label} failed: {error}", label, error)));
                     self.view.dock.show(Pane::Log);
                 }
@@ -323,14 +316,13 @@ impl App {
             self.toast = Some(Toast::new(false, tr!("There is no folder for the sample dataset on this system")));
             return;
         };
-        self.making_sample = Some(self.jobs.start(tr!("Make the sample dataset"), move |ctx| make_sample_dataset(&folder, ctx)));
+        self.sample_dataset.update(&self.jobs, (), tr!("Make the sample dataset"), move |ctx| make_sample_dataset(&folder, ctx));
     }
 
-    /// Takes the results of the window's own helpers.
-    pub(super) fn poll_helpers(&mut self) {
-        self.poll_sorting();
-        if let Some(outcome) = self.making_sample.as_mut().and_then(|job| job.try_take()) {
-            self.making_sample = None;
+    /// Acts upon what the window's own jobs and its file dialog have answered.
+    pub(super) fn take_answers(&mut self) {
+        self.take_path_action();
+        if let Some(outcome) = self.sample_dataset.take() {
             match outcome {
                 Ok(path) => self.requests.push(Request::Run(Command::Open { path })),
                 Err(error) => {
@@ -341,7 +333,7 @@ impl App {
         }
         let Some(dialog) = &self.file_dialog else { return };
         let request = dialog.request();
-        match dialog.poll() {
+        match dialog.answer() {
             FileDialogAnswer::Waiting if dialog.is_slow() => self.dialogs.slow_file_dialog(request),
             FileDialogAnswer::Waiting => {}
             FileDialogAnswer::Nothing => {
@@ -364,7 +356,7 @@ impl App {
     /// A file dialog's answer, or typed paths in its place.
     pub(super) fn picked(&mut self, request: FileRequest, paths: Vec<PathBuf>, typed: bool) {
         match request {
-            FileRequest::Open | FileRequest::OpenFolder => self.requests.push(Request::Take(paths)),
+            FileRequest::Open | FileRequest::OpenFolder => self.requests.push(Request::OpenPaths(paths)),
             FileRequest::AddFiles | FileRequest::AddFolder => {
                 let into = self.folder_of(self.picked_sample());
                 self.requests.push(Request::Run(Command::Import { paths, into, metadata: None }));

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, RichText, Ui, vec2};
 
-use super::async_value::AsyncValue;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font, text_style};
 use super::widgets::{self, paint};
 use crate::draft::{Edit, Example, Slot, Unplaced, place_between};
-use crate::jobs::Jobs;
+use crate::jobs::{AsyncValue, Jobs};
 use crate::model::{AssetPath, NodePath, SampleKind, SamplePath};
 use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document};
@@ -49,11 +48,12 @@ pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, job
         Some(Dragged::Files(files)) if files.len() == 1 => files.first(),
         _ => None,
     };
-    facts.poll();
     let Some(file) = file else { return };
     let path = file.path.clone();
-    facts.want(jobs, path.clone(), tr!("Look at the dragged file"), move |_| describe(&RasterSource::typed(AssetPath::file(path))));
-    let text = facts.of(&file.path).and_then(|found| found.as_ref().ok()).map(|info| facts_text(info));
+    facts.update(jobs, path.clone(), tr!("Look at the dragged file"), move |_| {
+        describe(&RasterSource::typed(AssetPath::file(path)))
+    });
+    let text = facts.get(&file.path).and_then(|found| found.as_ref().ok()).map(|info| facts_text(info));
     ctx.data_mut(|data| data.insert_temp(facts_id(), text.unwrap_or_default()));
 }
 

@@ -43,7 +43,7 @@ pub enum FileRequest {
 /// A dialog that is open.
 pub struct FileDialog {
     request: FileRequest,
-    answer: Receiver<Option<Vec<PathBuf>>>,
+    receiver: Receiver<Option<Vec<PathBuf>>>,
     since: Instant,
 }
 
@@ -70,7 +70,7 @@ impl FileDialog {
             let _ = sender.send(show(request, title, &kinds, &name));
             wake();
         });
-        Self { request, answer, since: Instant::now() }
+        Self { request, receiver: answer, since: Instant::now() }
     }
 
     /// What was asked for.
@@ -89,8 +89,8 @@ impl FileDialog {
     }
 
     /// The answer, if there is one.
-    pub fn poll(&self) -> FileDialogAnswer {
-        match self.answer.try_recv() {
+    pub fn answer(&self) -> FileDialogAnswer {
+        match self.receiver.try_recv() {
             Ok(Some(paths)) if !paths.is_empty() => FileDialogAnswer::Paths(paths),
             Ok(_) | Err(TryRecvError::Disconnected) => FileDialogAnswer::Nothing,
             Err(TryRecvError::Empty) => FileDialogAnswer::Waiting,

@@ -27,8 +27,8 @@ pub enum Request {
     Select(Option<RowRef>),
     /// Select the sample that stands at this address once everything before is done.
     SelectNode(NodePath),
-    /// Open or import what lies there.
-    Take(Vec<PathBuf>),
+    /// Open or import these paths.
+    OpenPaths(Vec<PathBuf>),
     /// Put text on the clipboard.
     Copy(String),
     /// Take a path off the recent list.

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::async_value::AsyncValue;
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
@@ -13,7 +12,7 @@ use super::panels::{
     TreePanelState,
 };
 use super::sample_status::SampleStatus;
-use crate::jobs::{JobId, Jobs};
+use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
 use crate::studio::{Command, Document, Recoverable, RowRef, Studio};
@@ -129,21 +128,6 @@ impl Session {
 
     /// Brings what is computed from the document up to date.
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
-        // All of them, also those whose panel is not drawn any more: what nobody takes would keep the window awake.
-        self.recent_there.poll();
-        self.tree.poll();
-        self.sample.poll();
-        self.structure.poll();
-        self.extensions.poll();
-        self.tray.poll();
-        self.recoverable.poll();
-        self.map.poll();
-        self.gallery.poll();
-        self.columns.poll();
-        self.statistics.poll();
-        self.bytes.poll();
-        self.query.rows.poll();
-        self.preview.poll();
         let Some(document) = studio.document() else {
             self.marks = Arc::default();
             return;
@@ -152,16 +136,14 @@ impl Session {
         // The report's address tells one from the next.
         let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
         let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
-        self.marking.poll();
-        self.marking.want(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(SampleStatus::new(&report, &tree, checked))));
-        if let Some(marks) = self.marking.last() {
+        self.marking.update(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(SampleStatus::new(&report, &tree, checked))));
+        if let Some(marks) = self.marking.latest() {
             self.marks = marks.clone();
         }
         let tree = document.tree().clone();
         let draft = document.draft().map(|draft| draft.dataset().root.clone());
         let known = document.opened().and_then(|open| open.reader.info().size_bytes);
-        self.totals.poll();
-        self.totals.want(jobs, key, tr!("Sums"), move |_| {
+        self.totals.update(jobs, key, tr!("Sums"), move |_| {
             let bytes = draft.map(|root| root.samples.iter().map(Sample::size_bytes).sum()).or(known);
             Ok(Totals { bytes, padded: outline::padded(&tree) })
         });
@@ -191,33 +173,7 @@ impl Session {
 
     /// Sums, as far as they are known.
     pub fn totals(&self) -> Totals {
-        self.totals.last().copied().unwrap_or_default()
-    }
-
-    /// True while something is being computed that belongs to the picture.
-    pub fn is_busy(&self) -> bool {
-        self.totals.is_busy()
-            || self.marking.is_busy()
-            || self.recent_there.is_busy()
-            || self.recoverable.is_busy()
-            || self.carried.is_busy()
-            || self.tree.is_busy()
-            || self.tray.is_busy()
-            || self.preview.is_busy()
-            || self.sample.is_busy()
-            || self.query.is_busy()
-            || self.columns.is_busy()
-            || self.map.is_busy()
-            || self.gallery.is_busy()
-            || self.statistics.is_busy()
-            || self.bytes.is_busy()
-            || self.structure.is_busy()
-            || self.extensions.is_busy()
-    }
-
-    /// True for a job whose failure its own panel shows.
-    pub fn is_own(&self, job: JobId) -> bool {
-        self.preview.is_own(job)
+        self.totals.latest().copied().unwrap_or_default()
     }
 
     /// After an edit the selected row may be gone.

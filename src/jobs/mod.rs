@@ -1,10 +1,13 @@
-//! Work off the interface thread: jobs with progress, stages, warnings and cancel. Knows no domain and names no window type.
+//! Work off the interface thread: jobs with progress, stages, warnings and cancel, and values that are computed by one
+//! ([`AsyncValue`]). Knows no domain and names no window type.
 
+mod async_value;
 mod current;
 mod parallel;
 mod progress;
 mod signals;
 
+pub use async_value::{AsyncValue, State};
 pub use current::{Current, adopt, current};
 pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
@@ -13,7 +16,7 @@ pub use signals::stop_on_signals;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -35,12 +38,30 @@ impl fmt::Display for JobId {
 pub struct Jobs {
     next: Arc<AtomicU64>,
     wake: Arc<dyn Fn() + Send + Sync>,
+    registry: Arc<Registry>,
+}
+
+/// Numbers of async values that are worked on, and of those whose work ended since the present frame began.
+#[derive(Default)]
+struct Registry {
+    running: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+/// Work that counts for [`Jobs::is_running`] until this is dropped.
+struct Running(Arc<Registry>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Jobs {
     /// `wake` is called from worker threads when a job ends, so that an idle window looks again.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { next: Arc::new(AtomicU64::new(1)), wake: Arc::new(wake) }
+        Self { next: Arc::new(AtomicU64::new(1)), wake: Arc::new(wake), registry: Arc::default() }
     }
 
     /// Jobs that wake nobody: the command line and tests wait instead.
@@ -59,28 +80,56 @@ impl Jobs {
         label: impl Into<String>,
         work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
     ) -> Job<T> {
-        let id = JobId(self.next.fetch_add(1, Ordering::Relaxed));
         let label = label.into();
-        let context = JobContext::default();
         let (sender, receiver) = sync_channel(1);
-        let inner = context.clone();
-        let wake = self.wake.clone();
-        let name = label.clone();
+        let (id, context, spawned) = self.spawn(&label, work, move |outcome| {
+            // The job was dropped when nobody receives: its result is not wanted.
+            let _ = sender.send(outcome);
+        });
+        Job { id, label, context, receiver, early: spawned.err().map(Err), started: Instant::now() }
+    }
+
+    /// Runs `work` on a new thread, which then passes the outcome to `deliver` and wakes the window.
+    ///
+    /// # Errors
+    ///
+    /// In the third value, when no thread can be started; `deliver` is not called then.
+    fn spawn<T: 'static>(
+        &self,
+        label: &str,
+        work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+        deliver: impl FnOnce(Result<T>) + Send + 'static,
+    ) -> (JobId, JobContext, Result<()>) {
+        let id = JobId(self.next.fetch_add(1, Ordering::Relaxed));
+        let context = JobContext::default();
+        let (inner, wake, name) = (context.clone(), self.wake.clone(), label.to_owned());
         let language = text::of_thread();
         let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
             text::speak(language);
             current::begin(Current { id, label: name.as_str().into(), context: inner.clone() });
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
                 .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
-            // Nobody listens any more when the job was dropped: its result is not wanted.
-            let _ = sender.send(outcome);
+            deliver(outcome);
             wake();
         });
-        let mut early = None;
-        if let Err(error) = spawned {
-            early = Some(Err(Error::internal(format!("could not start a thread for {label}")).because(error)));
-        }
-        Job { id, label, context, receiver, early, started: Instant::now() }
+        let error = |error| Error::internal(format!("could not start a thread for {label}")).because(error);
+        (id, context, spawned.map(|_| ()).map_err(error))
+    }
+
+    /// Counts work for [`Self::is_running`].
+    fn register(&self) -> Running {
+        self.registry.running.fetch_add(1, Ordering::SeqCst);
+        Running(self.registry.clone())
+    }
+
+    /// Begins a frame of the window: it shows every value whose work has ended before.
+    pub fn begin_frame(&self) {
+        self.registry.ended.store(0, Ordering::SeqCst);
+    }
+
+    /// True while an [`AsyncValue`] is worked on, and until a frame has begun after its work ended.
+    pub fn is_running(&self) -> bool {
+        self.registry.running.load(Ordering::SeqCst) + self.registry.ended.load(Ordering::SeqCst) > 0
     }
 }
 

@@ -13,7 +13,6 @@ use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};
 use crate::ops;
 use crate::query::{Filter, Query, QueryResult};
-use crate::raster::{PreviewImage, PreviewRequest};
 
 /// Everything that can be asked of the studio.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -226,11 +225,6 @@ pub enum Command {
         #[serde(default)]
         request: LeakageRequest,
     },
-    /// Renders a raster.
-    Preview {
-        /// What of which file.
-        request: PreviewRequest,
-    },
     /// Checks the draft and writes it.
     Write {
         /// Where and how.
@@ -408,8 +402,6 @@ pub enum Event {
     Filtered,
     /// What leaks between the parts of a split.
     Leakage(Arc<Leakage>),
-    /// A picture, with the request that it answers.
-    Previewed(Arc<(PreviewRequest, PreviewImage)>),
     /// A dataset was written.
     Written(Built),
     /// What was written was held against the draft.

@@ -4,11 +4,11 @@ use egui::{Frame, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 
 use super::{Next, head_ui};
 use crate::gui::action::{Action, Menu};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets;
+use crate::jobs::AsyncValue;
 use crate::ops::doctor::{self, Check, Health};
 
 /// Draws the shortcuts.
@@ -53,20 +53,14 @@ pub struct About {
 }
 
 impl About {
-    /// True while the machine is looked at.
-    pub fn is_busy(&self) -> bool {
-        self.checks.is_busy()
-    }
-
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
-        self.checks.want(cx.jobs, (), tr!("Look at this machine"), |_| {
+        self.checks.update(cx.jobs, (), tr!("Look at this machine"), |_| {
             let mut checks = doctor::examine();
             checks.push(crate::gui::graphics());
             Ok(checks)
         });
-        self.checks.poll();
         ui.set_width(620.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         if head_ui(ui, icons::INFO, tr!("About Taco Studio"), "") {
@@ -93,7 +87,7 @@ impl About {
             }
             ui.add_space(4.0);
             ui.label(RichText::new(tr!("This machine")).font(font::semibold(12.0)).color(t.tx2));
-            match self.checks.last() {
+            match self.checks.latest() {
                 Some(checks) => checks_ui(ui, checks),
                 None => {
                     ui.label(RichText::new(tr!("Looking…")).text_style(text_style("small12")).color(t.tx2));

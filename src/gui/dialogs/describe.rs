@@ -8,13 +8,12 @@ use super::{Next, foot_ui, head_ui};
 use crate::container::OpenOptions;
 use crate::error::Error;
 use crate::export::Catalogue;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::dropped_paths;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::ops::DescribeRequest;
 use crate::studio::Command;
 
@@ -86,11 +85,6 @@ impl Describe {
         }
     }
 
-    /// True while it writes or looks at the destination.
-    pub fn is_busy(&self) -> bool {
-        self.is_running() || self.there.is_busy()
-    }
-
     /// True while it writes.
     pub fn is_running(&self) -> bool {
         self.asked
@@ -126,11 +120,10 @@ impl Describe {
 
     /// True when something lies where a document would come.
     fn look(&mut self, cx: &PanelContext<'_>) -> bool {
-        self.there.poll();
         let key = (dropped_paths::parse_path(&self.target), self.form == Catalogue::Stac);
         if !self.is_running() {
             let (place, folder) = key.clone();
-            self.there.want(cx.jobs, key.clone(), tr!("Look at the destination"), move |_| {
+            self.there.update(cx.jobs, key.clone(), tr!("Look at the destination"), move |_| {
                 Ok(match folder {
                     true => place.join("collection.json").exists() || place.join("items").exists(),
                     // Without an ending it is a folder, in which the document gets its own name.
@@ -138,7 +131,7 @@ impl Describe {
                 })
             });
         }
-        matches!(self.there.of(&key), Some(Ok(true))) && !self.replace
+        matches!(self.there.get(&key), Some(Ok(true))) && !self.replace
     }
 
     fn choose(&mut self, form: Catalogue) {

@@ -7,14 +7,13 @@ use egui::{Frame, Margin, RichText, Ui};
 use super::{Next, foot_ui, head_ui, lacking_ui};
 use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions};
 use crate::error::Error;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::dropped_paths;
 use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{ExportRequest, RowChoice};
 use crate::studio::{Command, Document};
 use crate::table::ParquetOptions;
@@ -65,11 +64,6 @@ impl ExportSubset {
             failed: None,
             done: None,
         }
-    }
-
-    /// True while it writes or looks at the destination.
-    pub fn is_busy(&self) -> bool {
-        self.is_running() || self.there.is_busy()
     }
 
     /// True while it writes.
@@ -153,10 +147,9 @@ impl ExportSubset {
                 self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
             }
             let target = dropped_paths::parse_path(&self.target);
-            self.there.poll();
             let place = target.clone();
-            self.there.want(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| Ok(place.exists()));
-            taken = matches!(self.there.of(&target), Some(Ok(true))) && !self.replace;
+            self.there.update(cx.jobs, target.clone(), tr!("Look at the destination"), move |_| Ok(place.exists()));
+            taken = matches!(self.there.get(&target), Some(Ok(true))) && !self.replace;
             let note = match taken {
                 true => Note::Warning(tr!("Something lies there already. Choose another name, or replace it.").into()),
                 false => Note::None,

@@ -9,12 +9,12 @@ use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, W
 
 use super::{Next, foot_ui, head_ui};
 use crate::extensions::{JoinBy, JoinLevel, JoinPreview, JoinRequest, join_preview};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint, segmented};
+use crate::jobs::AsyncValue;
 use crate::studio::Command;
 
 const WIDTH: f32 = 700.0;
@@ -45,11 +45,6 @@ impl JoinDialog {
         Self { request, preview: AsyncValue::default(), left_out: BTreeSet::new(), otherwise }
     }
 
-    /// True while the table is looked at.
-    pub fn is_busy(&self) -> bool {
-        self.preview.is_busy()
-    }
-
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let Some(draft) = cx.document().and_then(|document| document.draft()) else { return Next::Close };
@@ -57,9 +52,8 @@ impl JoinDialog {
         let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
         let request = self.request.clone();
         self.preview
-            .want(cx.jobs, key.clone(), tr!("Look at a table"), move |ctx| Ok(Arc::new(join_preview(&dataset, &request, ctx)?)));
-        self.preview.poll();
-        let found = match self.preview.of(&key) {
+            .update(cx.jobs, key.clone(), tr!("Look at a table"), move |ctx| Ok(Arc::new(join_preview(&dataset, &request, ctx)?)));
+        let found = match self.preview.get(&key) {
             Some(Ok(preview)) => Ok(Some(preview.clone())),
             Some(Err(error)) => Err(error.report()),
             None => Ok(None),
@@ -73,7 +67,7 @@ impl JoinDialog {
             match &found {
                 Ok(Some(preview)) => self.preview_ui(ui, preview),
                 // The last one stays until the next is there, so that nothing jumps.
-                Ok(None) => match self.preview.last().cloned() {
+                Ok(None) => match self.preview.latest().cloned() {
                     Some(last) => self.preview_ui(ui, &last),
                     None => drop(ui.label(RichText::new(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
                 },

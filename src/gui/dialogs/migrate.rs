@@ -82,11 +82,6 @@ impl Migrate {
         }
     }
 
-    /// True while the studio works for it.
-    pub fn is_busy(&self) -> bool {
-        self.job.is_some()
-    }
-
     /// True while the dataset is being written.
     pub fn is_running(&self) -> bool {
         self.job.is_some() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some())
@@ -401,7 +396,7 @@ impl Migrate {
         foot_ui(ui, |ui| {
             if let Some(path) = written {
                 if ui.add(Button::primary(tr!("Open the new dataset")).large()).clicked() {
-                    next = Next::Do(Request::Take(vec![path]));
+                    next = Next::Do(Request::OpenPaths(vec![path]));
                 }
             } else if self.is_running() {
                 if ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop moving"))).clicked()

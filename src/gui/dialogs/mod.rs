@@ -262,20 +262,6 @@ impl Dialogs {
         self.fresh = true;
     }
 
-    /// True while one of them computes something.
-    pub fn is_busy(&self) -> bool {
-        match &self.current {
-            Some(Dialog::About(about)) => about.is_busy(),
-            Some(Dialog::Write(dialog)) => dialog.is_busy(),
-            Some(Dialog::Settings(dialog)) => dialog.is_busy(),
-            Some(Dialog::Migrate(dialog)) => dialog.is_busy(),
-            Some(Dialog::Subset(dialog)) => dialog.is_busy(),
-            Some(Dialog::Describe(dialog)) => dialog.is_busy(),
-            Some(Dialog::Join(dialog)) => dialog.is_busy(),
-            _ => false,
-        }
-    }
-
     /// True while one is open.
     pub fn is_open(&self) -> bool {
         self.current.is_some()
@@ -479,7 +465,7 @@ impl App {
                     let servers = paths.iter().filter(|path| crate::model::is_remote(path));
                     servers.for_each(|path| crate::consent::allow_server(&crate::consent::server_of(&path.to_string_lossy())));
                     self.requests.push(Request::Run(Command::Connect { access }));
-                    self.requests.push(Request::Take(paths));
+                    self.requests.push(Request::OpenPaths(paths));
                 }
             }
             Next::Paths(request, paths) => {

@@ -193,7 +193,7 @@ pub fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
             let text = format!("{}   {path}", recent.title);
             let badge = if recent.badge == "Draft" { tr!("Draft") } else { &recent.badge };
             if widgets::menu_entry(ui, icons::PACKAGE, &text, badge, None).clicked() {
-                next = Next::Do(Request::Take(vec![recent.path.clone()]));
+                next = Next::Do(Request::OpenPaths(vec![recent.path.clone()]));
             }
         }
     });

@@ -3,12 +3,12 @@
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use super::{Next, head_ui};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
 use crate::gui::theme::{self, Theme, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, paint, segmented};
+use crate::jobs::AsyncValue;
 use crate::remote::{CacheState, cache_state, clear_cache};
 use crate::text::Language;
 
@@ -35,17 +35,12 @@ impl SettingsDialog {
         Self { theme, settings, cache: AsyncValue::default(), emptied: 0 }
     }
 
-    /// True while the cache is looked at or emptied.
-    pub fn is_busy(&self) -> bool {
-        self.cache.is_busy()
-    }
-
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let emptied = self.emptied;
-        self.cache
-            .want(cx.jobs, emptied, tr!("Look at the cache"), move |_| Ok(if emptied > 0 { clear_cache() } else { cache_state() }));
-        self.cache.poll();
+        self.cache.update(cx.jobs, emptied, tr!("Look at the cache"), move |_| {
+            Ok(if emptied > 0 { clear_cache() } else { cache_state() })
+        });
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         if head_ui(ui, icons::GEAR_SIX, tr!("Settings"), "") {
@@ -104,7 +99,7 @@ impl SettingsDialog {
             mb => format!("{mb} MB"),
         };
         choice_ui(ui, tr!("Keep on this disk up to"), &mut remote.cache_mb, &CACHE_MB, megabytes);
-        let Some(cache) = self.cache.last() else { return };
+        let Some(cache) = self.cache.latest() else { return };
         let Some(folder) = &cache.folder else { return };
         let (size, n) = (paint::bytes(cache.bytes), paint::grouped(cache.files));
         row_ui(ui, &tr_n!(cache.files, "Kept now: {size} of {n} file", "Kept now: {size} of {n} files", size, n), |ui| {

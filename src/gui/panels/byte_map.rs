@@ -7,12 +7,12 @@ use egui::{
 };
 
 use crate::container::Physical;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, EmptyState, paint};
+use crate::jobs::AsyncValue;
 use crate::model::SamplePath;
 use crate::ops::{ByteLayout, BytePart, byte_layout};
 use crate::studio::{Document, RowRef};
@@ -29,20 +29,6 @@ pub struct ByteMapState {
     part: Option<String>,
     cells: Option<(usize, usize, usize, Arc<Vec<BytePart>>)>,
     marked: AsyncValue<(usize, RowRef), Option<(u64, u64)>>,
-}
-
-impl ByteMapState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.layout.poll();
-        self.parts.poll();
-        self.marked.poll();
-    }
-
-    /// True while the layout is read.
-    pub fn is_busy(&self) -> bool {
-        self.layout.is_busy() || self.parts.is_busy() || self.marked.is_busy()
-    }
 }
 
 fn colour(part: BytePart, t: &Tokens) -> Color32 {
@@ -72,20 +58,18 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if state.made_for != Some(key) {
         *state = ByteMapState { made_for: Some(key), ..ByteMapState::default() };
     }
-    state.parts.poll();
-    state.layout.poll();
     if matches!(open.reader.physical(), Physical::Tacocat(_)) {
         let reader = open.reader.clone();
-        state.parts.want(cx.jobs, key, tr!("Parts"), move |ctx| match reader.physical() {
+        state.parts.update(cx.jobs, key, tr!("Parts"), move |ctx| match reader.physical() {
             Physical::Tacocat(index) => Ok(index.part_names(ctx)?.iter().map(|name| name.to_string()).collect()),
             _ => Ok(Vec::new()),
         });
     }
     let (reader, part) = (open.reader.clone(), state.part.clone());
-    state.layout.want(cx.jobs, (key, part.clone()), tr!("Layout of the bytes"), move |ctx| {
+    state.layout.update(cx.jobs, (key, part.clone()), tr!("Layout of the bytes"), move |ctx| {
         byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new)
     });
-    let layout = match state.layout.of(&(key, state.part.clone())) {
+    let layout = match state.layout.get(&(key, state.part.clone())) {
         Some(Ok(layout)) => layout.clone(),
         Some(Err(error)) => {
             let why = error.to_string();
@@ -111,7 +95,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
     Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
         ui.horizontal(|ui| {
             let state = &mut cx.session.bytes;
-            if let Some(parts) = state.parts.last().filter(|parts| !parts.is_empty()) {
+            if let Some(parts) = state.parts.latest().filter(|parts| !parts.is_empty()) {
                 let current = state.part.clone().unwrap_or_else(|| parts[0].clone());
                 if let Some(index) = widgets::combo(ui, tr!("Part of the dataset"), &current, 210.0, true, parts) {
                     state.part = Some(parts[index].clone());
@@ -192,15 +176,14 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
     // The selected sample's own bytes, looked for among all members.
     let selected = cx.session.selected.and_then(|at| Some((at, format!("DATA/{}", document.path(at)?.to_archive()))));
     let marked = &mut cx.session.bytes.marked;
-    marked.poll();
     if let Some((at, name)) = selected.clone() {
         let layout = layout.clone();
-        marked.want(cx.jobs, (Arc::as_ptr(&layout) as usize, at), tr!("Place of the sample"), move |_| {
+        marked.update(cx.jobs, (Arc::as_ptr(&layout) as usize, at), tr!("Place of the sample"), move |_| {
             let own = layout.stretches.iter().find(|stretch| *stretch.name == *name);
             Ok(own.map(|own| (own.from, own.to)))
         });
     }
-    let own = selected.and_then(|(at, _)| match marked.of(&(Arc::as_ptr(layout) as usize, at)) {
+    let own = selected.and_then(|(at, _)| match marked.get(&(Arc::as_ptr(layout) as usize, at)) {
         Some(Ok(own)) => *own,
         _ => None,
     });

@@ -4,7 +4,6 @@ use egui::{Frame, Id, Margin, Rect, RichText, Role, Sense, Ui, UiBuilder, Widget
 
 use super::query::rows::summary_ui;
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -12,6 +11,7 @@ use crate::gui::session::Key;
 use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, TextField, VirtualRows, paint};
+use crate::jobs::AsyncValue;
 use crate::model::dtype_name;
 use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
 use crate::query::Filter;
@@ -37,18 +37,6 @@ pub struct ColumnsState {
     summary: AsyncValue<Wanted, ColumnSummary>,
     low: String,
     high: String,
-}
-
-impl ColumnsState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.summary.poll();
-    }
-
-    /// True while a column is summarized.
-    pub fn is_busy(&self) -> bool {
-        self.summary.is_busy()
-    }
 }
 
 /// Draws the panel.
@@ -181,12 +169,11 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
     let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| std::sync::Arc::as_ptr(kept) as usize));
     let (reader, work) = (open.reader.clone(), request.clone());
     let state = &mut cx.session.columns;
-    state.summary.poll();
-    state.summary.want(cx.jobs, wanted.clone(), tr!("Summary"), move |ctx| {
+    state.summary.update(cx.jobs, wanted.clone(), tr!("Summary"), move |ctx| {
         let rows = kept.as_ref().and_then(|kept| kept.rows(work.level));
         level_summary(reader.as_ref(), &work, rows, ctx)
     });
-    let summary = match state.summary.of(&wanted) {
+    let summary = match state.summary.get(&wanted) {
         Some(Ok(summary)) => Some(summary.clone()),
         Some(Err(error)) => {
             let text = error.to_string();
@@ -195,7 +182,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
                 .show(ui, |ui| ui.label(RichText::new(text).text_style(text_style("small12")).color(t.err)));
             return;
         }
-        None => state.summary.last().filter(|last| last.name == request.column).cloned(),
+        None => state.summary.latest().filter(|last| last.name == request.column).cloned(),
     };
     egui::ScrollArea::vertical().id_salt("column-summary").auto_shrink(false).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {

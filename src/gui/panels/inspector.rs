@@ -9,13 +9,13 @@ use egui::{Frame, Id, Key, Margin, RichText, ScrollArea, Ui, vec2};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
+use crate::jobs::AsyncValue;
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
 use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document, RowRef};
@@ -43,19 +43,9 @@ pub struct SampleState {
 }
 
 impl SampleState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.asset.poll();
-    }
-
-    /// True while the sample is looked at.
-    pub fn is_busy(&self) -> bool {
-        self.asset.is_busy()
-    }
-
     /// The selected sample's bytes, once known.
     pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<Asset>> {
-        self.asset.of(&(key, at))
+        self.asset.get(&(key, at))
     }
 }
 
@@ -70,10 +60,9 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
         state.typed.retain(|name, _| same && state.focused.as_ref() == Some(name));
         state.typed_for = Some((key, cx.session.selected));
     }
-    state.asset.poll();
     let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) else { return };
     let place = document.raster_later(at);
-    state.asset.want(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
+    state.asset.update(cx.jobs, (key, at), tr!("Preview headers"), move |_| {
         let (source, size) = place()?;
         let raster = if size == 0 { Err(Error::usage("this sample is empty")) } else { describe(&source) };
         Ok(Asset { source, size, raster })

@@ -2,7 +2,6 @@
 
 use egui::{Rect, Role, Ui, WidgetInfo, pos2};
 
-use super::jobs::is_quiet;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
@@ -12,13 +11,7 @@ use crate::studio::LogLevel;
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    // Pictures come with every click; their lines would hide the others.
-    let lines: Vec<_> = cx
-        .studio
-        .log_lines()
-        .iter()
-        .filter(|line| line.level == LogLevel::Error || !line.job.as_ref().is_some_and(is_quiet))
-        .collect();
+    let lines = cx.studio.log_lines();
     if lines.is_empty() {
         let state = EmptyState {
             icon: icons::TERMINAL_WINDOW,
@@ -36,7 +29,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let mut copied = None;
     VirtualRows::new(tr!("Log"), lines.len() as u64).row_height(22.0).show(ui, &mut scroll, |ui, row, rect, response| {
-        let line = lines[row as usize];
+        let line = &lines[row as usize];
         let text = line.text.replace('\n', "  ");
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
         paint::row_background(ui.painter(), t, rect, false, response.hovered());

@@ -12,7 +12,6 @@ use egui::{
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
 use crate::gui::action_enabled::blocked;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::dock::Pane;
 use crate::gui::drag::{self, Dragged};
 use crate::gui::dropped_paths;
@@ -21,6 +20,7 @@ use crate::gui::outline::matches;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, RowScroll, TextField, Tone, VirtualRows, paint};
+use crate::jobs::AsyncValue;
 use crate::studio::{Command, Document};
 
 const HEAD: f32 = 30.0;
@@ -48,16 +48,6 @@ pub struct TrayState {
 }
 
 impl TrayState {
-    /// True while a filter runs.
-    pub fn is_busy(&self) -> bool {
-        self.shown.is_busy()
-    }
-
-    /// Takes over what was filtered.
-    pub fn poll(&mut self) {
-        self.shown.poll();
-    }
-
     /// The selected files, in the order of the tray.
     pub fn chosen(&self) -> Vec<Unplaced> {
         self.chosen.iter().filter_map(|&place| self.tray.get(place as usize)).cloned().collect()
@@ -93,7 +83,7 @@ impl TrayState {
 
     /// What a typed filter leaves; `None` without one.
     fn kept(&self) -> Option<&Arc<Vec<u32>>> {
-        if self.filter.trim().is_empty() { None } else { self.shown.last() }
+        if self.filter.trim().is_empty() { None } else { self.shown.latest() }
     }
 
     fn rows(&self) -> u64 {
@@ -232,14 +222,13 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
 
 fn filter(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.tray;
-    state.shown.poll();
     let wanted = state.filter.trim().to_owned();
     if wanted.is_empty() {
         return;
     }
     let tray = state.tray.clone();
     let key = (Arc::as_ptr(&tray) as *const () as usize, wanted.clone());
-    state.shown.want(cx.jobs, key, tr!("Filter unplaced files"), move |ctx| {
+    state.shown.update(cx.jobs, key, tr!("Filter unplaced files"), move |ctx| {
         let mut kept = Vec::new();
         for (place, file) in (0..).zip(tray.iter()) {
             if place % 4096 == 0 {

@@ -9,13 +9,13 @@ use super::options::heading;
 use super::{Choices, Container};
 use crate::container::{Assembly, BuildOptions, Format, PlannedPart, foreign_in, free_bytes};
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
+use crate::jobs::AsyncValue;
 use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity};
 use crate::studio::Document;
 use crate::validate;
@@ -110,29 +110,20 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// True while something is looked at.
-    pub fn is_busy(&self) -> bool {
-        self.sources.is_busy() || self.disk.is_busy() || self.parts.is_busy() || self.sizes.is_busy()
-    }
-
     /// Starts what is not known yet.
     pub fn refresh(&mut self, cx: &PanelContext<'_>, choices: &Choices, options: Option<&BuildOptions>) {
-        self.sources.poll();
-        self.disk.poll();
-        self.parts.poll();
-        self.sizes.poll();
         let Some(draft) = cx.document().and_then(Document::draft) else { return };
         self.key = (cx.session.serial, revision(cx.studio));
         let dataset = draft.dataset().clone();
-        self.sources.want(cx.jobs, self.key, tr!("Look at the sources"), move |ctx| validate::sources(&dataset, ctx));
+        self.sources.update(cx.jobs, self.key, tr!("Look at the sources"), move |ctx| validate::sources(&dataset, ctx));
         let dataset = draft.dataset().clone();
         let words = [tr!("padding"), tr!("roots"), tr!("others")];
-        self.sizes.want(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
+        self.sizes.update(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
         let wanted = (choices.target.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::dropped_paths::parse_path(&wanted.0);
         let container = wanted.1;
-        self.disk.want(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path, container)));
+        self.disk.update(cx.jobs, wanted, tr!("Look at the destination"), move |_| Ok(disk_of(&path, container)));
         self.parts_wanted = None;
         if let Some(options) = options
             && let Some(parts) = options.parts.clone()
@@ -140,14 +131,14 @@ impl Checks {
             let wanted = (self.key, serde_json::to_string(options).unwrap_or_default());
             self.parts_wanted = Some(wanted.clone());
             let (dataset, target, format) = (draft.dataset().clone(), options.target.clone(), options.format);
-            self.parts.want(cx.jobs, wanted, tr!("Plan the parts"), move |ctx| {
+            self.parts.update(cx.jobs, wanted, tr!("Plan the parts"), move |ctx| {
                 parts.plan(&Assembly::of_dataset(&dataset, ctx)?, &target, format, ctx)
             });
         }
     }
 
     fn disk_now(&self) -> Option<&Disk> {
-        self.disk.of(self.disk_wanted.as_ref()?)?.as_ref().ok()
+        self.disk.get(self.disk_wanted.as_ref()?)?.as_ref().ok()
     }
 
     /// True when something lies at the destination.
@@ -157,7 +148,7 @@ impl Checks {
 
     /// The parts as planned now.
     pub fn planned(&self) -> Option<&Vec<PlannedPart>> {
-        self.parts.of(self.parts_wanted.as_ref()?)?.as_ref().ok()
+        self.parts.get(self.parts_wanted.as_ref()?)?.as_ref().ok()
     }
 
     /// How many parts.
@@ -205,7 +196,7 @@ impl Checks {
         }
         lines.push(self.sources_line());
         lines.extend(self.disk_lines(cx, choices));
-        if let Some(Err(error)) = self.parts_wanted.as_ref().and_then(|wanted| self.parts.of(wanted)) {
+        if let Some(Err(error)) = self.parts_wanted.as_ref().and_then(|wanted| self.parts.get(wanted)) {
             lines.push(Line::new(Tone::Error, error.to_string(), error.hints().join("; ")));
         }
         if padded > 0 {
@@ -222,7 +213,7 @@ impl Checks {
     }
 
     fn sources_line(&self) -> Line {
-        match self.sources.of(&self.key) {
+        match self.sources.get(&self.key) {
             None => Line::waiting(tr!("Source files are being looked at")),
             Some(Err(error)) => Line::new(Tone::Error, error.to_string(), ""),
             Some(Ok(report)) if report.findings.is_empty() => Line::new(Tone::Ok, tr!("All source files can be read"), ""),
@@ -327,7 +318,7 @@ impl Checks {
             };
             ui.add(egui::Label::new(RichText::new(text).text_style(text_style("small12")).color(t.tx2)).truncate());
         });
-        let Some(Ok(sizes)) = self.sizes.of(&self.key) else { return };
+        let Some(Ok(sizes)) = self.sizes.get(&self.key) else { return };
         let total: u64 = sizes.iter().map(|(_, size)| size).sum();
         if total == 0 {
             return;

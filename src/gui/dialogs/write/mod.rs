@@ -249,11 +249,6 @@ impl WriteDialog {
         matches!(self.stage, Stage::Running(_))
     }
 
-    /// True while something is computed for the dialog.
-    pub fn is_busy(&self) -> bool {
-        self.checks.is_busy() || matches!(self.stage, Stage::Running(_) | Stage::Done(_, Proof::Running(_)))
-    }
-
     pub(super) fn set_container(&mut self, container: Container) {
         let path = PathBuf::from(self.choices.target.trim_end_matches('/'));
         let bare = if path.extension().is_some_and(|ending| ending == "tacozip") { path.with_extension("") } else { path };

@@ -10,14 +10,13 @@ use super::targets::Group;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, builtin};
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::fix::sample_counted;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Note, Tone, note_ui, paint};
-use crate::jobs::JobContext;
+use crate::jobs::{AsyncValue, JobContext};
 use crate::model::{Dataset, Payload, Tortilla, dtype_name};
 use crate::studio::{Command, Document};
 use crate::table::value_text;
@@ -56,18 +55,6 @@ pub struct Example {
 #[derive(Default)]
 pub struct ExampleState {
     slot: AsyncValue<(Key, String), Arc<Example>>,
-}
-
-impl ExampleState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.slot.poll();
-    }
-
-    /// True while it is computed.
-    pub fn is_busy(&self) -> bool {
-        self.slot.is_busy()
-    }
 }
 
 /// The example of these calls: the real thing over the first root that is no padding.
@@ -134,14 +121,13 @@ fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Resul
     let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
     let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default());
     let state = &mut cx.session.extensions.example;
-    state.slot.poll();
     if !calls.is_empty() {
         let (dataset, calls) = (draft.dataset().clone(), calls.clone());
-        state
-            .slot
-            .want(cx.jobs, key.clone(), tr!("Example of the columns"), move |ctx| Ok(Arc::new(example_of(&dataset, &calls, ctx)?)));
+        state.slot.update(cx.jobs, key.clone(), tr!("Example of the columns"), move |ctx| {
+            Ok(Arc::new(example_of(&dataset, &calls, ctx)?))
+        });
     }
-    Ok(match state.slot.of(&key) {
+    Ok(match state.slot.get(&key) {
         Some(Ok(example)) => (calls, Some(example.clone()), None),
         Some(Err(error)) => (calls, None, Some(error.to_string())),
         None => (calls, None, None),

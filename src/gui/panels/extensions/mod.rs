@@ -68,16 +68,6 @@ impl Default for ExtensionsState {
 }
 
 impl ExtensionsState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.example.poll();
-    }
-
-    /// True while an example is computed.
-    pub fn is_busy(&self) -> bool {
-        self.example.is_busy()
-    }
-
     /// For the next document: what was chosen stays, what was computed goes.
     pub fn for_next_document(&mut self) -> Self {
         let mut choices = std::mem::take(&mut self.choices);

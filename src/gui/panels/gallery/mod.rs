@@ -12,14 +12,13 @@ use egui::{Align, Frame, Layout, Margin, Rect, RichText, Role, Sense, Stroke, St
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::filters;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, VirtualRows, paint};
-use crate::jobs::JobContext;
+use crate::jobs::{AsyncValue, JobContext};
 use crate::model::is_padding;
 use crate::raster::{BandChoice, Preset};
 use crate::studio::{Document, RowRef};
@@ -65,19 +64,6 @@ impl Default for GalleryState {
     }
 }
 
-impl GalleryState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.order.poll();
-        self.pictures.take_finished();
-    }
-
-    /// True while pictures are made that show.
-    pub fn is_busy(&self) -> bool {
-        self.order.is_busy() || self.pictures.is_busy()
-    }
-}
-
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
@@ -99,16 +85,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.gallery;
-    state.order.poll();
     let mut order: Option<Arc<Vec<u32>>> = None;
     if let (Some(column), Some(open)) = (state.sort.clone(), document.opened()) {
         let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
         let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
-        state.order.want(cx.jobs, (key, of, column.clone()), tr!("Sort"), move |ctx| {
+        state.order.update(cx.jobs, (key, of, column.clone()), tr!("Sort"), move |ctx| {
             let rows = kept.as_ref().and_then(|kept| kept.rows(0));
             sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
         });
-        order = match state.order.of(&(key, of, column)) {
+        order = match state.order.get(&(key, of, column)) {
             Some(Ok(order)) => Some(order.clone()),
             _ => None,
         };

@@ -8,7 +8,7 @@ use egui::{Context, TextureHandle};
 use super::Wanted;
 use crate::error::Error;
 use crate::gui::textures;
-use crate::jobs::{Job, Jobs};
+use crate::jobs::{AsyncValue, Jobs};
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
 use crate::raster::{BandChoice, ColourMap, Limits, describe};
 use crate::studio::{Document, RowRef};
@@ -53,7 +53,7 @@ pub enum Shown<'a> {
 pub struct Pictures {
     cache: Option<PathBuf>,
     made: HashMap<Name, Made>,
-    running: Vec<(Name, Job<Thumbnail>)>,
+    running: Vec<(Name, AsyncValue<(), Thumbnail>)>,
     now: Vec<Name>,
     soon: VecDeque<Name>,
     asked: HashSet<Name>,
@@ -69,11 +69,6 @@ impl Pictures {
     /// No pictures yet; those of earlier starts are in the cache.
     pub fn new(cache: Option<PathBuf>) -> Self {
         Self { cache, is_shared: true, ..Self::default() }
-    }
-
-    /// True while pictures are made that show.
-    pub fn is_busy(&self) -> bool {
-        !self.running.is_empty()
     }
 
     /// Begins a frame: takes what is finished.
@@ -99,21 +94,18 @@ impl Pictures {
         }
     }
 
-    /// Takes the pictures that are made.
-    pub fn take_finished(&mut self) {
-        let mut index = 0;
-        while index < self.running.len() {
-            match self.running[index].1.try_take() {
-                None => index += 1,
-                Some(outcome) => {
-                    let (name, _) = self.running.remove(index);
-                    self.asked.remove(&name);
-                    let passing = outcome.as_ref().is_err_and(Error::is_passing);
-                    let outcome = outcome.map_err(|error| error.summary().to_owned());
-                    self.made.insert(name, Made { outcome, passing, seen: false, texture: None, stretch: 0, used: self.frame });
-                }
-            }
-        }
+    fn take_finished(&mut self) {
+        let mut running = std::mem::take(&mut self.running);
+        running.retain_mut(|(name, picture)| {
+            let Some(outcome) = picture.take() else { return true };
+            self.asked.remove(name);
+            let passing = outcome.as_ref().is_err_and(Error::is_passing);
+            let outcome = outcome.map_err(|error| error.summary().to_owned());
+            let made = Made { outcome, passing, seen: false, texture: None, stretch: 0, used: self.frame };
+            self.made.insert(name.clone(), made);
+            false
+        });
+        self.running = running;
     }
 
     /// The shared stretch: the middle of the limits of the first pictures. It settles, so that the gallery does not flicker.
@@ -186,20 +178,15 @@ impl Pictures {
     /// Starts the next jobs. What was asked for and does not show any more is stopped.
     pub fn work(&mut self, jobs: &Jobs, document: &Document) {
         let wanted: HashSet<&Name> = self.now.iter().chain(&self.soon).collect();
-        self.running.retain(|(name, job)| {
-            let keep = wanted.contains(name);
-            if !keep {
-                job.cancel();
-            }
-            keep
-        });
+        self.running.retain(|(name, _)| wanted.contains(name));
         self.asked = self.running.iter().map(|(name, _)| name.clone()).collect();
         let next: Vec<Name> =
             self.now.iter().chain(&self.soon).filter(|name| !self.asked.contains(name)).take(AT_ONCE).cloned().collect();
         for name in next.into_iter().take(AT_ONCE.saturating_sub(self.running.len())) {
             let place = document.raster_later(name.0);
             let (bands, cache) = (name.1.clone(), self.cache.clone());
-            let job = jobs.start(tr!("Small picture"), move |ctx| {
+            let mut picture = AsyncValue::default();
+            picture.update(jobs, (), tr!("Small picture"), move |ctx| {
                 let (source, _) = place()?;
                 ctx.check()?;
                 // Only a preset has to know the names of the bands: a cached picture needs no header.
@@ -210,7 +197,7 @@ impl Pictures {
                 thumbnail(&ThumbnailRequest { source, side: SIDE, bands }, cache.as_deref(), ctx)
             });
             self.asked.insert(name.clone());
-            self.running.push((name, job));
+            self.running.push((name, picture));
         }
         self.now.retain(|name| !self.made.contains_key(name));
     }

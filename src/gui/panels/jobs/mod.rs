@@ -13,7 +13,7 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::jobs::{JobId, Progress};
-use crate::studio::{Command, JobKind, JobView};
+use crate::studio::{Command, JobView};
 
 /// Ended jobs that are kept.
 const KEPT: usize = 50;
@@ -132,7 +132,7 @@ impl JobsState {
         self.extending.retain(|(id, _)| now.iter().any(|job| job.id == *id));
         self.rates.retain(|id, _| now.iter().any(|job| job.id == *id));
         for job in std::mem::replace(&mut self.running, now) {
-            if self.running.iter().any(|running| running.id == job.id) || is_quiet(&job.kind) {
+            if self.running.iter().any(|running| running.id == job.id) {
                 continue;
             }
             let noted = self.ends.iter().position(|(id, ..)| *id == job.id).map(|index| self.ends.remove(index));
@@ -143,15 +143,10 @@ impl JobsState {
         self.ends.clear();
     }
 
-    /// The running jobs that people care for.
+    /// The running jobs.
     pub fn running(&self) -> impl Iterator<Item = &JobView> {
-        self.running.iter().filter(|job| !is_quiet(&job.kind))
+        self.running.iter()
     }
-}
-
-/// Previews come and go with every click; they are not listed.
-pub fn is_quiet(kind: &JobKind) -> bool {
-    *kind == JobKind::Preview
 }
 
 /// Draws the panel.

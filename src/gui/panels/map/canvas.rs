@@ -45,12 +45,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.mapsea);
     want_base(cx, &view);
-    if let Some(base) = cx.session.map.base.last() {
+    if let Some(base) = cx.session.map.base.latest() {
         base_ui(&painter, t, base, &view, rect);
     }
     graticule_ui(&painter, t, &view, rect);
     want_scene(cx, t, &view, rect.size());
-    let scene = cx.session.map.scene.last().cloned();
+    let scene = cx.session.map.scene.latest().cloned();
     if let Some(scene) = &scene {
         painter.add(Shape::Mesh(placed(&mut cx.session.map.placed, scene, &view, rect)));
     }
@@ -119,9 +119,8 @@ fn zoom_about(view: &mut MapView, rect: Rect, pointer: Pos2, factor: f64) {
 fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
     let bucket = bucket_of(view.scale);
     let base = &mut cx.session.map.base;
-    base.poll();
-    if !base.is_busy() {
-        base.want(cx.jobs, bucket, tr!("Base map"), move |ctx| base_of(bucket, ctx).map(Arc::new));
+    if !base.is_pending() {
+        base.update(cx.jobs, bucket, tr!("Base map"), move |ctx| base_of(bucket, ctx).map(Arc::new));
     }
 }
 
@@ -217,7 +216,6 @@ fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
 /// Asks for footprints when those that are there do not fit the view any more; one job at a time, the newest view next.
 fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2) {
     let state = &mut cx.session.map;
-    state.scene.poll();
     let Some((footprints, projected)) = state.places().cloned() else { return };
     let kept = cx.studio.kept().cloned();
     let classes = state.classes().cloned();
@@ -232,13 +230,13 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2)
     );
     let sizes = [size.x as u32, size.y as u32];
     let made = state.scene_key.filter(|made| (made.0, made.1, made.2, made.3) == of && made.5 == sizes);
-    let fits = made.and(state.scene.last()).and_then(|scene| scene.view).is_some_and(|made| {
+    let fits = made.and(state.scene.latest()).and_then(|scene| scene.view).is_some_and(|made| {
         let apart = view.middle[0] - made.middle[0];
         let across = (apart - apart.round()).abs() * view.scale;
         let down = (view.middle[1] - made.middle[1]).abs() * view.scale;
         (view.scale / made.scale - 1.0).abs() < 1e-3 && across < SPENT * f64::from(size.x) && down < SPENT * f64::from(size.y)
     });
-    if fits || state.scene.is_busy() {
+    if fits || state.scene.is_pending() {
         return;
     }
     let key = (of.0, of.1, of.2, of.3, [view.middle[0].to_bits(), view.middle[1].to_bits(), view.scale.to_bits()], sizes);
@@ -247,7 +245,7 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2)
     let ink = Ink { classes: colours.unwrap_or_else(|| vec![t.accfill]), other: t.ctl, hidden: t.ctl.gamma_multiply(0.7) };
     let request = SceneRequest { footprints, projected, kept, classes, density, view: *view, size, ink };
     state.scene_key = Some(key);
-    state.scene.want(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
+    state.scene.update(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
 }
 
 /// Where the middle of a scene is on the screen, and how much larger it is drawn than it was made.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Key as Press, Layout, Margin, RichText, Stroke, Ui, vec2};
 
-use crate::gui::async_value::AsyncValue;
 use crate::gui::filters::{self, FilterKey, TIMES};
 use crate::gui::icons;
 use crate::gui::map::{Base, Classes, DENSITY_STEPS, Legend, MapView, Projected, Scene, TimeBars, classes_of, density_colour};
@@ -15,6 +14,7 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
+use crate::jobs::AsyncValue;
 use crate::ops::{FootprintRequest, Footprints, footprint_sources, footprints};
 use crate::studio::{Document, RowRef};
 
@@ -75,35 +75,15 @@ pub struct MapState {
 }
 
 impl MapState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.places.poll();
-        self.classes.poll();
-        self.base.poll();
-        self.scene.poll();
-        self.times.poll();
-        self.bars.poll();
-    }
-
-    /// True while something of the picture is made.
-    pub fn is_busy(&self) -> bool {
-        self.places.is_busy()
-            || self.classes.is_busy()
-            || self.base.is_busy()
-            || self.scene.is_busy()
-            || self.times.is_busy()
-            || self.bars.is_busy()
-    }
-
     /// Where the rows lie, once known.
     pub fn places(&self) -> Option<&Places> {
-        self.places.last().filter(|(footprints, _)| footprints.level == self.level)
+        self.places.latest().filter(|(footprints, _)| footprints.level == self.level)
     }
 
     /// The classes of colour, once known.
     pub fn classes(&self) -> Option<&Arc<Classes>> {
         self.colour.as_ref()?;
-        self.classes.last()
+        self.classes.latest()
     }
 }
 
@@ -128,30 +108,28 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let own = columns(state.level);
     let sources = footprint_sources(&own);
     let request = FootprintRequest { level: state.level, source: state.source.clone().filter(|source| sources.contains(source)) };
-    state.places.poll();
-    if !sources.is_empty() || state.places.last().is_some() {
+    if !sources.is_empty() || state.places.latest().is_some() {
         let (reader, work) = (open.reader.clone(), request.clone());
-        state.places.want(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
+        state.places.update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
             let found = footprints(reader.as_ref(), &work, ctx)?;
             let projected = Projected::new(&found);
             Ok((Arc::new(found), Arc::new(projected)))
         });
     }
-    state.classes.poll();
     if let Some(column) = state.colour.clone() {
         let (reader, level) = (open.reader.clone(), state.level);
-        state.classes.want(cx.jobs, (key, level, column.clone()), tr!("Colours"), move |ctx| {
+        state.classes.update(cx.jobs, (key, level, column.clone()), tr!("Colours"), move |ctx| {
             classes_of(reader.as_ref(), level, &column, ctx).map(Arc::new)
         });
     }
     toolbar_ui(ui, cx, &own, &sources, levels);
     filters::bar_ui(ui, cx, document, cx.session.map.level);
-    if sources.is_empty() && cx.session.map.places.last().is_none() {
+    if sources.is_empty() && cx.session.map.places.latest().is_none() {
         let why =
             tr!("Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.");
         return nothing_ui(ui, tr!("This level has no places"), why);
     }
-    if let Some(Err(error)) = cx.session.map.places.of(&(key, request)) {
+    if let Some(Err(error)) = cx.session.map.places.get(&(key, request)) {
         let why = error.to_string();
         return nothing_ui(ui, tr!("The places can't be read"), &why);
     }
@@ -252,7 +230,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: egui::Rect) {
         let inner = egui::Rect::from_min_max(egui::pos2(at + 15.0, rect.top()), egui::pos2(rect.right() - 110.0, rect.bottom()));
         at = paint::text_left(&painter, inner, text, font::regular(12.0), t.tx2) + 14.0;
     };
-    let scene = state.scene.last();
+    let scene = state.scene.latest();
     let matching = scene.map_or(0, |scene| scene.matching);
     match state.classes() {
         _ if state.density => {
@@ -341,7 +319,7 @@ pub fn sample_of(state: &MapState, row: u32) -> RowRef {
 /// One line about a sample: its id, and its time where there is one.
 pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
-    let time = state.times.last().and_then(|times| times.get(at.row as usize).copied().flatten());
+    let time = state.times.latest().and_then(|times| times.get(at.row as usize).copied().flatten());
     let time = time.filter(|_| at.level == state.level).map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
     let value = state.colour.as_ref().map(|column| format!("{column} {}", document.text(at, column)));
     let words: Vec<String> = time.into_iter().chain(value.filter(|value| !value.ends_with(' '))).collect();

@@ -58,29 +58,27 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: 
         state.time_column.clone().filter(|name| columns.contains(name)).or_else(usual).or_else(|| columns.first().cloned());
     let Some(column) = column else { return };
     let (reader, level, name) = (open.reader.clone(), state.level, column.clone());
-    state.times.poll();
-    state.times.want(cx.jobs, (key, level, column.clone()), tr!("Times"), move |ctx| {
+    state.times.update(cx.jobs, (key, level, column.clone()), tr!("Times"), move |ctx| {
         times_of(reader.as_ref(), level, &name, ctx).map(Arc::new)
     });
-    let times: Option<RowTimes> = match state.times.of(&(key, level, column.clone())) {
+    let times: Option<RowTimes> = match state.times.get(&(key, level, column.clone())) {
         Some(Ok(times)) => Some(times.clone()),
         _ => None,
     };
-    state.bars.poll();
     if let Some(times) = times {
         let kept = cx.studio.kept().cloned();
         let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
-        state.bars.want(cx.jobs, (key, level, column.clone(), of), tr!("Bars"), move |ctx| {
+        state.bars.update(cx.jobs, (key, level, column.clone(), of), tr!("Bars"), move |ctx| {
             Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new))
         });
     }
-    let bars = state.bars.last().cloned().flatten();
+    let bars = state.bars.latest().cloned().flatten();
     let (head, body) = rect.split_top_bottom_at_y(rect.top() + 34.0);
     ui.scope_builder(UiBuilder::new().max_rect(head), |ui| head_ui(ui, cx, columns, &column, bars.as_deref()));
     match bars {
         Some(bars) => bars_ui(ui, cx, &bars, &column, body.shrink2(vec2(12.0, 4.0))),
         None => {
-            let text = if cx.session.map.bars.is_busy() || cx.session.map.times.is_busy() {
+            let text = if cx.session.map.bars.is_pending() || cx.session.map.times.is_pending() {
                 tr!("Reading times…")
             } else {
                 tr!("No sample has a time")

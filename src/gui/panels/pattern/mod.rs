@@ -63,8 +63,8 @@ impl PatternState {
         self.rows.push(Row { file: example.file, root: example.root.to_string(), position: example.position.join(" / ") });
     }
 
-    /// True while the names are looked at.
-    pub fn is_busy(&self) -> bool {
+    /// True while the job that matches names to the pattern runs.
+    pub fn is_searching(&self) -> bool {
         self.job.is_some()
     }
 
@@ -182,14 +182,14 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.set_height(24.0);
         ui.horizontal_centered(|ui| {
             ui.label(RichText::new(tr!("Places by example")).font(font::semibold(13.0)).color(t.tx));
-            if cx.session.pattern.is_busy() {
+            if cx.session.pattern.is_searching() {
                 widgets::spinner(ui, 14.0);
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let state = &cx.session.pattern;
                 let several = state.report.as_ref().is_some_and(|report| report.alternatives.len() > 1);
                 let (count, blocked) = match state.way() {
-                    _ if state.is_busy() => (0, Some(tr!("The names are still being looked at"))),
+                    _ if state.is_searching() => (0, Some(tr!("The names are still being looked at"))),
                     Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
                     Some((_, way)) => (way.placed.len(), None),
                     None if several => (0, Some(tr!("Choose how the names are meant"))),

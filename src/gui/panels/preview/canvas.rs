@@ -12,8 +12,8 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, paint};
+use crate::jobs::AsyncValue;
 use crate::raster::{PreviewRequest, RasterInfo, Window, difference, probe};
-use crate::studio::Command;
 
 /// A view has to rest this long before it is read.
 const REST_S: f64 = 0.15;
@@ -117,12 +117,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
 /// Asks for the values of the pixel that is pointed at.
 pub fn want_probe(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.preview;
-    state.probe.poll();
     let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else { return };
     let file = asset.clone();
     // The pointer may pass many pixels while one is read.
-    if !state.probe.is_busy() {
-        state.probe.want(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
+    if !state.probe.is_pending() {
+        state.probe.update(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
     }
 }
 
@@ -201,14 +200,13 @@ fn difference_of(ui: &Ui, state: &mut PreviewState) {
     if state.compare.apart.as_ref().is_some_and(|(first, second, _)| (*first, *second) == pair) {
         return;
     }
-    state.compare.difference.poll();
     let (a, b) = (whole.answer.1.pixels.clone(), other.answer.1.pixels.clone());
     let options = whole.answer.0.options.clone();
     state.compare.want_difference(pair, move |_| match difference(&a, &b) {
         Some(apart) => Ok(crate::raster::render(&apart, &options).0),
         None => Err(crate::error::Error::usage("the two have different sizes or bands")),
     });
-    match state.compare.difference.of(&pair) {
+    match state.compare.difference.get(&pair) {
         Some(Ok(image)) => {
             let texture = textures::upload(ui.ctx(), "difference", image);
             (state.compare.apart, state.compare.failed) = (Some((pair.0, pair.1, texture)), None);
@@ -288,7 +286,7 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
 /// Reads the visible part of a raster that is larger than the picture of the whole, once the view rests.
 fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Transform, info: &RasterInfo) {
     let state = &mut cx.session.preview;
-    // The newest request wins: a closer view of what showed before would end that of the new whole.
+    // A closer view belongs to the picture of the whole.
     if !state.has_wanted_whole() {
         return;
     }
@@ -296,7 +294,7 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     let had = whole.answer.1.rgba.width as f64 / info.width.max(1) as f64;
     let pixels = transform.scale * f64::from(ui.pixels_per_point());
     if had >= 1.0 || pixels <= had * 1.2 {
-        (state.closer, state.asked_closer) = (None, None);
+        (state.closer, state.closer_read) = (None, AsyncValue::default());
         return;
     }
     let rested = ui.input(|input| input.time) - state.view.moved_s;
@@ -313,10 +311,7 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     // Pixels are joined as in the whole: classes are not averaged in either.
     let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
     let wanted = super::plain(&request);
-    if state.asked_closer.as_ref() != Some(&wanted) {
-        state.asked_closer = Some(wanted);
-        cx.run(Command::Preview { request });
-    }
+    state.closer_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| super::read(request, ctx));
 }
 
 /// Metres on the ground across one pixel, in the middle of the raster's upper edge; `None` without a place.
@@ -382,7 +377,7 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
             None => String::new(),
         },
     };
-    if let (Some((column, row)), Some(probe)) = (state.pixel, state.probe.last())
+    if let (Some((column, row)), Some(probe)) = (state.pixel, state.probe.latest())
         && (probe.column, probe.row) == (column, row)
     {
         if let Some([lon, lat]) = probe.lonlat {

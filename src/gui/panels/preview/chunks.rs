@@ -10,14 +10,13 @@ use egui::{
 use super::canvas::Transform;
 use super::sidebar::number;
 use crate::error::Error;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::Key as DocumentKey;
 use crate::gui::textures;
 use crate::gui::theme::{self, Tokens, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
 use crate::raster::Rgba;
 use crate::studio::{Command, Document, RowRef};
@@ -49,17 +48,6 @@ pub struct ChunksState {
 }
 
 impl ChunksState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.list.poll();
-        self.seen.poll();
-    }
-
-    /// True while something of it is computed.
-    pub fn is_busy(&self) -> bool {
-        self.list.is_busy() || self.seen.is_busy()
-    }
-
     /// The job that reads a chunk has begun.
     pub fn started(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
@@ -84,7 +72,7 @@ impl ChunksState {
     }
 
     fn places(&self) -> Option<&Arc<Vec<ChunkPlace>>> {
-        self.list.last().filter(|places| !places.is_empty())
+        self.list.latest().filter(|places| !places.is_empty())
     }
 }
 
@@ -96,9 +84,10 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey,
         let grid = state.grid;
         *state = ChunksState { made_for: Some((key, at)), grid, ..ChunksState::default() };
     }
-    state.poll();
     let reader = open.reader.clone();
-    state.list.want(cx.jobs, (key, at), tr!("Chunks"), move |ctx| Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?)));
+    state
+        .list
+        .update(cx.jobs, (key, at), tr!("Chunks"), move |ctx| Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?)));
 }
 
 fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
@@ -198,8 +187,8 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     ui.label(RichText::new(text).font(font::semibold(12.0)).color(t.tx));
     let address = Arc::as_ptr(array) as usize;
     let work = array.clone();
-    state.seen.want(jobs, address, tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
-    let Some(Ok(seen)) = state.seen.of(&address) else { return };
+    state.seen.update(jobs, address, tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
+    let Some(Ok(seen)) = state.seen.get(&address) else { return };
     if state.texture.as_ref().is_none_or(|(of, _)| *of != address) {
         state.texture = Some((address, textures::upload(ui.ctx(), "chunk", &seen.image)));
     }

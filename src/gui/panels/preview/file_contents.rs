@@ -7,12 +7,12 @@ use egui::{Frame, Margin, Rect, RichText, Role, Ui, WidgetInfo, vec2};
 
 use crate::container::read_asset;
 use crate::error::{IoContext, Result};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::session::Key as DocumentKey;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
+use crate::jobs::AsyncValue;
 use crate::model::AssetPath;
 use crate::studio::RowRef;
 
@@ -34,30 +34,17 @@ pub struct FileState {
     scroll: RowScroll,
 }
 
-impl FileState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.view.poll();
-    }
-
-    /// True while the file is read.
-    pub fn is_busy(&self) -> bool {
-        self.view.is_busy()
-    }
-}
-
 /// Draws the contents of a file; `why` says why it has no picture.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, why: &str) {
     let t = theme::tokens(ui);
     let Some(document) = cx.document() else { return };
     let place = document.asset_later(at);
     let state = &mut cx.session.preview.file;
-    state.view.poll();
-    state.view.want(cx.jobs, (key, at), tr!("Contents"), move |_| {
+    state.view.update(cx.jobs, (key, at), tr!("Contents"), move |_| {
         let (asset, size) = place()?;
         Ok(Arc::new(view_of(&first_bytes(&asset, size)?, size)))
     });
-    let view = match state.view.of(&(key, at)) {
+    let view = match state.view.get(&(key, at)) {
         Some(Ok(view)) => view.clone(),
         Some(Err(_)) => {
             let state = EmptyState { icon: icons::FILE, title: tr!("No picture of this file"), why, actions: &[] };

@@ -9,12 +9,11 @@ use super::canvas::{self, Transform};
 use super::picture::{Answer, Look, Picture};
 use super::tools::siblings_of;
 use super::{WHOLE, resampling_of, within};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::Key as DocumentKey;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
-use crate::jobs::Jobs;
+use crate::jobs::{AsyncValue, Jobs};
 use crate::raster::{BandChoice, PreviewRequest, describe, preview};
 use crate::studio::{Document, RowRef};
 
@@ -41,21 +40,6 @@ pub struct LinkedState {
 }
 
 impl LinkedState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        for one in self.others.values_mut() {
-            one.asked.poll();
-            if let Some(picture) = &mut one.picture {
-                picture.poll();
-            }
-        }
-    }
-
-    /// True while one of them is made.
-    pub fn is_busy(&self) -> bool {
-        self.others.values().any(|one| one.asked.is_busy() || one.picture.as_ref().is_some_and(Picture::is_busy))
-    }
-
     /// The pictures to show: those of before while the selected one is among them, so that none jumps when another is chosen.
     fn follow(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
         if self.made_for != Some(key) || !self.rows.contains(&at) {
@@ -69,16 +53,16 @@ impl LinkedState {
         }
     }
 
-    fn want(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, bands: &BandChoice, by_class: bool) {
-        let mut running = self.others.values().filter(|one| one.asked.is_busy()).count();
+    fn update(&mut self, jobs: &Jobs, document: &Document, key: DocumentKey, bands: &BandChoice, by_class: bool) {
+        let mut running = self.others.values().filter(|one| one.asked.is_pending()).count();
         for (&row, one) in &mut self.others {
             let wanted = (key, bands.clone(), by_class);
-            if one.asked.of(&wanted).is_some() || one.asked.is_busy() || running >= AT_ONCE {
+            if one.asked.get(&wanted).is_some() || one.asked.is_pending() || running >= AT_ONCE {
                 continue;
             }
             running += 1;
             let (place, bands) = (document.raster_later(row), bands.clone());
-            one.asked.want(jobs, wanted, tr!("Linked picture"), move |ctx| {
+            one.asked.update(jobs, wanted, tr!("Linked picture"), move |ctx| {
                 let (asset, _) = place()?;
                 let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
                 let info = describe(&request.source)?;
@@ -96,13 +80,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
     let jobs = cx.jobs;
     let state = &mut cx.session.preview;
     state.linked.follow(document, key, at);
-    state.linked.poll();
     if let Some(whole) = &state.whole {
         let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
         let (bands, by_class) = (state.options.bands.clone(), look.classes.is_some());
-        state.linked.want(jobs, document, key, &bands, by_class);
+        state.linked.update(jobs, document, key, &bands, by_class);
         for one in state.linked.others.values_mut() {
-            if let Some(Ok(answer)) = one.asked.of(&(key, bands.clone(), by_class))
+            if let Some(Ok(answer)) = one.asked.get(&(key, bands.clone(), by_class))
                 && one.picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
             {
                 one.picture = Some(Picture::new(&ctx, answer.clone()));
@@ -206,7 +189,7 @@ fn cell_ui(
             let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
             painter.image(picture.texture.id(), place, all, Color32::WHITE);
         }
-        Some(one) => match one.asked.of(&(key, cx.session.preview.options.bands.clone(), by_class)) {
+        Some(one) => match one.asked.get(&(key, cx.session.preview.options.bands.clone(), by_class)) {
             Some(Err(error)) => {
                 let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
                 paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);

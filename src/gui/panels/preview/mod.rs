@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 use egui::{Ui, UiBuilder};
 
-use crate::gui::async_value::AsyncValue;
+use crate::error::Result;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::inspector;
 use crate::gui::session::{Key as DocumentKey, revision};
 use crate::gui::widgets::{self, EmptyState};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobContext, State};
 use crate::model::SampleKind;
 use crate::raster::{
     BandChoice, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource, RenderOptions, Resampling, describe, preview,
 };
-use crate::studio::{Command, Document, RowRef};
+use crate::studio::{Document, RowRef};
 use canvas::View;
 use chunks::ChunksState;
 use file_contents::FileState;
@@ -51,11 +51,10 @@ pub struct PreviewState {
     pub whole: Option<Picture>,
     /// The part that shows, where that is more than the whole has.
     pub closer: Option<Picture>,
-    arrived: Vec<Answer>,
-    asked_whole: Option<PreviewRequest>,
-    /// The newest part that was asked for.
-    pub asked_closer: Option<PreviewRequest>,
-    job: Option<JobId>,
+    /// Pixels of the whole raster, by a request without stretch: [`plain`].
+    whole_read: AsyncValue<PreviewRequest, Answer>,
+    /// Pixels of the part that shows, likewise.
+    pub closer_read: AsyncValue<PreviewRequest, Answer>,
     failed: Option<String>,
     /// Where the canvas looks.
     pub view: View,
@@ -83,55 +82,6 @@ pub struct PreviewState {
 }
 
 impl PreviewState {
-    /// True while something of the picture is made.
-    pub fn is_busy(&self) -> bool {
-        let pictures = [&self.whole, &self.closer, &self.other];
-        self.probe.is_busy()
-            || self.siblings.is_busy()
-            || self.other_asked.is_busy()
-            || self.compare.difference.is_busy()
-            || self.linked.is_busy()
-            || self.chunks.is_busy()
-            || self.file.is_busy()
-            || pictures.into_iter().flatten().any(Picture::is_busy)
-    }
-
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.siblings.poll();
-        self.probe.poll();
-        self.other_asked.poll();
-        self.compare.difference.poll();
-        self.linked.poll();
-        self.chunks.poll();
-        self.file.poll();
-        for picture in [&mut self.whole, &mut self.closer, &mut self.other].into_iter().flatten() {
-            picture.poll();
-        }
-    }
-
-    /// Remembers the job of the newest request.
-    pub fn started(&mut self, job: JobId) -> Option<JobId> {
-        self.job.replace(job)
-    }
-
-    /// Takes a finished picture. Those that nobody waits for any more are dropped.
-    pub fn take(&mut self, answer: Answer) {
-        self.arrived.push(answer);
-    }
-
-    /// Takes a failure, if it is that of the newest request.
-    pub fn fail(&mut self, job: JobId, why: &str) {
-        if self.job == Some(job) {
-            self.failed = Some(why.to_owned());
-        }
-    }
-
-    /// True for the job of the newest request.
-    pub fn is_own(&self, job: JobId) -> bool {
-        self.job == Some(job)
-    }
-
     /// The picture's raster.
     pub fn info(&self) -> Option<&Arc<RasterInfo>> {
         self.image().map(|image| &image.info)
@@ -144,19 +94,21 @@ impl PreviewState {
 
     /// True when the picture of the whole is the one that is wanted now.
     pub fn has_wanted_whole(&self) -> bool {
-        self.whole.as_ref().is_some_and(|whole| self.asked_whole.as_ref() == Some(&plain(&whole.answer.0)))
+        self.whole.as_ref().is_some_and(|whole| self.whole_read.key() == Some(&plain(&whole.answer.0)))
     }
 
+    /// Makes pictures of pixels that were read since the last frame, and notes a failure.
     fn upload(&mut self, ctx: &egui::Context) {
-        for answer in std::mem::take(&mut self.arrived) {
-            let same = |asked: &Option<PreviewRequest>| asked.as_ref() == Some(&plain(&answer.0));
-            let place = match () {
-                () if same(&self.asked_whole) => &mut self.whole,
-                () if same(&self.asked_closer) => &mut self.closer,
-                () => continue,
-            };
-            *place = Some(Picture::new(ctx, answer));
-            self.failed = None;
+        let reads = [(&self.whole_read, &mut self.whole), (&self.closer_read, &mut self.closer)];
+        for (read, picture) in reads {
+            match read.state() {
+                State::Ready(answer) if picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer)) => {
+                    *picture = Some(Picture::new(ctx, answer.clone()));
+                    self.failed = None;
+                }
+                State::Failed(error) => self.failed = Some(error.to_string()),
+                _ => {}
+            }
         }
     }
 }
@@ -188,7 +140,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let state = &mut cx.session.preview;
         // Siblings of the same size keep the view, so that a place is seen through time.
         (state.asset, state.failed, state.pixel) = (None, None, None);
-        (state.asked_whole, state.asked_closer, state.closer) = (None, None, None);
+        (state.whole_read, state.closer_read, state.closer) = (AsyncValue::default(), AsyncValue::default(), None);
         state.shown = Some((key, at));
     }
     if cx.session.preview.asset.is_none() {
@@ -289,11 +241,16 @@ fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     request.options = RenderOptions { bands: within(&state.options.bands, info.band_count), ..state.options.clone() };
     request.resampling = resampling_of(by_class, &request.options.bands, &info);
     let wanted = plain(&request);
-    if state.asked_whole.as_ref() != Some(&wanted) {
-        state.asked_whole = Some(wanted);
-        (state.closer, state.asked_closer) = (None, None);
-        cx.run(Command::Preview { request });
+    if state.whole_read.key() != Some(&wanted) {
+        (state.closer, state.closer_read) = (None, AsyncValue::default());
     }
+    state.whole_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| read(request, ctx));
+}
+
+/// Reads the pixels of a request.
+pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<Answer> {
+    let image = preview(&request, ctx)?;
+    Ok(Arc::new((request, image)))
 }
 
 /// The bands that were chosen, where the raster has them: a mask beside a scene has one band only.
@@ -314,7 +271,6 @@ pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> R
 /// Reads the second picture, while there is something to compare with.
 fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
     let state = &mut cx.session.preview;
-    state.other_asked.poll();
     let Some(other) = tools::other_of(document, at, &state.compare) else {
         state.other = None;
         return;
@@ -322,16 +278,15 @@ fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKe
     let wanted = (key, other, state.options.bands.clone(), by_class);
     let place = document.raster_later(other);
     let bands = state.options.bands.clone();
-    state.other_asked.want(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
+    state.other_asked.update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
         let (asset, _) = place()?;
         let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
         let info = describe(&request.source)?;
         request.options.bands = within(&bands, info.band_count);
         request.resampling = resampling_of(by_class, &request.options.bands, &info);
-        let image = preview(&request, ctx)?;
-        Ok(Arc::new((request, image)))
+        read(request, ctx)
     });
-    if let Some(Ok(answer)) = state.other_asked.of(&wanted)
+    if let Some(Ok(answer)) = state.other_asked.get(&wanted)
         && state.other.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
         && let Some(ctx) = state.whole.as_ref().map(|whole| whole.ctx.clone())
     {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use egui::{Context, TextureHandle};
 
-use crate::gui::async_value::AsyncValue;
 use crate::gui::textures;
-use crate::jobs::Jobs;
+use crate::jobs::{AsyncValue, Jobs};
 use crate::raster::{Limits, Prepared, PreviewImage, PreviewRequest, RenderOptions, Rgba};
 
 /// Pixels of a picture that is made while something is dragged.
@@ -66,23 +65,11 @@ impl Picture {
         }
     }
 
-    /// Takes what is finished, also while nobody looks.
-    pub fn poll(&mut self) {
-        self.prepared.poll();
-        self.made.poll();
-    }
-
-    /// True while it is made again.
-    pub fn is_busy(&self) -> bool {
-        self.prepared.is_busy() || self.made.is_busy()
-    }
-
     /// Follows `look`. The texture changes in one of the next frames.
     pub fn refresh(&mut self, jobs: &Jobs, look: &Look) {
-        self.poll();
         let pixels = self.answer.1.pixels.clone();
-        self.prepared.want(jobs, 0, tr!("Preview values"), move |_| Ok(Arc::new(Prepared::new(pixels))));
-        if let Some(made) = self.made.last()
+        self.prepared.update(jobs, 0, tr!("Preview values"), move |_| Ok(Arc::new(Prepared::new(pixels))));
+        if let Some(made) = self.made.latest()
             && self.taken.as_ref().is_none_or(|taken| !Arc::ptr_eq(taken, made))
         {
             let (look, whole, image, limits) = made.as_ref();
@@ -91,14 +78,14 @@ impl Picture {
             self.taken = Some(made.clone());
         }
         // One at a time, the newest next: a hand that drags must not keep every picture from being finished.
-        if self.made.is_busy() || (self.look == *look && self.whole) {
+        if self.made.is_pending() || (self.look == *look && self.whole) {
             return;
         }
-        let Some(prepared) = self.prepared.last().cloned() else { return };
+        let Some(prepared) = self.prepared.latest().cloned() else { return };
         let many = prepared.pixels.width * prepared.pixels.height > QUICK;
         let whole = !many || self.look == *look;
         let wanted = look.clone();
-        self.made.want(jobs, (look.clone(), whole), tr!("Stretch"), move |_| {
+        self.made.update(jobs, (look.clone(), whole), tr!("Stretch"), move |_| {
             let classes = wanted.classes.as_ref().map(|classes| classes.as_slice());
             let most = (!whole).then_some(QUICK);
             let (image, limits) = prepared.render(&wanted.options, wanted.limits.as_deref(), classes, most);

@@ -11,7 +11,7 @@ use crate::gui::session::{Key, revision};
 use crate::gui::textures;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::paint;
-use crate::jobs::Job;
+use crate::jobs::{AsyncValue, Jobs};
 use crate::raster::{PreviewRequest, Rgba, preview};
 use crate::studio::{Document, RowRef};
 
@@ -30,41 +30,26 @@ pub struct SiblingsState {
     made_for: Option<Key>,
     /// `None` for a file that has no picture.
     made: HashMap<RowRef, Option<TextureHandle>>,
-    running: Option<(RowRef, Job<Rgba>)>,
-    /// Made, not yet on the graphics card.
-    arrived: Option<(RowRef, Option<Rgba>)>,
+    /// The picture that is being made.
+    next: AsyncValue<RowRef, Rgba>,
 }
 
 impl SiblingsState {
-    /// True while a small picture is made.
-    pub fn is_busy(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// Takes what is finished, also while the strip does not show.
-    pub fn poll(&mut self) {
-        let Some((at, outcome)) = self.running.as_mut().and_then(|(at, job)| Some((*at, job.try_take()?))) else { return };
-        self.running = None;
-        self.arrived = Some((at, outcome.ok()));
-    }
-
     fn upload(&mut self, ctx: &egui::Context) {
-        self.poll();
-        let Some((at, image)) = self.arrived.take() else { return };
+        let Some((at, image)) = self.next.key().copied().zip(self.next.take()) else { return };
         if self.made.len() >= KEPT {
             self.made.clear();
         }
-        self.made.insert(at, image.map(|image| textures::upload(ctx, "sibling", &image)));
+        self.made.insert(at, image.ok().map(|image| textures::upload(ctx, "sibling", &image)));
     }
 
-    fn start(&mut self, cx_jobs: &crate::jobs::Jobs, document: &Document, at: RowRef) {
+    fn start(&mut self, jobs: &Jobs, document: &Document, at: RowRef) {
         let place = document.raster_later(at);
-        let job = cx_jobs.start(tr!("Small picture"), move |ctx| {
+        self.next.update(jobs, at, tr!("Small picture"), move |ctx| {
             let (asset, _) = place()?;
             let side = 2 * WIDTH as usize;
             Ok(preview(&PreviewRequest::new(asset, (side, side)), ctx)?.rgba)
         });
-        self.running = Some((at, job));
     }
 }
 
@@ -86,7 +71,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     // Nearest first.
     let mut order: Vec<usize> = (0..shown.len()).collect();
     order.sort_by_key(|&index| index.abs_diff(place));
-    if !state.is_busy()
+    if state.next.key().is_none()
         && let Some(&next) = order.iter().find(|&&index| !state.made.contains_key(&shown[index]))
     {
         state.start(cx.jobs, document, shown[next]);

@@ -134,7 +134,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
         if !ui.ctx().egui_wants_keyboard_input() && ui.input(|input| input.key_pressed(egui::Key::P)) {
             cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
         }
-        block(ui, |ui| match cx.session.preview.probe.last().filter(|_| cx.session.preview.pixel.is_some()).cloned() {
+        block(ui, |ui| match cx.session.preview.probe.latest().filter(|_| cx.session.preview.pixel.is_some()).cloned() {
             Some(probe) => pixel_ui(ui, cx, document, at, &probe, &known),
             None => {
                 let text = RichText::new(tr!("Move the pointer over the picture.")).text_style(text_style("small12")).color(t.tx3);

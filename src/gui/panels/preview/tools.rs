@@ -6,12 +6,11 @@ use egui::{Frame, Margin, RichText, TextureHandle, Ui, vec2};
 
 use super::sidebar::{band_name, band_names, classes_of, numbered};
 use crate::error::Result;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, Segment};
-use crate::jobs::{JobContext, Jobs};
+use crate::jobs::{AsyncValue, JobContext, Jobs};
 use crate::raster::{BandChoice, BandIndex, ColourMap, Preset, Rgba};
 use crate::studio::{Document, RowRef};
 
@@ -87,7 +86,7 @@ impl Compare {
     /// Makes the difference of a pair.
     pub fn want_difference(&mut self, pair: (usize, usize), work: impl FnOnce(&JobContext) -> Result<Rgba> + Send + 'static) {
         let jobs = self.jobs.clone();
-        self.difference.want(&jobs, pair, tr!("Difference"), work);
+        self.difference.update(&jobs, pair, tr!("Difference"), work);
     }
 }
 

@@ -117,11 +117,6 @@ impl QueryState {
     pub fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
-
-    /// True while something is computed over the rows.
-    pub fn is_busy(&self) -> bool {
-        self.rows.is_busy()
-    }
 }
 
 /// Draws the panel.

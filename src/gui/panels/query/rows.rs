@@ -10,12 +10,11 @@ use arrow::compute::{SortOptions, sort_to_indices};
 use egui::{Painter, Pos2, Rect, Ui, pos2};
 
 use crate::error::{Error, Result};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::{self, Cell, Column, Table, TableSource, TableState, paint};
-use crate::jobs::JobContext;
+use crate::jobs::{AsyncValue, JobContext};
 use crate::model::SamplePath;
 use crate::ops::{ColumnSummary, json_lines, summary_of};
 use crate::query::QueryResult;
@@ -53,11 +52,8 @@ pub struct RowsState {
     order: AsyncValue<(u64, usize, bool), Vec<u32>>,
     summaries: BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     seen: RefCell<BTreeSet<usize>>,
-    copied: AsyncValue<(u64, u64), String>,
-    copies: u64,
-    copying: bool,
+    copied: AsyncValue<(u64, Copied), String>,
     found: AsyncValue<(u64, u64), Option<RowRef>>,
-    finding: bool,
 }
 
 impl RowsState {
@@ -85,21 +81,6 @@ impl RowsState {
         self.table.scroll.go_to(0);
     }
 
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.order.poll();
-        self.copied.poll();
-        self.found.poll();
-        for slot in self.summaries.values_mut() {
-            slot.poll();
-        }
-    }
-
-    /// True while something is computed over the rows.
-    pub fn is_busy(&self) -> bool {
-        self.order.is_busy() || self.copied.is_busy() || self.found.is_busy() || self.summaries.values().any(AsyncValue::is_busy)
-    }
-
     /// The selected row's number, from 0.
     pub fn selected(&self) -> Option<u64> {
         self.selected
@@ -108,9 +89,7 @@ impl RowsState {
     /// Puts the rows on the clipboard, once they are written.
     pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: Copied) {
         let Some(result) = self.result.clone() else { return };
-        self.copies += 1;
-        self.copying = true;
-        self.copied.want(jobs, (self.serial, self.copies), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
+        self.copied.update(jobs, (self.serial, how), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
     }
 }
 
@@ -135,14 +114,13 @@ fn copied_text(result: &QueryResult, how: Copied) -> String {
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let state = &mut cx.session.query.rows;
     let Some(result) = state.result.clone() else { return };
-    poll(cx, level);
+    take_answers(cx);
     let state = &mut cx.session.query.rows;
-    state.order.poll();
     if let Some((column, down)) = state.sort {
         let rows = result.clone();
-        state.order.want(cx.jobs, (state.serial, column, down), tr!("Sort"), move |ctx| sorted(&rows, column, down, ctx));
+        state.order.update(cx.jobs, (state.serial, column, down), tr!("Sort"), move |ctx| sorted(&rows, column, down, ctx));
     }
-    let order = state.sort.and_then(|(column, down)| state.order.of(&(state.serial, column, down))?.as_ref().ok());
+    let order = state.sort.and_then(|(column, down)| state.order.get(&(state.serial, column, down))?.as_ref().ok());
     let source = Rows {
         result: &result,
         columns: &state.columns,
@@ -189,8 +167,7 @@ fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize,
     let path = result.table.column_index("internal:relative_path").map(|column| result.table.text(row, column));
     let tree = document.tree().clone();
     let state = &mut cx.session.query.rows;
-    state.finding = true;
-    state.found.want(cx.jobs, (state.serial, row as u64), tr!("Find the sample"), move |ctx| {
+    state.found.update(cx.jobs, (state.serial, row as u64), tr!("Find the sample"), move |ctx| {
         let Some(table) = tree.levels.get(level) else { return Ok(None) };
         let path = path.map(|path| SamplePath::parse(path.trim_end_matches('/')));
         if let Some((level, row)) = path.and_then(|path| tree.find(&path)) {
@@ -208,31 +185,16 @@ fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize,
         }
         Ok(found)
     });
-    poll(cx, level);
+    take_answers(cx);
 }
 
-fn poll(cx: &mut PanelContext<'_>, _level: usize) {
+/// Selects the sample that was looked for, and copies the text that was written.
+fn take_answers(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.query.rows;
-    state.found.poll();
-    if state.finding && !state.found.is_busy() {
-        state.finding = false;
-        if let Some(Some(at)) = state.found.last() {
-            let at = *at;
-            cx.request(Request::Select(Some(at)));
-        }
-    }
-    let state = &mut cx.session.query.rows;
-    state.copied.poll();
-    if state.copying && !state.copied.is_busy() {
-        state.copying = false;
-        if let Some(text) = state.copied.last().cloned() {
-            cx.request(Request::Copy(text));
-        }
-    }
-    let state = &mut cx.session.query.rows;
-    for slot in state.summaries.values_mut() {
-        slot.poll();
-    }
+    let found = state.found.take().and_then(Result::ok).flatten();
+    let copied = state.copied.take().and_then(Result::ok);
+    cx.requests.extend(found.map(|at| Request::Select(Some(at))));
+    cx.requests.extend(copied.map(Request::Copy));
 }
 
 fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
@@ -240,13 +202,13 @@ fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let seen = std::mem::take(&mut *state.seen.borrow_mut());
     let serial = state.serial;
     // A column that scrolled away while its summary was made is not waited for.
-    state.summaries.retain(|column, slot| seen.contains(column) || !slot.is_busy());
-    let busy = state.summaries.values().filter(|slot| slot.is_busy()).count();
+    state.summaries.retain(|column, slot| seen.contains(column) || !slot.is_pending());
+    let busy = state.summaries.values().filter(|slot| slot.is_pending()).count();
     let missing: Vec<usize> = seen.into_iter().filter(|column| !state.summaries.contains_key(column)).collect();
     for column in missing.into_iter().take(AT_ONCE.saturating_sub(busy)) {
         let result = result.clone();
         let mut slot = AsyncValue::default();
-        slot.want(cx.jobs, (serial, column), tr!("Summary"), move |ctx| {
+        slot.update(cx.jobs, (serial, column), tr!("Summary"), move |ctx| {
             let name = result.table.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
             summary_of(&name, &result.table.column(column)?, ctx)
         });
@@ -311,7 +273,7 @@ impl TableSource for Rows<'_> {
 
     fn head_extra_ui(&self, painter: &Painter, t: &Tokens, rect: Rect, column: usize) {
         self.seen.borrow_mut().insert(column);
-        match self.summaries.get(&column).and_then(AsyncValue::last) {
+        match self.summaries.get(&column).and_then(AsyncValue::latest) {
             Some(summary) => summary_ui(painter, t, rect, summary),
             None => drop(paint::text_left(painter, rect, "…", font::mono(10.5), t.tx3)),
         }

@@ -7,14 +7,13 @@ use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, v
 
 use crate::error::Error;
 use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sql;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, paint};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::model::SamplePath;
 use crate::query::Filter;
 use crate::studio::{Command, Document, RowRef};
@@ -32,22 +31,10 @@ pub struct LeaksState {
     /// Kinds of leaks that are unfolded, by their sentence.
     open: BTreeSet<String>,
     /// The sample that was clicked: found by its path in a job, as a level may have millions.
-    jump: AsyncValue<(u64, String), RowRef>,
-    jumps: u64,
-    wanted: Option<(u64, String)>,
+    jump: AsyncValue<String, RowRef>,
 }
 
 impl LeaksState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.jump.poll();
-    }
-
-    /// True while a sample is looked for.
-    pub fn is_busy(&self) -> bool {
-        self.jump.is_busy()
-    }
-
     /// The job has begun.
     pub fn started(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
@@ -139,23 +126,17 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
 /// Goes to the sample that was clicked, once it is found.
 fn jump(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.statistics.leaks;
-    state.jump.poll();
-    let Some(outcome) = state.wanted.as_ref().and_then(|wanted| state.jump.of(wanted)) else { return };
-    let outcome = outcome.as_ref().map(|at| *at).map_err(ToString::to_string);
-    state.wanted = None;
-    match outcome {
-        Ok(at) => cx.request(Request::Select(Some(at))),
-        Err(why) => state.failed = Some(why),
+    match state.jump.take() {
+        Some(Ok(at)) => cx.request(Request::Select(Some(at))),
+        Some(Err(error)) => state.failed = Some(error.to_string()),
+        None => {}
     }
 }
 
 fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
     let state = &mut cx.session.statistics.leaks;
-    state.jumps += 1;
-    let wanted = (state.jumps, path.to_owned());
-    state.wanted = Some(wanted.clone());
     let (tree, path) = (document.tree().clone(), path.to_owned());
-    state.jump.want(cx.jobs, wanted, tr!("Find the sample"), move |_| {
+    state.jump.update(cx.jobs, path.clone(), tr!("Find the sample"), move |_| {
         let found = tree.find(&SamplePath::parse(&path));
         let (level, row) = found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
         Ok(RowRef { level, row })

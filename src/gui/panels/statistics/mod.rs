@@ -7,7 +7,6 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::filters;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -15,6 +14,7 @@ use crate::gui::panels::preview::sidebar::{band_names, classes_of, number};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::jobs::AsyncValue;
 use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
 use crate::studio::Document;
 use leaks::LeaksState;
@@ -30,20 +30,6 @@ pub struct StatisticsState {
     splits: AsyncValue<(Key, usize), Option<ColumnSummary>>,
     /// What leaks between the splits.
     pub leaks: LeaksState,
-}
-
-impl StatisticsState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.pooled.poll();
-        self.splits.poll();
-        self.leaks.poll();
-    }
-
-    /// True while statistics are pooled.
-    pub fn is_busy(&self) -> bool {
-        self.pooled.is_busy() || self.splits.is_busy() || self.leaks.is_busy()
-    }
 }
 
 /// Draws the panel.
@@ -73,12 +59,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let request = StatsRequest { level: Some(level), exact: cx.session.statistics.exact, ..StatsRequest::default() };
     let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.statistics;
-    state.pooled.poll();
     // An address tells one filter from the next.
     let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize));
     if has(level) || request.exact {
         let reader = open.reader.clone();
-        state.pooled.want(cx.jobs, wanted.clone(), tr!("Pool statistics"), move |ctx| {
+        state.pooled.update(cx.jobs, wanted.clone(), tr!("Pool statistics"), move |ctx| {
             let among = kept.as_ref().and_then(|kept| kept.rows(level));
             pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
         });
@@ -87,19 +72,19 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     head_ui(ui, cx, document, level, levels);
     ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        let pooled = cx.session.statistics.pooled.of(&wanted).map(|outcome| match outcome {
+        let pooled = cx.session.statistics.pooled.get(&wanted).map(|outcome| match outcome {
             Ok(report) => Ok(report.clone()),
             Err(error) => Err(error.to_string()),
         });
         match pooled {
             Some(Ok(report)) => report_ui(ui, document, &report),
             Some(Err(why)) => note(ui, &why),
-            None if cx.session.statistics.pooled.is_busy() => drop(widgets::spinner(ui, 20.0)),
+            None if cx.session.statistics.pooled.is_pending() => drop(widgets::spinner(ui, 20.0)),
             None => {
                 note(ui, tr!("This level has no column of statistics. Read the pixels, or run the statistics extension."));
             }
         }
-        if let Some(Some(summary)) = cx.session.statistics.splits.last().cloned() {
+        if let Some(Some(summary)) = cx.session.statistics.splits.latest().cloned() {
             splits_ui(ui, &summary);
         }
         leaks::ui(ui, cx, document);
@@ -118,8 +103,7 @@ fn splits(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
     let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
     let reader = open.reader.clone();
     let state = &mut cx.session.statistics;
-    state.splits.poll();
-    state.splits.want(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
+    state.splits.update(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
         let rows = kept.as_ref().and_then(|kept| kept.rows(0));
         level_summary(reader.as_ref(), &SummaryRequest { level: 0, column }, rows, ctx).map(Some)
     });

@@ -8,13 +8,13 @@ use egui::{Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, W
 use super::matrix::state_word;
 use super::{Lens, root_of, structure_of};
 use crate::draft::{self, Care, Fix, FixVerb, PatternChoice, Place, Plan, PositionState};
-use crate::gui::async_value::AsyncValue;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Tone, paint};
+use crate::jobs::AsyncValue;
 use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
@@ -30,18 +30,6 @@ pub struct FixState {
     plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
     /// The plan to show as soon as it is there.
     asked: Option<Wanted>,
-}
-
-impl FixState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.plan.poll();
-    }
-
-    /// True while a plan is made.
-    pub fn is_busy(&self) -> bool {
-        self.plan.is_busy()
-    }
 }
 
 /// One fault with its ways out.
@@ -419,7 +407,7 @@ fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix
     let (dataset, tray, like) = (draft.dataset().clone(), draft.content().tray.clone(), fix.clone());
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());
-    state.plan.want(cx.jobs, wanted, tr!("Look at the roots alike"), move |ctx| {
+    state.plan.update(cx.jobs, wanted, tr!("Look at the roots alike"), move |ctx| {
         let structure = structure_of(&dataset, choice);
         ctx.check()?;
         let tray = draft::TrayIndex::of(tray);
@@ -430,9 +418,8 @@ fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix
 
 fn show_plan(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.structure.fix;
-    state.plan.poll();
     let Some(wanted) = &state.asked else { return };
-    let Some(made) = state.plan.of(wanted) else { return };
+    let Some(made) = state.plan.get(wanted) else { return };
     let plan = made.as_ref().ok().and_then(|plan| plan.clone());
     state.asked = None;
     if let Some(plan) = plan {

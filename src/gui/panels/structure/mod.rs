@@ -13,7 +13,6 @@ use egui::{Align, Frame, Layout, Margin, Rect, TextureHandle, Ui, UiBuilder, pos
 
 use crate::draft::{self, Counts, Overview, PatternChoice, PatternNode, Plan, PositionState, Structure};
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::dock::Pane;
 use crate::gui::icons;
 use crate::gui::outline::{Gap, ancestors};
@@ -21,6 +20,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::session::{Key, revision};
 use crate::gui::theme;
 use crate::gui::widgets::{self, Button, EmptyState, RowScroll, Segment, paint};
+use crate::jobs::AsyncValue;
 use crate::model::{Dataset, NodePath};
 use crate::studio::{Command, Document, RowRef};
 use fix::FixState;
@@ -101,17 +101,6 @@ impl Lens {
 }
 
 impl StructureState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.safe.poll();
-        self.fix.poll();
-    }
-
-    /// True while something is computed.
-    pub fn is_busy(&self) -> bool {
-        self.safe.is_busy() || self.fix.is_busy()
-    }
-
     /// Scrolls to the root of a sample; the selected cell stays where it belongs to that root.
     pub fn show(&mut self, document: &Document, at: RowRef) {
         if document.draft().is_none() {
@@ -152,7 +141,7 @@ impl StructureState {
     pub fn safe_blocked(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
         match self.safe_plan(key, choice) {
             _ if self.lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
-            None if self.safe.is_busy() => Some(tr!("Looking for fixes")),
+            None if self.safe.is_pending() => Some(tr!("Looking for fixes")),
             None => Some(tr!("Every fix here needs a choice: select a cell")),
             Some(_) => None,
         }
@@ -160,13 +149,13 @@ impl StructureState {
 
     /// [`StructureState::safe_blocked`] only where it is known that nothing is safe.
     pub fn needs_choice(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
-        let known = self.safe.of(&(key, choice.clone()))?.as_ref().ok()?;
+        let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
         known.is_none().then_some(mark!("Every fix here needs a choice: select a cell"))
     }
 
     /// The fix of everything that can be mended without removing, once it is known.
     pub fn safe_plan(&self, key: Key, choice: &PatternChoice) -> Option<&Arc<Plan>> {
-        self.safe.of(&(key, choice.clone()))?.as_ref().ok()?.as_ref()
+        self.safe.get(&(key, choice.clone()))?.as_ref().ok()?.as_ref()
     }
 }
 
@@ -305,11 +294,10 @@ pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     };
     let (dataset, tray) = (draft.dataset().clone(), draft.content().tray.clone());
     let state = &mut cx.session.structure;
-    state.safe.poll();
     if state.lens.roots.faults() == 0 {
         return;
     }
-    state.safe.want(cx.jobs, (key, choice.clone()), tr!("Look for safe fixes"), move |ctx| {
+    state.safe.update(cx.jobs, (key, choice.clone()), tr!("Look for safe fixes"), move |ctx| {
         let structure = structure_of(&dataset, choice);
         ctx.check()?;
         let tray = draft::TrayIndex::of(tray);

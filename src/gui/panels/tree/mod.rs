@@ -8,7 +8,6 @@ use std::sync::Arc;
 use egui::{Frame, Margin, RichText, Ui, vec2};
 
 use crate::gui::action::Action;
-use crate::gui::async_value::AsyncValue;
 use crate::gui::drag;
 use crate::gui::dropped_paths;
 use crate::gui::icons;
@@ -20,6 +19,7 @@ use crate::gui::panels::tray;
 use crate::gui::session::{Key, revision};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, EmptyState, Mark, RowScroll, Segment, TextField, Tone, TreeRow, paint};
+use crate::jobs::AsyncValue;
 use crate::model::{SampleKind, is_padding};
 use crate::studio::{Document, RowRef};
 
@@ -82,16 +82,6 @@ impl Default for TreePanelState {
 }
 
 impl TreePanelState {
-    /// Takes what is finished, also while the panel does not show.
-    pub fn poll(&mut self) {
-        self.filtered.poll();
-    }
-
-    /// True while a filter runs.
-    pub fn is_busy(&self) -> bool {
-        self.filtered.is_busy()
-    }
-
     /// Unfolds what hides a sample, and scrolls to it.
     pub fn show(&mut self, document: &Document, at: RowRef) {
         self.open.extend(ancestors(document.tree(), at));
@@ -200,7 +190,6 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         return;
     }
     state.made_for = None;
-    state.filtered.poll();
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
     let tree = document.tree().clone();
     // Addresses tell one report, and one filter, from the next.
@@ -210,7 +199,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let open = folded.then(|| (state.root_open, state.open.clone()));
     let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
     let work_marks = marks.clone();
-    state.filtered.want(cx.jobs, wanted, tr!("Filter"), move |ctx| {
+    state.filtered.update(cx.jobs, wanted, tr!("Filter"), move |ctx| {
         ctx.check()?;
         let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
         if let Some((root_open, open)) = open {
@@ -230,7 +219,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         });
         Ok(Arc::new(Outline::filtered(rows)))
     });
-    if let Some(found) = state.filtered.last() {
+    if let Some(found) = state.filtered.latest() {
         state.outline = found.clone();
     }
 }

@@ -166,12 +166,12 @@ fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     // A disk that is gone may take its time to say so.
     let paths: Vec<PathBuf> = recent.iter().take(shown).map(|recent| recent.path.clone()).collect();
     let asked = paths.clone();
-    cx.session.recent_there.want(cx.jobs, paths.clone(), tr!("Look for recent datasets"), move |_| {
+    cx.session.recent_there.update(cx.jobs, paths.clone(), tr!("Look for recent datasets"), move |_| {
         // What an interrupted write left aside can be brought back.
         let there = |path: &PathBuf| is_remote(path) || path.try_exists().unwrap_or(false) || aside_of(path).is_some();
         Ok(asked.iter().map(there).collect())
     });
-    let there = cx.session.recent_there.of(&paths).and_then(|outcome| outcome.as_ref().ok());
+    let there = cx.session.recent_there.get(&paths).and_then(|outcome| outcome.as_ref().ok());
     let height = 53.0 * shown as f32;
     let (card, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     ui.painter().rect_stroke(card, 6, Stroke::new(1.0, t.line2), StrokeKind::Inside);
@@ -236,7 +236,7 @@ fn recent_row(ui: &mut Ui, rect: Rect, recent: &Recent, gone: bool, rule: bool, 
         requests.push(match gone {
             true if recent.badge == "FOLDER" => Request::ChooseFiles(FileRequest::OpenFolder),
             true => Request::ChooseFiles(FileRequest::Open),
-            false => Request::Take(vec![recent.path.clone()]),
+            false => Request::OpenPaths(vec![recent.path.clone()]),
         });
     }
     response.context_menu(|ui| {

@@ -18,8 +18,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(folder) = cx.session.autosave.clone() else { return };
     cx.session
         .recoverable
-        .want(cx.jobs, cx.session.forgotten, tr!("Look for drafts that were not saved"), move |_| Ok(recoverable(&folder)));
-    let Some(found) = cx.session.recoverable.last().filter(|found| !found.is_empty()).cloned() else { return };
+        .update(cx.jobs, cx.session.forgotten, tr!("Look for drafts that were not saved"), move |_| Ok(recoverable(&folder)));
+    let Some(found) = cx.session.recoverable.latest().filter(|found| !found.is_empty()).cloned() else { return };
     let t = theme::tokens(ui);
     heading(ui, tr!("Not saved"));
     let shown = found.len().min(SHOWN);

@@ -1,7 +1,8 @@
-//! What becomes of paths that are dropped, pasted, typed or chosen: they are looked at off the interface thread, then opened or added.
-//! Where an interrupted write left the old copy of one aside, it is offered.
+//! Opens or imports paths that were dropped, pasted, typed or chosen, after a look at them off the interface thread. Where an
+//! interrupted write left the old contents of a path aside, restoring them is offered.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::App;
 use super::dialogs::Dialog;
@@ -9,28 +10,21 @@ use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::container::{aside_of, restore_aside};
 use crate::error::{Error, Result};
-use crate::jobs::Job;
 use crate::model::{NodePath, is_remote};
 use crate::remote::admit;
 use crate::studio::{Command, LogLevel, command_for};
 
-/// What paths mean.
-pub(super) enum Meant {
-    /// This is to be done with them.
+/// What to do with paths.
+pub(super) enum PathAction {
+    /// Run this command.
     Run(Command),
-    /// Nothing has this name, and what had it lies aside.
-    Aside(PathBuf),
-}
-
-/// Paths that are being looked at, for the document of a number.
-pub(super) struct Sorting {
-    serial: u64,
-    job: Job<Meant>,
+    /// Offer to restore this path: it does not exist, but an interrupted write left its old contents aside.
+    RestoreAside(PathBuf),
 }
 
 impl App {
     /// Looks at paths off the interface thread, and then runs the command that they mean.
-    pub(super) fn take(&mut self, mut paths: Vec<PathBuf>) {
+    pub(super) fn open_or_import(&mut self, mut paths: Vec<PathBuf>) {
         // A draft that was never touched is the same as none.
         for path in &mut paths {
             if is_remote(path) {
@@ -40,17 +34,17 @@ impl App {
                 *path = whole;
             }
         }
-        self.sort(move |into, opened, loose| {
+        self.inspect_paths(move |into, opened, loose| {
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 if aside_of(missing).is_some() {
-                    return Ok(Meant::Aside(missing.clone()));
+                    return Ok(PathAction::RestoreAside(missing.clone()));
                 }
                 return Err(Error::usage("there is nothing here")
                     .at_path(missing)
                     .hint("check the path, or whether the disk is attached"));
             }
             let into = if opened { NodePath::root() } else { into };
-            Ok(Meant::Run(match command_for(paths, into) {
+            Ok(PathAction::Run(match command_for(paths, into) {
                 Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => Command::AddToTray { paths },
                 command => command,
             }))
@@ -59,34 +53,34 @@ impl App {
 
     /// Brings back what an interrupted write left aside, and opens it.
     pub(super) fn restore_aside(&mut self, path: PathBuf) {
-        self.sort(move |into, _, _| {
+        self.inspect_paths(move |into, _, _| {
             restore_aside(&path)?;
-            Ok(Meant::Run(command_for(vec![path], into)))
+            Ok(PathAction::Run(command_for(vec![path], into)))
         });
     }
 
-    /// Starts to find out what paths mean, given the selected FOLDER, whether a dataset is open for reading, and whether loose files
+    /// Starts to find out what to do with paths, given the selected FOLDER, whether a dataset is open for reading, and whether loose files
     /// go into the tray.
-    fn sort(&mut self, look: impl FnOnce(NodePath, bool, bool) -> Result<Meant> + Send + 'static) {
+    fn inspect_paths(&mut self, look: impl FnOnce(NodePath, bool, bool) -> Result<PathAction> + Send + 'static) {
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
         // Loose files among scenes have no place yet, unless somebody says where.
         let loose = into.0.is_empty() && self.has_folders();
-        let job = self.jobs.start(tr!("Look at the paths"), move |_| look(into, opened, loose));
-        self.sorting = Some(Sorting { serial: self.session.serial, job });
+        let key = (self.session.serial, Instant::now());
+        self.path_action.update(&self.jobs, key, tr!("Look at the paths"), move |_| look(into, opened, loose));
     }
 
     /// Does what was found out about paths.
-    pub(super) fn poll_sorting(&mut self) {
-        let Some(outcome) = self.sorting.as_mut().and_then(|sorting| sorting.job.try_take()) else { return };
-        let here = self.sorting.take().is_some_and(|sorting| sorting.serial == self.session.serial);
+    pub(super) fn take_path_action(&mut self) {
+        let here = self.path_action.key().is_some_and(|(serial, _)| *serial == self.session.serial);
+        let Some(outcome) = self.path_action.take() else { return };
         match outcome {
-            Ok(Meant::Aside(path)) => self.dialogs.open(Dialog::aside(path)),
-            Ok(Meant::Run(Command::Import { .. } | Command::AddToTray { .. })) if !here => {
+            Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Dialog::aside(path)),
+            Ok(PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })) if !here => {
                 // They were meant for a draft that is not open any more.
                 self.toast = Some(Toast::new(false, tr!("Another document was opened meanwhile, so nothing was added")));
             }
-            Ok(Meant::Run(command)) => self.run_meant(command),
+            Ok(PathAction::Run(command)) => self.run_path_command(command),
             Err(error) => {
                 self.studio.log(LogLevel::Error, error.report());
                 self.tell_error(&error);
@@ -94,7 +88,7 @@ impl App {
         }
     }
 
-    fn run_meant(&mut self, command: Command) {
+    fn run_path_command(&mut self, command: Command) {
         match table_of(&command).cloned() {
             // A table beside a draft is most likely about its samples; the dialog asks.
             Some(table) if self.has_samples() => self.dialogs.open(Dialog::join(table, Some(command))),

@@ -1,0 +1,279 @@
+//! A value that is computed off the interface thread for a key: requested in every frame, computed again when the key changes. The
+//! worker stores the outcome where readers find it, so nothing has to be polled; work that runs is registered with its [`Jobs`].
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{JobContext, Jobs, Running};
+use crate::error::{Error, Result};
+
+/// Time that [`AsyncValue::update`] waits for its work, so that what is quick appears in the frame that requests it.
+const WAIT: Duration = Duration::from_millis(1);
+/// Time from one such wait to the next: a frame with many requests waits once.
+const WAIT_INTERVAL: Duration = Duration::from_millis(12);
+
+thread_local! {
+    static LAST_WAIT: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// True when this thread has not waited during [`WAIT_INTERVAL`]; begins a new interval then.
+fn may_wait() -> bool {
+    let rested = LAST_WAIT.get().is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
+    if rested {
+        LAST_WAIT.set(Some(Instant::now()));
+    }
+    rested
+}
+
+/// State of the newest request of an [`AsyncValue`].
+#[derive(Debug)]
+pub enum State<'a, T> {
+    /// There was no request.
+    NotAsked,
+    /// The work runs; [`AsyncValue::latest`] has the value before it.
+    Pending,
+    /// The work succeeded.
+    Ready(&'a T),
+    /// The work failed.
+    Failed(&'a Error),
+}
+
+/// The value for the newest key. The value of the key before it stays readable until the new one is ready.
+pub struct AsyncValue<K, T> {
+    newest: Option<Request<K, T>>,
+    /// The newest request before `newest` that has ended.
+    previous: Option<Request<K, T>>,
+}
+
+struct Request<K, T> {
+    key: K,
+    context: JobContext,
+    work: Arc<Work<T>>,
+}
+
+/// What the worker and the interface thread share.
+struct Work<T> {
+    outcome: OnceLock<Result<T>>,
+    /// Released when the work ends or nobody wants it any more.
+    running: Mutex<Option<Running>>,
+}
+
+impl<T> Work<T> {
+    fn release(&self) -> Option<Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Stores the outcome; `running` ends only after this thread has let go of the work, so that [`AsyncValue::take`] succeeds in
+    /// the frame that follows.
+    fn deliver(self: Arc<Self>, outcome: Result<T>) {
+        let running = self.release();
+        let _ = self.outcome.set(outcome);
+        drop(self);
+        drop(running);
+    }
+}
+
+impl<K, T> Request<K, T> {
+    fn outcome(&self) -> Option<&Result<T>> {
+        self.work.outcome.get()
+    }
+}
+
+impl<K, T> Drop for Request<K, T> {
+    /// Cancels work that still runs: the key has changed, another dataset was opened, or the window was closed.
+    fn drop(&mut self) {
+        self.context.cancel();
+        self.work.release();
+    }
+}
+
+impl<K, T> Default for AsyncValue<K, T> {
+    fn default() -> Self {
+        Self { newest: None, previous: None }
+    }
+}
+
+impl<K, T> AsyncValue<K, T> {
+    /// State of the newest request.
+    pub fn state(&self) -> State<'_, T> {
+        match self.newest.as_ref().map(Request::outcome) {
+            None => State::NotAsked,
+            Some(None) => State::Pending,
+            Some(Some(Ok(value))) => State::Ready(value),
+            Some(Some(Err(error))) => State::Failed(error),
+        }
+    }
+
+    /// True while the newest request is worked on.
+    pub fn is_pending(&self) -> bool {
+        matches!(self.state(), State::Pending)
+    }
+
+    /// The newest value: that of the newest request, or while it is pending the one before. `None` after a failure.
+    pub fn latest(&self) -> Option<&T> {
+        let newest = self.newest.as_ref().and_then(Request::outcome);
+        newest.or_else(|| self.previous.as_ref()?.outcome())?.as_ref().ok()
+    }
+
+    /// The key of the newest request.
+    pub fn key(&self) -> Option<&K> {
+        self.newest.as_ref().map(|request| &request.key)
+    }
+
+    /// Moves the newest outcome out, once it is there; afterwards nothing is requested. For results that are acted upon once.
+    pub fn take(&mut self) -> Option<Result<T>> {
+        // Not unique for the moment in which the worker lets go; the window is woken after it.
+        let outcome = Arc::get_mut(&mut self.newest.as_mut()?.work)?.outcome.take()?;
+        self.newest = None;
+        Some(outcome)
+    }
+}
+
+impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
+    /// Starts `work` unless `key` is that of the newest request; work for another key is cancelled. `label` names the job for people.
+    pub fn update(&mut self, jobs: &Jobs, key: K, label: &str, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) {
+        if let Some(newest) = self.newest.take_if(|newest| newest.key != key) {
+            if newest.outcome().is_some() {
+                self.previous = Some(newest);
+            }
+        } else if let Some(newest) = &self.newest {
+            if newest.outcome().is_some() {
+                self.previous = None;
+            }
+            return;
+        }
+        let shared = Arc::new(Work { outcome: OnceLock::new(), running: Mutex::new(Some(jobs.register())) });
+        let worker = shared.clone();
+        let (_, context, spawned) = jobs.spawn(label, work, move |outcome| worker.deliver(outcome));
+        if let Err(error) = spawned {
+            shared.clone().deliver(Err(error));
+        }
+        if shared.outcome.get().is_none() && may_wait() {
+            std::thread::sleep(WAIT);
+        }
+        self.newest = Some(Request { key, context, work: shared });
+    }
+
+    /// The outcome for exactly this key, when it is that of the newest request or of the value that stands in for it.
+    pub fn get(&self, key: &K) -> Option<&Result<T>> {
+        [&self.newest, &self.previous].into_iter().flatten().find(|request| request.key == *key)?.outcome()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Longer than anything here takes on a busy machine.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn endless<T>(ctx: &JobContext) -> Result<T> {
+        loop {
+            ctx.check()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[track_caller]
+    fn wait_until(mut holds: impl FnMut() -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < end, "waited in vain");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn work_of_a_dropped_value_is_cancelled_and_no_longer_counts() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, ()> = AsyncValue::default();
+        value.update(&jobs, 1, "endless", move |ctx| {
+            let ended = endless(ctx);
+            let _ = sender.send(());
+            ended
+        });
+        jobs.begin_frame();
+        assert!(jobs.is_running());
+        drop(value);
+        jobs.begin_frame();
+        assert!(!jobs.is_running());
+        assert!(receiver.recv_timeout(PATIENCE).is_ok());
+    }
+
+    #[test]
+    fn a_frame_waits_once() {
+        let waits = std::thread::spawn(|| {
+            let first = [may_wait(), may_wait(), may_wait()];
+            std::thread::sleep(WAIT_INTERVAL);
+            (first, may_wait())
+        });
+        assert_eq!(waits.join().expect("ends"), ([true, false, false], true));
+    }
+
+    #[test]
+    fn a_key_is_worked_on_once_and_the_newest_wins() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, u32> = AsyncValue::default();
+        assert!(matches!(value.state(), State::NotAsked));
+        value.update(&jobs, 1, "slow", endless);
+        assert!(value.is_pending());
+        value.update(&jobs, 2, "quick", |_| Ok(20));
+        wait_until(|| !value.is_pending());
+        assert_eq!(value.latest(), Some(&20));
+        value.update(&jobs, 2, "again", |_| Ok(99));
+        assert!(matches!(value.state(), State::Ready(20)), "the same key is not computed twice");
+        assert!(value.get(&1).is_none());
+    }
+
+    #[test]
+    fn the_previous_value_stays_until_the_next_is_ready_or_failed() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, u32> = AsyncValue::default();
+        value.update(&jobs, 1, "quick", |_| Ok(10));
+        wait_until(|| !value.is_pending());
+        value.update(&jobs, 2, "endless", endless);
+        value.update(&jobs, 3, "endless", endless);
+        assert_eq!((value.latest(), value.is_pending()), (Some(&10), true));
+        assert!(value.get(&3).is_none() && matches!(value.get(&1), Some(Ok(10))));
+        value.update(&jobs, 4, "breaks", |_| panic!("on purpose"));
+        wait_until(|| !value.is_pending());
+        assert!(matches!(value.state(), State::Failed(_)) && value.latest().is_none());
+    }
+
+    #[test]
+    fn work_counts_until_the_frame_after_it_has_ended() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, u32> = AsyncValue::default();
+        let (go, gate) = std::sync::mpsc::channel::<()>();
+        value.update(&jobs, 1, "gated", move |_| {
+            let _ = gate.recv();
+            Ok(1)
+        });
+        jobs.begin_frame();
+        assert!(jobs.is_running(), "it runs");
+        go.send(()).expect("it waits");
+        wait_until(|| !value.is_pending());
+        assert!(jobs.is_running(), "it ended after this frame had begun, which may not show it");
+        wait_until(|| {
+            jobs.begin_frame();
+            !jobs.is_running()
+        });
+    }
+
+    #[test]
+    fn an_outcome_is_taken_once() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, String> = AsyncValue::default();
+        assert!(value.take().is_none());
+        value.update(&jobs, 1, "quick", |_| Ok("text".to_owned()));
+        let mut taken = None;
+        wait_until(|| {
+            taken = value.take();
+            taken.is_some()
+        });
+        assert_eq!(taken.and_then(Result::ok).as_deref(), Some("text"));
+        assert!(value.take().is_none() && value.key().is_none());
+    }
+}
