@@ -1,26 +1,26 @@
-//! What a screen reader is told of the window, kept for scripts; and the way for their events into the next frame.
+//! The accessibility tree of the last frame, which scripts search for controls, and the queue of input events for the next frame.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use egui::accesskit::{Action, ActionRequest, NodeId, Role, TreeId};
 use egui::{Context, Event, FullOutput, Plugin, RawInput, Rect, pos2};
 
-/// A control or a text of the last frame.
+/// A control or text of the last frame that has an accessible name.
 #[derive(Clone, Debug)]
 pub struct NamedNode {
     /// Its accessible name, or the text that it shows.
     pub label: String,
-    /// What it is.
+    /// Its accessibility role.
     pub role: Role,
-    /// Where, in points.
+    /// Bounds in points.
     pub rect: Rect,
-    /// It can be clicked.
+    /// True for roles that react to clicks.
     pub acts: bool,
     node: NodeId,
 }
 
 impl NamedNode {
-    /// The event that scrolls it into view.
+    /// The event that scrolls this node into view.
     pub fn scroll_here(&self) -> Event {
         Event::AccessKitActionRequest(ActionRequest {
             action: Action::ScrollIntoView,
@@ -31,17 +31,17 @@ impl NamedNode {
     }
 }
 
-/// The last frame, and the events for the next one.
+/// Named nodes of the last frame, and input events for the next one.
 #[derive(Default)]
 pub struct AccessibilitySnapshot {
-    /// Everything with a name, in the order of drawing.
+    /// Named nodes in drawing order.
     pub seen: Vec<NamedNode>,
-    /// Events that the next frame gets.
+    /// Events injected into the next frame.
     pub events: Vec<Event>,
 }
 
 impl AccessibilitySnapshot {
-    /// Begins to look at the window.
+    /// Turns accessibility on and registers the plugin that fills the snapshot.
     pub fn open(ctx: &Context) -> Arc<Mutex<Self>> {
         let eyes: Arc<Mutex<Self>> = Arc::default();
         ctx.enable_accesskit();

@@ -1,10 +1,10 @@
-//! The one list of what a person can ask for: menu text, tooltip, shortcut, icon. Menus, shortcuts, buttons and the palette all read it.
+//! The list of user actions, with menu text, tooltip, shortcut and icon. Menus, shortcuts, buttons and the palette read it.
 
 use egui::{Key, KeyboardShortcut};
 
 use super::dock::Pane;
 
-/// Everything that can be asked for from a menu, a shortcut or the palette.
+/// An action offered by menus, shortcuts and the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Start an empty draft.
@@ -15,7 +15,7 @@ pub enum Action {
     OpenFolder,
     /// Type a path or address.
     OpenPath,
-    /// Go to the recent list.
+    /// Show the recent list.
     OpenRecent,
     /// Save the draft.
     Save,
@@ -23,7 +23,7 @@ pub enum Action {
     SaveAs,
     /// Write the dataset.
     Write,
-    /// Write what a filter leaves.
+    /// Export the rows that match the filter.
     ExportSubset,
     /// Describe the dataset for catalogues.
     Describe,
@@ -33,29 +33,29 @@ pub enum Action {
     Close,
     /// End the program.
     Quit,
-    /// Take the last edit back.
+    /// Undo the last edit.
     Undo,
-    /// Do it again.
+    /// Redo the edit undone last.
     Redo,
     /// Add files to the draft.
     AddFiles,
     /// Add a folder to the draft.
     AddFolder,
-    /// Put files into the tray.
+    /// Add unplaced files to the tray.
     AddUnplaced,
-    /// Put the files of a folder into the tray.
+    /// Add the files of a folder to the tray.
     AddUnplacedFolder,
-    /// Put the selected files of the tray where the selection is.
+    /// Place the selected tray files at the selection.
     Place,
-    /// Take the new files of a folder into the tray as they come.
+    /// Watch a folder and add its new files to the tray.
     Watch,
-    /// Add the columns of a table to the samples.
+    /// Join the columns of a table to the samples.
     JoinTable,
-    /// Find the places of all files of the tray by their names.
+    /// Place all tray files by the pattern in their names.
     MatchPattern,
-    /// Give the selected sample another id.
+    /// Rename the selected sample.
     Rename,
-    /// Take the selected sample out.
+    /// Remove the selected samples.
     Remove,
     /// Move the selected sample up.
     MoveUp,
@@ -67,9 +67,9 @@ pub enum Action {
     Unnest,
     /// Make a FOLDER of the selected samples.
     Group,
-    /// Put what is in the selected FOLDER in its place.
+    /// Replace the selected FOLDER by its children.
     Dissolve,
-    /// Say where the sources lie now.
+    /// Relocate the sources of the draft.
     Relocate,
     /// Turn an opened dataset into a draft.
     EditCopy,
@@ -77,15 +77,15 @@ pub enum Action {
     SaveSample,
     /// Check the dataset.
     Validate,
-    /// Check it and re-read every byte.
+    /// Check the dataset and read every byte.
     ValidateDeep,
     /// Select the next problem's sample.
     NextProblem,
     /// Select the previous problem's sample.
     PreviousProblem,
-    /// Take the best way out of the selected problem.
+    /// Apply the best fix of the selected problem.
     FixProblem,
-    /// Mend everything that can be mended without removing anything.
+    /// Apply all fixes that remove nothing.
     FixSafe,
     /// Open the palette.
     Palette,
@@ -117,11 +117,11 @@ pub enum Action {
     ShowStatistics,
     /// Show the bytes.
     ShowBytes,
-    /// Show all rows again.
+    /// Clear the filter.
     ClearFilter,
     /// Show the structure lens.
     ShowStructure,
-    /// Show how the names of unplaced files lead to their places.
+    /// Show the pattern that places unplaced files by name.
     ShowPattern,
     /// Show the extension runner.
     ShowExtensions,
@@ -129,27 +129,27 @@ pub enum Action {
     ShowSample,
     /// Show the form of the collection.
     ShowCollection,
-    /// Show what the checks found.
+    /// Show the problems.
     ShowProblems,
     /// Show the jobs.
     ShowJobs,
     /// Show the log.
     ShowLog,
-    /// Show where the dataset comes from.
+    /// Show the source of the dataset.
     ShowSource,
     /// Stop the running jobs.
     CancelJobs,
     /// Dark or light.
     ToggleTheme,
-    /// Put every panel back to its place.
+    /// Reset the layout of the panels.
     ResetLayout,
-    /// What the user sets.
+    /// Settings of the user.
     Settings,
-    /// Lead a newcomer through the sample dataset.
+    /// Start the tour of the sample dataset.
     Tour,
     /// List the shortcuts.
     Shortcuts,
-    /// What this is, and its licences.
+    /// Show version and licences.
     About,
 }
 
@@ -184,14 +184,14 @@ impl Menu {
     }
 }
 
-/// What is said about an action everywhere.
+/// Texts, icon and shortcut of an action.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
-    /// Where it is in the menus.
+    /// The menu that lists it.
     pub menu: Menu,
-    /// Menu and palette text; `…` where more is asked.
+    /// Text in menus and the palette; ends in `…` when a dialog follows.
     pub text: &'static str,
-    /// One sentence.
+    /// Tooltip: one sentence.
     pub tooltip: &'static str,
     /// Icon.
     pub icon: &'static str,
@@ -334,7 +334,7 @@ impl Action {
         matches!(self, Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest)
     }
 
-    /// True for what saves, leaves or goes elsewhere: what stands in a text field has to be taken first.
+    /// True for actions that save, close or navigate: the focused text field commits its text first.
     pub fn takes_what_is_typed(self) -> bool {
         use Action::{Close, New, NextProblem, OpenFile, OpenFolder, PreviousProblem, Quit, Save, SaveAs, Write};
         matches!(self, Save | SaveAs | New | OpenFile | OpenFolder | Close | Quit | Write | NextProblem | PreviousProblem)
@@ -369,7 +369,7 @@ mod tests {
         assert!(Action::ALL.is_sorted_by_key(place));
         let unique: std::collections::HashSet<_> = Action::ALL.iter().collect();
         assert_eq!(unique.len(), Action::ALL.len());
-        // The last variant's number tells how many there are.
+        // The discriminant of the last variant gives the number of variants.
         assert_eq!(Action::About as usize + 1, Action::ALL.len());
     }
 

@@ -82,7 +82,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             cx.session.structure.needs_choice((cx.session.serial, revision(cx.studio)), &choice)
         }),
         Action::FixProblem => {
-            // Findings of the draft as it was are no ground for changing the draft as it is.
+            // Findings of an older revision must not change the draft.
             let checking = cx.studio.is_checking().then_some(mark!("The draft is being checked"));
             drafted().or(checking).or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))
         }

@@ -1,4 +1,4 @@
-//! The window's application: polls the studio in `logic`, draws in `ui`, and fulfils what panels asked for.
+//! The window's application: polls the studio in `logic`, draws in `ui`, and handles the requests of panels.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::studio::{Command, LogLevel, RowRef, Studio};
 
-/// How long an edit waits for autosave in the window. Longer would be felt.
+/// Longest time that an edit waits for autosave.
 const EDIT_PATIENCE: Duration = Duration::from_millis(50);
 
 /// The application behind the window.
@@ -42,9 +42,9 @@ pub struct App {
     pub(super) palette: Palette,
     pub(super) toast: Option<Toast>,
     pub(super) tour: Option<Tour>,
-    /// Where later starts hand their paths over.
+    /// Receives the paths of later starts.
     instance: Option<SingleInstance>,
-    /// What the paths mean that were dropped, pasted, typed or chosen last, for a document and a time.
+    /// What to do with the paths opened last, by the serial of the document and the time of the request.
     pub(super) path_action: AsyncValue<(u64, Instant), PathAction>,
     /// The sample dataset that is being made.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,
@@ -54,13 +54,13 @@ pub struct App {
     /// The job that saves the draft, and where.
     pub(super) saving: Option<(JobId, PathBuf)>,
     pub(super) quitting: bool,
-    /// The field that gets the focus back once it has told what was typed.
+    /// The text field that gets the focus back after it has committed its text.
     pub(super) refocus: Option<egui::Id>,
-    /// A script that is being run in this window.
+    /// The script that runs in this window.
     pub(super) driver: Option<Box<ScriptRunner>>,
-    /// What waits until the draft is saved.
+    /// The request to handle once the draft is saved.
     pub(super) after_save: Option<Request>,
-    /// What goes on when the window is closed.
+    /// The work left after the window is closed.
     pub(super) ending: Arc<Mutex<Option<Ending>>>,
     remembered: Remembered,
     drawn: bool,
@@ -70,7 +70,7 @@ pub struct App {
 }
 
 impl App {
-    /// The application with what is remembered from the last start.
+    /// The application with the state remembered from the last start.
     pub fn new(ctx: &Context, view: ViewState) -> Self {
         let waker = ctx.clone();
         let jobs = Jobs::new(move || waker.request_repaint());
@@ -91,7 +91,7 @@ impl App {
         app
     }
 
-    /// The application on a given studio, that remembers nothing: what tests drive.
+    /// The application on a given studio, without remembered state, for tests.
     pub fn for_test(ctx: &Context, studio: Studio) -> Self {
         let waker = ctx.clone();
         Self::build(ctx, studio, Jobs::new(move || waker.request_repaint()), ViewState::default())
@@ -130,7 +130,7 @@ impl App {
         }
     }
 
-    /// Tells how the window was started. A start in safe mode leaves no trace in what is remembered.
+    /// Applies the options of this start. Safe mode changes no remembered state.
     pub(super) fn started_with(&mut self, renderer: Renderer, options: &WindowOptions, drops_arrive: bool) {
         self.view.starting = Some(renderer);
         self.persistent &= !options.safe_mode;
@@ -141,36 +141,36 @@ impl App {
         }
     }
 
-    /// Shows the report of a crash, if it can still be read.
+    /// Shows a crash report, if it can be read.
     pub(super) fn crashed(&mut self, report: &std::path::Path) {
         if let Some(report) = CrashReport::read(report) {
             self.dialogs.open(Dialog::Crash(report));
         }
     }
 
-    /// Opens or imports what lies at these paths, as a drop does.
+    /// Opens or imports these paths, as a drop does.
     pub fn open_paths(&mut self, paths: Vec<PathBuf>) {
         if !paths.is_empty() {
             self.requests.push(Request::OpenPaths(paths));
         }
     }
 
-    /// The studio, to look at.
+    /// The studio, read-only.
     pub fn studio(&self) -> &Studio {
         &self.studio
     }
 
-    /// The draft is not wanted any more: nothing of it is offered at the next start.
+    /// Discards the autosaved draft, so that the next start does not offer it.
     pub fn forget_kept(&mut self) {
         self.studio.forget_kept();
     }
 
-    /// Asks for an action, as its menu entry does.
+    /// Requests an action, as its menu entry does.
     pub fn act(&mut self, action: Action) {
         self.requests.push(Request::Do(action));
     }
 
-    /// Runs a command of the studio, as panels do.
+    /// Requests a command of the studio, as panels do.
     pub fn command(&mut self, command: Command) {
         self.requests.push(Request::Run(command));
     }
@@ -185,22 +185,22 @@ impl App {
         self.view.dock.show(pane);
     }
 
-    /// Looks out for steps on the interface thread that take longer than `limit`.
+    /// Records steps of the interface thread that take longer than `limit`.
     pub fn watch(&mut self, limit: Duration) {
         self.session.watch.start(limit);
     }
 
-    /// The steps that took longer.
+    /// The recorded steps that exceeded the limit.
     pub fn slow_steps(&self) -> &[SlowStep] {
         self.session.watch.slow()
     }
 
-    /// True while anything is still being computed or read.
+    /// True while work runs, requests wait, or typed text is not yet an edit.
     pub fn is_busy(&self) -> bool {
         self.studio.is_busy() || self.jobs.is_running() || !self.requests.is_empty() || self.session.form.is_typing()
     }
 
-    /// Writes what is remembered. A folder that can't be written is not worth more than a line in the log.
+    /// Writes the remembered state; a failure is logged only.
     pub(super) fn save(&mut self) {
         self.remembered = Remembered::of(&self.view);
         if self.persistent
@@ -218,14 +218,14 @@ impl App {
                 self.view.renderer = Some(renderer);
                 self.save();
             }
-            // The step after it comes when it is shown.
+            // The second frame runs after the first was presented.
             ctx.request_repaint();
         } else if !std::mem::replace(&mut self.shown, true) {
             tracing::info!("the first frame is shown");
         }
     }
 
-    /// Opens what a later start was given, as a drop does, and comes to the front.
+    /// Opens the paths of later starts and brings the window to the front.
     fn take_later_starts(&mut self, ctx: &Context) {
         while let Some(paths) = self.instance.as_ref().and_then(SingleInstance::take) {
             self.open_paths(paths);
@@ -248,7 +248,7 @@ impl App {
         }
     }
 
-    /// Draws with a context for panels, and keeps what they asked for.
+    /// Calls `draw` with a panel context.
     pub(super) fn with_cx<R>(&mut self, draw: impl FnOnce(&mut PanelContext<'_>, &mut ViewState) -> R) -> R {
         let mut cx = PanelContext {
             studio: &self.studio,
@@ -260,7 +260,7 @@ impl App {
         draw(&mut cx, &mut self.view)
     }
 
-    /// The same with what is open.
+    /// Calls `act` with a panel context and the open document, if there is one.
     pub(super) fn with_document(&mut self, act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document)) {
         self.with_cx(|cx, _| {
             if let Some(document) = cx.document() {
@@ -280,7 +280,7 @@ impl App {
                     None => panels::welcome::ui(ui, cx),
                     Some(_) => {
                         panels::inspector::refresh(cx);
-                        // Told anew by the panel, where it is drawn.
+                        // Set again by the tray when it is drawn.
                         cx.session.tray.focused = false;
                         view.dock.ui(ui, &mut Panels { cx });
                     }
@@ -350,7 +350,7 @@ impl eframe::App for App {
         self.session.jobs.refresh(self.studio.jobs());
         self.session.refresh(&self.studio, &self.jobs);
         self.session.watch.end(began, || "refresh".to_owned());
-        // Wishes from before the first frame, and from helpers.
+        // Requests from before the first frame and from answers.
         self.handle_requests(ctx);
         self.drive_on(ctx);
         if self.is_busy() || self.file_dialog.is_some() {
@@ -362,7 +362,7 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         self.window_title(&ctx);
         self.take_input(&ctx);
-        // What a field says when it is left comes before what the shortcut asks that left it.
+        // A text field that loses the focus commits its text before the shortcut that took the focus is handled.
         let requests = std::mem::take(&mut self.requests);
         self.main_ui(ui);
         self.requests.extend(requests);
@@ -386,7 +386,7 @@ impl eframe::App for App {
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.save();
-        // The window closes now; whoever opened it waits for the rest.
+        // The window closes now; the caller of `run` waits for the remaining work.
         let studio = std::mem::replace(&mut self.studio, Studio::new(Jobs::quiet()));
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ending::of(studio));
     }

@@ -14,7 +14,7 @@ use super::widgets::{self, Button, Tone, paint};
 use crate::export::Catalogue;
 use crate::studio::Document;
 
-/// Height of the status bar, which toasts stay above.
+/// Height of the status bar in points; toasts stay above it.
 pub const STATUS: f32 = 24.0;
 
 fn bar(ui: &Ui) -> Frame {
@@ -90,7 +90,7 @@ fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// What the opened dataset can become: forms of catalogues, a part of it, a newer generation.
+/// The export menu: catalogue formats, a subset, migration to 2.0.
 fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let reason = blocked(Action::ExportSubset, cx);
     let button =
@@ -117,7 +117,7 @@ fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// From right to left: theme, jobs, search; what is left belongs to the title.
+/// Theme, jobs and search from right to left; the title takes the remaining width.
 fn right_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let icon = if t.dark { icons::MOON } else { icons::SUN };
@@ -251,7 +251,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// Where a draft is kept.
+/// Path of the draft's project file, or the state of autosave.
 fn place_text(document: &Document) -> String {
     match document {
         Document::Opened(_) => tr!("Read-only").to_owned(),

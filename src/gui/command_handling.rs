@@ -1,5 +1,5 @@
-//! Fulfils what panels, menus, shortcuts, drops and pastes ask for, and reacts to the studio's events. The only place where the window
-//! runs commands.
+//! Handles the requests of panels, menus, shortcuts, drops and pastes, and reacts to the studio's events. The only place where the
+//! window runs commands.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::ops::{make_sample_dataset, places_of};
 use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
 impl App {
-    /// Handles every request; a request may lead to others.
+    /// Handles all requests, including those that handling adds.
     pub(super) fn handle_requests(&mut self, ctx: &Context) {
         while !self.requests.is_empty() {
             for request in std::mem::take(&mut self.requests) {
@@ -88,7 +88,7 @@ impl App {
         }
     }
 
-    /// Runs a command, unless it would throw unsaved changes away: then it asks first.
+    /// Runs a command; asks first when it would discard unsaved changes or start programs.
     fn run_command(&mut self, command: Command) {
         use Command::{Close, New, Open, OpenProject, OpenWith, Restore};
         let leaves = matches!(command, New | Open { .. } | OpenWith { .. } | OpenProject { .. } | Restore { .. } | Close);
@@ -113,13 +113,13 @@ impl App {
         }
     }
 
-    /// True when closing would lose edits that were never written.
+    /// True when the draft has unsaved edits.
     pub(super) fn has_changes(&self) -> bool {
         let draft = self.studio.document().and_then(|document| document.draft());
         draft.is_some_and(Draft::has_unsaved)
     }
 
-    /// True while a job runs that somebody has been waiting for, who may have forgotten it.
+    /// True while a job runs that began more than 2 s ago.
     pub(super) fn works(&self) -> bool {
         self.studio.jobs().iter().any(|job| job.elapsed > Duration::from_secs(2))
     }
@@ -154,7 +154,7 @@ impl App {
                     && let Some(old) = self.session.pattern.started(job)
                     && self.studio.jobs().iter().any(|running| running.id == old)
                 {
-                    // The newest request wins; nobody waits for the one before.
+                    // The newest request wins: the earlier job is cancelled.
                     let _ = self.studio.run(Command::Cancel { job: old });
                 }
             }
@@ -162,7 +162,7 @@ impl App {
                 if query {
                     self.session.query.fail(None, &error);
                 }
-                // A job that never began has no number.
+                // A job that failed to start has no id.
                 if !(writing && self.dialogs.failed(JobId(u64::MAX), &error)) {
                     self.tell_error(&error);
                 }
@@ -170,15 +170,15 @@ impl App {
         }
     }
 
-    /// An error is in the log already; the toast leads there.
+    /// Shows an error as a toast; the log has it already.
     pub(super) fn tell_error(&mut self, error: &Error) {
         let hint = error.hints().first().map(|hint| format!(" {}", tr!("Next: {hint}.", hint))).unwrap_or_default();
         self.toast = Some(Toast::new(false, format!("{error}.{hint}")));
     }
 
-    /// Reacts to what happened in the studio.
+    /// Reacts to an event of the studio.
     pub(super) fn on_event(&mut self, job: Option<JobId>, event: Event) {
-        // "Undo" beside an edit that is no longer the last one would take back another.
+        // "Undo" in a toast applies to the newest edit only.
         if matches!(event, Event::Edited { .. } | Event::DocumentChanged) {
             self.toast = self.toast.take().filter(|toast| toast.action.is_none());
         }
@@ -191,7 +191,7 @@ impl App {
             Event::Edited { label, sets, .. } => {
                 self.session.edited_s = Some(now_s());
                 let undone = self.studio.document().and_then(|document| document.draft()?.redo_label()).is_some();
-                // Typing in the form speaks for itself.
+                // Edits typed in the form need no toast.
                 if !sets && !undone {
                     self.toast = Some(Toast::new(true, label).action(tr!("Undo"), "Ctrl Z"));
                 }
@@ -283,7 +283,7 @@ impl App {
     fn document_changed(&mut self, job: Option<JobId>) {
         self.session.next_document();
         self.forget_questions();
-        // One that still runs opens another.
+        // Keep the path of a job that still opens another dataset.
         let opened = self.opening.take_if(|(opening, _)| Some(*opening) == job).map(|(_, path)| path);
         let Some(document) = self.studio.document() else { return };
         let Some(open) = document.opened() else {
@@ -307,7 +307,7 @@ impl App {
         };
         self.view.remember(recent);
         self.save();
-        // Checked at once, so that the first thing seen is whether the dataset is sound.
+        // Check every opened dataset at once.
         self.requests.push(Request::Run(Command::Validate { deep: false, profile: Profile::Tools }));
     }
 
@@ -319,7 +319,7 @@ impl App {
         self.sample_dataset.update(&self.jobs, (), tr!("Make the sample dataset"), move |ctx| make_sample_dataset(&folder, ctx));
     }
 
-    /// Acts upon what the window's own jobs and its file dialog have answered.
+    /// Handles the answers of the window's own jobs and of the file dialog.
     pub(super) fn take_answers(&mut self) {
         self.take_path_action();
         if let Some(outcome) = self.sample_dataset.take() {
@@ -353,7 +353,7 @@ impl App {
         }
     }
 
-    /// A file dialog's answer, or typed paths in its place.
+    /// Handles the paths that were chosen in a file dialog or typed.
     pub(super) fn picked(&mut self, request: FileRequest, paths: Vec<PathBuf>, typed: bool) {
         match request {
             FileRequest::Open | FileRequest::OpenFolder => self.requests.push(Request::OpenPaths(paths)),
@@ -370,7 +370,7 @@ impl App {
                     self.dialogs.open(Dialog::join(table, None));
                 }
             }
-            // What is chosen in the desktop's dialog was asked about there.
+            // The desktop's dialog has confirmed replacing the file.
             FileRequest::SaveProject => self.save_to(paths.into_iter().next(), Some(!typed)),
             FileRequest::SaveSample => {
                 if let (Some(at), Some(target)) = (self.picked_sample(), paths.into_iter().next()) {
@@ -410,7 +410,7 @@ impl App {
         self.session.structure.show(document, at);
     }
 
-    /// Does what a menu entry says.
+    /// Performs an action.
     fn perform(&mut self, ctx: &Context, action: Action) {
         let reason = self.with_reason(action);
         if let Some(reason) = reason {

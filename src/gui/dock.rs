@@ -1,4 +1,4 @@
-//! The docks: which panels there are, where they stand at first, and how their tabs look.
+//! The docks: the panels, their initial arrangement, and the look of their tabs.
 
 use egui::{Response, Sense, Ui};
 use egui_tiles::{Container, Linear, LinearDir, SimplificationOptions, TabState, Tile, TileId, Tiles, Tree, UiResponse};
@@ -14,37 +14,37 @@ pub enum Pane {
     Hierarchy,
     /// One level as a table.
     Table,
-    /// Where the samples lie.
+    /// Map of the samples.
     Map,
     /// The selected raster.
     Preview,
-    /// Small pictures of every sample.
+    /// Thumbnails of the samples.
     Gallery,
-    /// Rows by SQL.
+    /// SQL queries.
     Query,
-    /// Every column, and what it holds.
+    /// Column explorer.
     Columns,
-    /// Pooled numbers, classes, splits.
+    /// Pooled statistics, classes and splits.
     Statistics,
-    /// The container's bytes.
+    /// Byte map of the container.
     Bytes,
-    /// Roots beside the pattern.
+    /// Matrix of roots and pattern positions.
     Structure,
-    /// Places of unplaced files by their names.
+    /// Placement of unplaced files by name.
     Pattern,
-    /// Columns computed from the samples.
+    /// Extension runner.
     Extensions,
     /// The selected sample's fields.
     Sample,
     /// COLLECTION.json.
     Collection,
-    /// What the checks found.
+    /// Problems.
     Problems,
-    /// What is running.
+    /// Jobs.
     Jobs,
-    /// What happened.
+    /// What has happened.
     Log,
-    /// Where the dataset comes from, and what was asked of other machines.
+    /// Source of the dataset and remote requests.
     Source,
 }
 
@@ -71,7 +71,7 @@ impl Pane {
         Pane::Source,
     ];
 
-    /// The tab's word.
+    /// Title of the tab.
     pub fn title(self) -> &'static str {
         match self {
             Pane::Hierarchy => tr!("Hierarchy"),
@@ -155,7 +155,7 @@ impl Default for Dock {
         ]);
         let right = tabs(&[Pane::Sample, Pane::Collection]);
         let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
-        // As drawn for 1440 × 836 points between the bars: left 296, right 336, bottom 275.
+        // Shares for 1440 × 836 points between the bars: left 296, right 336, bottom 275 points.
         let mut upper = Linear::new(LinearDir::Horizontal, vec![center, right]);
         upper.shares.set_share(center, 808.0);
         upper.shares.set_share(right, 336.0);
@@ -173,12 +173,12 @@ impl Default for Dock {
 }
 
 impl Dock {
-    /// Draws every visible panel; `contents` knows what is in them.
+    /// Draws every visible panel through `contents`.
     pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn Contents) {
         self.tree.ui(&mut Bridge { contents }, ui);
     }
 
-    /// Brings a panel to the front, and back if its side was hidden.
+    /// Brings a panel to the front and shows its side if that was hidden.
     pub fn show(&mut self, pane: Pane) {
         if let Some(id) = self.tree.tiles.find_pane(&pane) {
             let mut at = Some(id);
@@ -197,7 +197,7 @@ impl Dock {
         self.tree.set_visible(tile, !visible);
     }
 
-    /// True while the panel is in front.
+    /// True when the panel is the front tab of its group.
     pub fn is_active(&self, pane: Pane) -> bool {
         let active = self.tree.active_tiles();
         active.iter().any(|&tile| self.tree.tiles.get_pane(&tile) == Some(&pane))
@@ -211,7 +211,7 @@ impl Dock {
         panes
     }
 
-    /// Mends an arrangement that another version wrote: one that lacks a panel or has it twice is replaced.
+    /// Replaces an arrangement that lacks a panel or has one twice, as another version may have written.
     pub fn mend(&mut self) {
         let mut all = Pane::ALL.to_vec();
         all.sort_unstable();
@@ -232,13 +232,13 @@ impl Dock {
     }
 }
 
-/// What stands in the panels.
+/// Contents of the panels.
 pub trait Contents {
     /// Draws a panel.
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane);
     /// The number on a panel's tab.
     fn count(&self, pane: Pane) -> Option<(u64, Tone)>;
-    /// Fills the right end of the tab bar that holds `pane` in front, from right to left.
+    /// Fills the right end of the tab bar whose front tab is `pane`, from right to left.
     fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane);
 }
 
@@ -264,7 +264,7 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
         let title = pane.map_or(tr!("Group" in "tabs"), Pane::title);
         let count = pane.and_then(|pane| self.contents.count(pane));
         let response = tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag());
-        // A tab that comes to the front, by a key as well, comes into sight; later the bar stays where it is scrolled to.
+        // Scroll to a tab when it comes to the front; afterwards the scroll position stays.
         let was = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id.with("in front"), false), state.active));
         if state.active && !was {
             ui.scroll_to_rect_animation(response.rect, None, egui::style::ScrollAnimation::none());

@@ -1,5 +1,5 @@
-//! What is dragged inside the window, unplaced files and samples, and what a drop does. Every drop is one step that undo takes
-//! back; the same can be done from the keyboard.
+//! Drag and drop of unplaced files and samples inside the window. Every drop is one undoable step and has a keyboard
+//! equivalent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::model::{AssetPath, NodePath, SampleKind, SamplePath};
 use crate::raster::{RasterInfo, RasterSource, describe};
 use crate::studio::{Command, Document};
 
-/// What hangs on the pointer.
+/// What is being dragged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dragged {
     /// Files of the tray.
     Files(Vec<Unplaced>),
-    /// Samples of the draft; none lies below another.
+    /// Samples of the draft, none an ancestor of another.
     Samples(Vec<NodePath>),
 }
 
-/// Where something can be let go.
+/// A drop target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// A position of the pattern at which nothing stands, or padding: root and position.
+    /// A missing or padded position of the pattern: root and position.
     Slot(u32, u32),
     /// Between the samples of a FOLDER, before position `.1`.
     Gap(NodePath, u32),
@@ -36,12 +36,12 @@ pub enum Target {
     Into(NodePath),
 }
 
-/// What is being dragged, if something is.
+/// What is being dragged, if anything.
 pub fn carried(ctx: &Context) -> Option<Arc<Dragged>> {
     DragAndDrop::payload::<Dragged>(ctx)
 }
 
-/// Looks into the one file that is being dragged, so that the hint can say what it is.
+/// Reads the header of a single dragged file for the hint at the pointer.
 pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, jobs: &Jobs) {
     let dragged = carried(ctx);
     let file = match dragged.as_deref() {
@@ -70,17 +70,17 @@ fn facts_text(info: &RasterInfo) -> String {
     [dtype, size, bands, crs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// Begins to drag.
+/// Starts a drag.
 pub fn begin(ctx: &Context, what: Dragged) {
     DragAndDrop::set_payload(ctx, what);
 }
 
-/// What is let go over this widget in this frame.
+/// What is dropped on this widget in this frame.
 pub fn released(response: &Response) -> Option<Arc<Dragged>> {
     response.dnd_release_payload::<Dragged>()
 }
 
-/// Which edge of a row the pointer is at: before, into or behind it. Only FOLDERs can be gone into.
+/// The zone of a row under the pointer: before, into or behind it. Only FOLDERs have the middle zone.
 pub fn zone(rect: Rect, y: f32, folder: bool) -> Zone {
     let part = ((y - rect.top()) / rect.height().max(1.0)).clamp(0.0, 1.0);
     match (folder, part) {
@@ -101,7 +101,7 @@ pub enum Zone {
     Behind,
 }
 
-/// Why what is dragged can't be let go there.
+/// Why this can't be dropped there.
 pub fn refusal(document: &Document, dragged: &Dragged, target: &Target) -> Option<&'static str> {
     match (dragged, target) {
         (Dragged::Files(files), Target::Slot(..)) if files.len() > 1 => Some(tr!("One file fits into a slot")),
@@ -118,7 +118,7 @@ pub fn refusal(document: &Document, dragged: &Dragged, target: &Target) -> Optio
     }
 }
 
-/// What a drop means: the command, and where the first thing stands afterwards.
+/// The command of a drop, and the address of the first dropped item afterwards.
 pub fn command(document: &Document, dragged: &Dragged, target: &Target) -> Option<(Command, Option<NodePath>)> {
     let draft = document.draft()?;
     let end = |into: &NodePath| draft.dataset().tortilla(into).map(|tortilla| tortilla.samples.len() as u32);
@@ -154,7 +154,7 @@ pub fn command(document: &Document, dragged: &Dragged, target: &Target) -> Optio
     }
 }
 
-/// The address of a FOLDER once these samples have left their places.
+/// The address of a FOLDER after these samples were moved away.
 pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
     let shift = |depth: usize, position: u32| {
         let before = leaving.iter().filter(|path| {
@@ -165,7 +165,7 @@ pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
     NodePath(folder.0.iter().enumerate().map(|(depth, &position)| shift(depth, position)).collect())
 }
 
-/// Fulfils a drop: runs what it means, remembers a placed file as an example for the pattern, and selects what was moved.
+/// Performs a drop: runs its command, records a placed file as an example for the pattern, and selects what was moved.
 pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged, target: &Target) {
     if refusal(document, dragged, target).is_some() {
         return;
@@ -184,7 +184,7 @@ pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged,
     }
 }
 
-/// The place of a file as an example for the pattern in names.
+/// A placed file as an example for the pattern in names.
 fn example(document: &Document, file: &Unplaced, target: &Target) -> Option<Example> {
     let dataset = document.draft()?.dataset();
     let ids = place_ids(document, file, target)?;
@@ -193,7 +193,7 @@ fn example(document: &Document, file: &Unplaced, target: &Target) -> Option<Exam
     (folder && !position.is_empty()).then(|| Example { file: file.path.clone(), root: root.clone(), position: position.to_vec() })
 }
 
-/// The ids from the root that a file would have.
+/// The ids from the root that a placed file would have.
 pub fn place_ids(document: &Document, file: &Unplaced, target: &Target) -> Option<SamplePath> {
     let dataset = document.draft()?.dataset();
     match target {
@@ -222,7 +222,7 @@ pub fn file_name(file: &Unplaced) -> String {
     file.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Addresses without those that lie below another of them.
+/// Addresses without those below another of them.
 pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
     nodes.sort();
     nodes.dedup();
@@ -235,7 +235,7 @@ pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
     kept
 }
 
-/// Shows at the pointer what a drop would do.
+/// Draws the hint at the pointer that says what a drop will do.
 pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target) {
     let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
     let t = theme::tokens(ui);

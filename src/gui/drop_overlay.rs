@@ -1,4 +1,4 @@
-//! What a drop would do, shown over everything while files hover.
+//! The overlay that says what a drop will do, while files hover over the window.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::theme::{self, font};
 use super::widgets::paint;
 
 impl App {
-    /// What a drop would do, over everything, while files hover.
+    /// Draws the overlay while files hover over the window.
     pub(super) fn drop_overlay_ui(&mut self, ctx: &Context) {
         let hovered: Vec<PathBuf> =
             ctx.input(|input| input.raw.hovered_files.iter().filter_map(|file| file.path.clone()).collect());

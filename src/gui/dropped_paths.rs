@@ -1,11 +1,11 @@
-//! Paths that come from outside: dropped, pasted, typed. All three end as the same list of paths.
+//! Parses dropped, pasted and typed text into paths, and formats paths for display.
 
 use std::path::{Path, PathBuf};
 
 use crate::model::{Address, is_remote};
 
-/// The paths in pasted or typed text: a `text/uri-list`, or one path a line, or several `file://` addresses. Lines that name nothing on
-/// this machine are left out when `existing` is asked for, so that pasting ordinary text does nothing.
+/// Parses pasted or typed text: a `text/uri-list`, one path a line, or `file://` addresses. With `existing`, lines that name no file
+/// of this machine are skipped, so that pasting ordinary text does nothing.
 pub fn parse_paths(text: &str, existing: bool) -> Vec<PathBuf> {
     text.lines()
         .map(str::trim)
@@ -17,7 +17,7 @@ pub fn parse_paths(text: &str, existing: bool) -> Vec<PathBuf> {
         .collect()
 }
 
-/// One typed path: quotes and `file://` are taken off, `~` is the home folder.
+/// Parses one typed path: strips quotes and `file://`, expands `~`.
 pub fn parse_path(text: &str) -> PathBuf {
     let text = text.trim();
     let text = strip(text, '"').or_else(|| strip(text, '\'')).unwrap_or(text);
@@ -60,7 +60,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A path for people: the home folder as `~`.
+/// A path for display, with the home folder as `~`.
 pub fn display_path(path: &Path) -> String {
     if let Some(home) = directories::BaseDirs::new()
         && let Ok(rest) = path.strip_prefix(home.home_dir())

@@ -1,5 +1,5 @@
-//! What exploring asks of the application beyond commands: remembered queries, where rows are saved, the export of a subset, descriptions
-//! for catalogues, moving to 2.0.
+//! Requests of the explore panels beyond commands: remembered queries, saving rows, exporting a subset, catalogue descriptions,
+//! migration to 2.0.
 
 use std::path::PathBuf;
 
@@ -23,13 +23,13 @@ impl App {
         self.save();
     }
 
-    /// Asks for the file; the rows are read when it is known.
+    /// Asks for the file to save rows into; the rows are read once it is chosen.
     pub(super) fn save_rows(&mut self, ctx: &Context, query: Query) {
         self.session.rows_to_save = Some(query);
         self.pick(ctx, FileRequest::SaveRows);
     }
 
-    /// The file for the rows was chosen.
+    /// Saves the rows into the chosen file.
     pub(super) fn rows_target(&mut self, target: Option<PathBuf>) {
         if let Some((query, target)) = self.session.rows_to_save.take().zip(target) {
             self.requests.push(Request::Run(Command::SaveRows { query, target }));
@@ -53,7 +53,7 @@ impl App {
         self.dialogs.open(Dialog::migrate(input, &self.folder()));
     }
 
-    /// The end of a migration: for its dialog, or told in a line.
+    /// Reports the end of a migration in its dialog, or as a toast.
     pub(super) fn migrated(&mut self, migrated: Migrated) {
         let Some(migrated) = self.dialogs.migrated(migrated) else { return };
         let text = match &migrated.built {
@@ -72,7 +72,7 @@ impl App {
         Some((open.reader.info().path.clone(), open.reader.collection().id().to_owned()))
     }
 
-    /// Where something is proposed to be written.
+    /// The folder proposed for output.
     fn folder(&self) -> PathBuf {
         let home = || directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned());
         self.view.target.clone().or_else(home).unwrap_or_default()

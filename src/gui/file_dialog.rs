@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// After this long without an answer the window offers to type the path.
+/// Time without an answer after which the window offers to type the path.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Nobody closes a dialog within this time.
+/// An answer faster than this did not come from a person.
 const INSTANT: Duration = Duration::from_millis(400);
 
-/// What to ask for.
+/// What a file dialog asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileRequest {
     /// Datasets or rasters to open.
@@ -47,7 +47,7 @@ pub struct FileDialog {
     since: Instant,
 }
 
-/// What became of the dialog.
+/// Answer of a file dialog.
 pub enum FileDialogAnswer {
     /// Still open.
     Waiting,
@@ -62,10 +62,10 @@ impl FileDialog {
     pub fn open(request: FileRequest, name: &str, wake: impl Fn() + Send + 'static) -> Self {
         let (sender, answer) = channel();
         let name = name.to_owned();
-        // The language is known on the window's thread only.
+        // Translate here: the language is known on the window's thread only.
         let title = title(request);
         let kinds: Vec<_> = kinds(request).iter().map(|&(kind, endings)| (crate::text::of(kind), endings)).collect();
-        // Without a thread the sender is dropped, which reads as "no dialog here".
+        // If no thread can be started the sender is dropped, which reads as "no dialog".
         let _ = std::thread::Builder::new().name("file-dialog".into()).spawn(move || {
             let _ = sender.send(show(request, title, &kinds, &name));
             wake();
@@ -73,7 +73,7 @@ impl FileDialog {
         Self { request, receiver: answer, since: Instant::now() }
     }
 
-    /// What was asked for.
+    /// What the dialog asks for.
     pub fn request(&self) -> FileRequest {
         self.request
     }
@@ -98,7 +98,7 @@ impl FileDialog {
     }
 }
 
-/// Words for the endings of files.
+/// A file type: its name and its extensions.
 type Kind = (&'static str, &'static [&'static str]);
 
 const OPENED: [Kind; 3] = [

@@ -1,13 +1,13 @@
-//! What can draw a window here, for `doctor` and About. Opens no window.
+//! The graphics adapters of this machine, for `doctor` and the About dialog. Opens no window.
 
 use eframe::wgpu;
 use futures::FutureExt;
 
 use crate::ops::doctor::Check;
 
-/// The graphics adapters of this machine: a card, or software.
+/// Lists the graphics adapters of this machine, hardware or software.
 pub fn graphics() -> Check {
-    // Drivers are other people's code, found and loaded here: a crash of one while looking must not end `doctor`.
+    // Enumeration loads third-party drivers; a panic in one must not end `doctor`.
     let found = std::panic::catch_unwind(|| {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         instance.enumerate_adapters(wgpu::Backends::all()).now_or_never().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What comes from outside the panels: shortcuts, drops, pasted paths, the window's close button.
+//! Input outside the panels: shortcuts, drops, pasted paths, the window's close button.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use super::dropped_paths;
 use super::panel_context::Request;
 
 impl App {
-    /// Shortcuts, drops, pasted paths, and the window's close button.
+    /// Handles shortcuts, drops, pasted paths and the window's close button.
     pub(super) fn take_input(&mut self, ctx: &Context) {
         let typing = ctx.memory(|memory| memory.focused().is_some()) && ctx.egui_wants_keyboard_input() && text_has_focus(ctx);
         if !self.dialogs.is_open() && !self.palette.is_open() {
-            // The longer shortcuts first: Ctrl Shift Z also holds Ctrl Z.
+            // Longer shortcuts first: Ctrl Shift Z also matches Ctrl Z.
             let mut actions: Vec<Action> = Action::ALL.to_vec();
             actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
             for action in actions {
@@ -29,7 +29,7 @@ impl App {
                 }
                 let now = if own { self.session.form.take_over(action) } else { Some(action) };
                 if typing && !own && action.takes_what_is_typed() {
-                    // The field says what was typed before the action is done; saving leaves one in it.
+                    // The field commits its text before the action runs; saving keeps the focus in the field.
                     let field = ctx.memory(|memory| memory.focused());
                     ctx.memory_mut(|memory| field.into_iter().for_each(|id| memory.surrender_focus(id)));
                     self.refocus = field.filter(|_| action == Action::Save);
@@ -68,7 +68,7 @@ impl App {
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
             self.ask_to_stop();
         } else if closing {
-            // Somebody decided it; a window that is taken away leaves the draft to be restored.
+            // The user confirmed; a window closed by the system keeps the draft for recovery.
             self.studio.forget_kept();
         }
     }

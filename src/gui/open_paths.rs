@@ -23,12 +23,11 @@ pub(super) enum PathAction {
 }
 
 impl App {
-    /// Looks at paths off the interface thread, and then runs the command that they mean.
+    /// Inspects paths off the interface thread, then opens or imports them.
     pub(super) fn open_or_import(&mut self, mut paths: Vec<PathBuf>) {
-        // A draft that was never touched is the same as none.
         for path in &mut paths {
             if is_remote(path) {
-                // From here on a signed link is without what makes it one.
+                // Keep the signature of a signed link apart from the address.
                 *path = PathBuf::from(admit(&path.to_string_lossy()));
             } else if let Ok(whole) = std::path::absolute(&*path) {
                 *path = whole;
@@ -51,7 +50,7 @@ impl App {
         });
     }
 
-    /// Brings back what an interrupted write left aside, and opens it.
+    /// Restores the old contents that an interrupted write left aside, and opens them.
     pub(super) fn restore_aside(&mut self, path: PathBuf) {
         self.inspect_paths(move |into, _, _| {
             restore_aside(&path)?;
@@ -59,25 +58,25 @@ impl App {
         });
     }
 
-    /// Starts to find out what to do with paths, given the selected FOLDER, whether a dataset is open for reading, and whether loose files
+    /// Starts the inspection of paths. `look` gets the selected FOLDER, whether a dataset is open for reading, and whether loose files
     /// go into the tray.
     fn inspect_paths(&mut self, look: impl FnOnce(NodePath, bool, bool) -> Result<PathAction> + Send + 'static) {
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
-        // Loose files among scenes have no place yet, unless somebody says where.
+        // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
         let key = (self.session.serial, Instant::now());
         self.path_action.update(&self.jobs, key, tr!("Look at the paths"), move |_| look(into, opened, loose));
     }
 
-    /// Does what was found out about paths.
+    /// Handles the result of the inspection.
     pub(super) fn take_path_action(&mut self) {
         let here = self.path_action.key().is_some_and(|(serial, _)| *serial == self.session.serial);
         let Some(outcome) = self.path_action.take() else { return };
         match outcome {
             Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Dialog::aside(path)),
             Ok(PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })) if !here => {
-                // They were meant for a draft that is not open any more.
+                // The draft that they were added to is closed.
                 self.toast = Some(Toast::new(false, tr!("Another document was opened meanwhile, so nothing was added")));
             }
             Ok(PathAction::Run(command)) => self.run_path_command(command),
@@ -90,12 +89,12 @@ impl App {
 
     fn run_path_command(&mut self, command: Command) {
         match table_of(&command).cloned() {
-            // A table beside a draft is most likely about its samples; the dialog asks.
+            // A table dropped on a draft probably describes its samples: ask.
             Some(table) if self.has_samples() => self.dialogs.open(Dialog::join(table, Some(command))),
             _ => {
                 let opened = self.studio.document().is_some_and(|document| document.draft().is_none());
                 if matches!(command, Command::Import { .. }) && opened {
-                    // Files dropped on an opened dataset begin a draft of their own.
+                    // Files dropped on an opened dataset start a new draft.
                     self.requests.push(Request::Run(Command::New));
                 }
                 self.requests.push(Request::Run(command));
@@ -103,13 +102,13 @@ impl App {
         }
     }
 
-    /// A draft is open that is not empty.
+    /// True when a draft with samples is open.
     fn has_samples(&self) -> bool {
         self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
     }
 }
 
-/// The one file that a command would take in, when it may be a table of metadata.
+/// The only file that a command would import, if it may be a table of metadata.
 fn table_of(command: &Command) -> Option<&PathBuf> {
     let (Command::Import { paths, .. } | Command::AddToTray { paths }) = command else { return None };
     paths.first().filter(|path| paths.len() == 1 && super::dialogs::is_table(path))

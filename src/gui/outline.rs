@@ -1,5 +1,5 @@
-//! The hierarchy as flat rows: which samples show, at what depth, for the folders that are unfolded. Kept as runs of siblings, so that a
-//! million roots are one entry and folding costs nothing.
+//! The hierarchy as flat rows: the visible samples with their depth, given the unfolded FOLDERs. Stored as runs of siblings, so that
+//! a million roots take one entry and folding costs nothing.
 
 use std::collections::BTreeSet;
 
@@ -11,24 +11,24 @@ use crate::studio::RowRef;
 pub struct Node {
     /// 0 for the root.
     pub depth: u16,
-    /// The sample; for a slot the FOLDER that lacks something.
+    /// The sample; for a slot, the FOLDER that lacks a child.
     pub at: Option<RowRef>,
-    /// No sample, but a place where one is missing.
+    /// Set for a slot: a position where a sample is missing.
     pub gap: Option<Gap>,
 }
 
-/// A position of the pattern at which a FOLDER has nothing.
+/// A position of the pattern at which a FOLDER has no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The root.
     pub root: u32,
     /// Index in the pattern.
     pub position: u32,
-    /// The child that stands behind it.
+    /// Index of the child that follows it.
     pub before: u32,
 }
 
-/// Siblings that stand one below the other: positions `from..from + count` among the children of `parent`.
+/// Consecutive visible siblings: positions `from..from + count` among the children of `parent`.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Row number of the first one in the outline.
@@ -36,7 +36,7 @@ struct Run {
     parent: Option<RowRef>,
     from: u32,
     count: u32,
-    /// One row, for what is missing.
+    /// One row for a missing child.
     gap: Option<Gap>,
 }
 
@@ -45,12 +45,12 @@ struct Run {
 pub struct Outline {
     runs: Vec<Run>,
     rows: u64,
-    /// What a filter left, in tree order; replaces the runs.
+    /// Samples that match a filter, in tree order; replaces the runs.
     filtered: Option<Vec<RowRef>>,
 }
 
 impl Outline {
-    /// The rows of `tree` with these folders unfolded. `gaps` tells what an unfolded FOLDER lacks, in order.
+    /// The rows of `tree` with these FOLDERs unfolded. `gaps` gives the missing children of an unfolded FOLDER, in order.
     pub fn new(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, gaps: &dyn Fn(RowRef) -> Vec<Gap>) -> Self {
         let mut outline = Self { runs: Vec::new(), rows: 1, filtered: None };
         if let Some(top) = tree.levels.first().filter(|_| root_open) {
@@ -60,7 +60,7 @@ impl Outline {
         outline
     }
 
-    /// The rows that a filter left, with the folders that hold them.
+    /// The rows that match a filter, with the FOLDERs above them.
     pub fn filtered(kept: Vec<RowRef>) -> Self {
         Self { runs: Vec::new(), rows: 1 + kept.len() as u64, filtered: Some(kept) }
     }
@@ -108,7 +108,7 @@ impl Outline {
         }
     }
 
-    /// Appends what stands before a gap, and the gap; gives where it goes on.
+    /// Appends the children before a gap and the gap; returns the position after it.
     fn push_gap(&mut self, parent: Option<RowRef>, from: u32, gap: Gap) -> u32 {
         let before = gap.before.max(from);
         self.push(parent, from, before - from);
@@ -122,7 +122,7 @@ impl Outline {
         self.rows
     }
 
-    /// The node in `row`; the root for a row that is not there.
+    /// The node in `row`; the root when there is no such row.
     pub fn node(&self, tree: &Skeleton, row: u64) -> Node {
         let root = Node { depth: 0, at: None, gap: None };
         if row == 0 {
@@ -157,7 +157,7 @@ impl Outline {
     /// The row in which a sample shows, if it does.
     pub fn find(&self, tree: &Skeleton, at: RowRef) -> Option<u64> {
         if let Some(kept) = &self.filtered {
-            // In tree order the roots ascend, and what belongs to one stands together.
+            // In tree order the roots ascend and the samples below a root are adjacent.
             let root = |at: RowRef| ancestors(tree, at).first().map_or(at.row, |root| root.row);
             let own = root(at);
             let from = kept.partition_point(|&other| root(other) < own);
@@ -195,7 +195,7 @@ pub fn ancestors(tree: &Skeleton, at: RowRef) -> Vec<RowRef> {
     above
 }
 
-/// The samples that a filter keeps, with the folders above them, in tree order.
+/// The samples that match a filter, with the FOLDERs above them, in tree order.
 pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Vec<RowRef> {
     let mut kept: Vec<Vec<bool>> = tree.levels.iter().map(|level| vec![false; level.len()]).collect();
     for (level, table) in tree.levels.iter().enumerate().rev() {
@@ -224,7 +224,7 @@ pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Ve
     rows
 }
 
-/// The samples that a filter keeps and that no folded folder hides, in tree order.
+/// The samples that match a filter and are not inside a folded FOLDER, in tree order.
 pub fn keep_open(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, kept: impl Fn(RowRef) -> bool) -> Vec<RowRef> {
     let mut rows = Vec::new();
     let top = tree.levels.first().filter(|_| root_open).map_or(0, |level| level.len());
@@ -245,7 +245,7 @@ pub fn keep_open(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, kept
     rows
 }
 
-/// True when an id matches a typed filter: a part of it, or a pattern with `*` and `?`. Case does not matter.
+/// True when an id contains the typed text, or matches it as a pattern with `*` and `?`; ignores case.
 pub fn matches(filter: &str, id: &str) -> bool {
     let (filter, id) = (filter.to_lowercase(), id.to_lowercase());
     if !filter.contains(['*', '?']) {

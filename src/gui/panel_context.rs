@@ -1,4 +1,4 @@
-//! What panels get: the studio to read, the window's own state to change, and a list to put their requests in. Panels change nothing else.
+//! The context of panels: the studio to read, the window's state to change, and a list for requests. Panels change nothing else.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,66 +14,66 @@ use crate::jobs::Jobs;
 use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef, Studio};
 
-/// What a panel wants to happen after the frame is drawn.
+/// A request of a panel, handled after the frame is drawn.
 #[derive(Clone)]
 pub enum Request {
     /// Run a command of the studio.
     Run(Command),
-    /// Do what a menu entry does.
+    /// Perform an action, as its menu entry does.
     Do(Action),
     /// Open a file dialog.
     ChooseFiles(FileRequest),
     /// Select a sample, or the root, and show it everywhere.
     Select(Option<RowRef>),
-    /// Select the sample that stands at this address once everything before is done.
+    /// Select the sample at this address after the requests before it are handled.
     SelectNode(NodePath),
     /// Open or import these paths.
     OpenPaths(Vec<PathBuf>),
     /// Put text on the clipboard.
     Copy(String),
-    /// Take a path off the recent list.
+    /// Remove a path from the recent list.
     Forget(PathBuf),
-    /// Throw away what autosave kept of a draft.
+    /// Delete the autosaved draft at this path.
     ForgetDraft(PathBuf),
     /// Remember these queries.
     Queries(QueryBook),
     /// Choose a file for the rows of a query, then save them.
     SaveRows(crate::query::Query),
-    /// Ask where to export what the filter and the statement leave.
+    /// Open the export dialog for the rows of the filter and of this statement.
     ExportSubset(Option<String>),
-    /// Ask where to put a description for catalogues.
+    /// Open the dialog for a catalogue description.
     Describe(crate::export::Catalogue),
     /// Bring a panel to the front.
     Show(super::dock::Pane),
-    /// Change a field of a level, or add one.
+    /// Open the dialog that changes a field of a level, or adds one.
     Column(usize, Option<crate::model::FieldSpec>),
-    /// Show what a fix of many roots changes.
+    /// Show the plan of a fix over many roots.
     Plan(Arc<Plan>),
-    /// Make and open the sample dataset.
+    /// Create and open the sample dataset.
     SampleDataset,
-    /// Do this even though unsaved changes are lost.
+    /// Handle this although unsaved changes are discarded.
     Anyway(Box<Request>),
-    /// The user agrees to this for the session; then do that.
+    /// Record the user's agreement for the session, then handle the request.
     Agreed(super::consent::Agreement, Box<Request>),
-    /// Save the draft, then do this.
+    /// Save the draft, then handle this.
     SaveFirst(Box<Request>),
-    /// Bring back what an interrupted write left aside, and open it.
+    /// Restore the old contents that an interrupted write left aside, and open them.
     RestoreAside(PathBuf),
-    /// Replace this project file by the draft, then do this.
+    /// Replace this project file by the draft, then handle the request.
     Replace(PathBuf, Option<Box<Request>>),
 }
 
 /// The context of a panel.
 pub struct PanelContext<'a> {
-    /// The studio, to read.
+    /// The studio, read-only.
     pub studio: &'a Studio,
     /// The window's own state.
     pub session: &'a mut Session,
-    /// What is remembered between starts, to read.
+    /// State remembered between starts, read-only.
     pub remembered: &'a Remembered,
-    /// For work that changes nothing, off the interface thread.
+    /// Starts read-only work off the interface thread.
     pub jobs: &'a Jobs,
-    /// What shall happen.
+    /// Requests to handle after the frame.
     pub requests: &'a mut Vec<Request>,
 }
 
@@ -94,7 +94,7 @@ impl Remembered {
 }
 
 impl<'a> PanelContext<'a> {
-    /// What is open.
+    /// The open document.
     pub fn document(&self) -> Option<&'a Document> {
         self.studio.document()
     }
@@ -104,7 +104,7 @@ impl<'a> PanelContext<'a> {
         self.requests.push(request);
     }
 
-    /// Wishes for the table of a level, once.
+    /// Requests the table of a level, once a document.
     pub fn want_level(&mut self, level: usize) {
         let ready = self.document().is_none_or(|document| document.level_ready(level));
         if !ready && self.session.levels_asked.insert(level) {
@@ -112,11 +112,11 @@ impl<'a> PanelContext<'a> {
         }
     }
 
-    /// Wishes for a command.
+    /// Requests a command.
     pub fn run(&mut self, command: Command) {
         self.requests.push(Request::Run(command));
     }
 }
 
-/// 42 % black over what a dialog covers.
+/// 42 % black over the window behind a dialog.
 pub const DIM: Color32 = Color32::from_black_alpha(107);

@@ -1,5 +1,4 @@
-//! Drafts that last: save, save as, what autosave kept of drafts that were never saved, and the one question before changes are
-//! lost.
+//! Saving drafts: save, save as, autosaved drafts, and the question before unsaved changes are discarded.
 
 use std::path::{Path, PathBuf};
 
@@ -23,13 +22,13 @@ use crate::studio::{Command, Document, LogLevel, RowRef};
 pub const ENDING: &str = "tacostudio";
 
 impl App {
-    /// Keeps drafts in this folder while they are changed, and offers what is found there.
+    /// Autosaves drafts into this folder and offers the drafts found there.
     pub fn keep_drafts_in(&mut self, folder: PathBuf) {
         self.studio.set_autosave(Some(folder.clone()));
         self.session.autosave = Some(folder);
     }
 
-    /// Saves under the name that the draft has, or asks for one.
+    /// Saves under the draft's name, or asks for one.
     pub(super) fn save_draft(&mut self, ctx: &Context, ask: bool) {
         let Some(Document::Draft(document)) = self.studio.document() else { return };
         match document.project() {
@@ -41,7 +40,7 @@ impl App {
         }
     }
 
-    /// Saves the draft there. A name without an ending gets one. `overwrite` is that of [`Command::SaveProject`].
+    /// Saves the draft at `path`, with the project's extension added if it has none. `overwrite` is that of [`Command::SaveProject`].
     pub(super) fn save_to(&mut self, path: Option<PathBuf>, overwrite: Option<bool>) {
         let Some(mut path) = path else { return };
         if path.extension().is_none_or(|end| end != ENDING) {
@@ -54,8 +53,8 @@ impl App {
         self.requests.push(Request::Run(Command::SaveProject { path: Some(path), view: Some(view), overwrite }));
     }
 
-    /// Asks what to do about a project file that is not the one that is known, and goes on with what waited for the saving once it
-    /// is replaced. True for such a failure of a job that saves.
+    /// Asks whether to replace a project file that another program has changed, when `job` saves and failed for that reason; true in
+    /// that case. The request that waits for the save follows once the file is replaced.
     pub(super) fn ask_to_replace(&mut self, job: JobId, error: &Error) -> bool {
         let Some((_, path)) = self.saving.take_if(|(saving, _)| *saving == job) else { return false };
         if error.kind() != Kind::Changed {
@@ -66,20 +65,20 @@ impl App {
         true
     }
 
-    /// Replaces a project file, whoever wrote it, and then does what waited.
+    /// Replaces a project file, then handles `then`.
     pub(super) fn replace_project(&mut self, path: PathBuf, then: Option<Request>) {
         self.after_save = then;
         self.save_to(Some(path), Some(true));
     }
 
-    /// What is found again when the draft is opened: level, selection, watched folders.
+    /// View state saved with the draft: level, selection, watched folders.
     fn view_of_draft(&self) -> serde_json::Value {
         let ids = self.session.selected.and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
         let watched: Vec<&Path> = self.studio.watched().collect();
         json!({ "level": self.session.level, "selected": ids, "watched": watched })
     }
 
-    /// Shows what was shown when the draft was saved.
+    /// Restores the view state saved with the draft.
     pub(super) fn show_saved_view(&mut self) {
         let Some(document @ Document::Draft(draft)) = self.studio.document() else { return };
         let level = draft.view.get("level").and_then(serde_json::Value::as_u64).unwrap_or_default() as usize;
@@ -94,7 +93,7 @@ impl App {
         self.ask_to_watch(watched);
     }
 
-    /// The draft was saved: it is the newest of the recent ones, and whatever waited for it goes on.
+    /// Handles a saved draft: adds it to the recent list and handles the request that waited for it.
     pub(super) fn saved(&mut self, path: &Path) {
         let own = matches!(self.studio.document(), Some(Document::Draft(draft)) if draft.project() == Some(path));
         if own {
@@ -102,7 +101,7 @@ impl App {
         }
         self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(path))));
         if let Some(then) = self.after_save.take_if(|_| own) {
-            // What was changed while it was being saved is not in the file.
+            // Edits made during the save are not in the file.
             match self.has_changes() {
                 true => self.ask_to_discard(then),
                 false => self.requests.push(Request::Anyway(Box::new(then))),
@@ -110,7 +109,7 @@ impl App {
         }
     }
 
-    /// Puts a draft's file on top of the recent list.
+    /// Puts a project file on top of the recent list.
     pub(super) fn remember_draft(&mut self, path: &Path) {
         let Some(document) = self.studio.document() else { return };
         let recent = Recent {
@@ -125,24 +124,24 @@ impl App {
         self.save();
     }
 
-    /// Asks before changes are lost: save them first, lose them, or stay.
+    /// Asks whether to save unsaved changes, discard them, or stay.
     pub(super) fn ask_to_discard(&mut self, then: Request) {
         self.dialogs.open(Dialog::discard(then));
     }
 
-    /// Asks before jobs are stopped by the end of the program.
+    /// Asks before quitting cancels running jobs.
     pub(super) fn ask_to_stop(&mut self) {
         let labels: Vec<String> = self.studio.jobs().into_iter().map(|job| job.label).collect();
         self.dialogs.open(Dialog::stop(&labels.join("; "), Request::Do(Action::Quit)));
     }
 
-    /// Saves, and then does what waited.
+    /// Saves the draft, then handles `then`.
     pub(super) fn save_first(&mut self, ctx: &Context, then: Request) {
         self.after_save = Some(then);
         self.save_draft(ctx, false);
     }
 
-    /// Tells what autosave could not do, once.
+    /// Shows a failure of autosave, once.
     pub(super) fn tell_autosave(&mut self) {
         if let Some(trouble) = self.studio.autosave_trouble() {
             self.studio.log(LogLevel::Error, format!("The draft could not be kept: {trouble}"));

@@ -1,5 +1,5 @@
 //! Runs a script in the window: finds controls by their accessible names, moves the pointer, presses keys, waits, takes pictures. It
-//! only ever does what a person could: what the screen reader can't name, a script can't click.
+//! uses only what a person could: a control without an accessible name can't be clicked.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,17 @@ use crate::jobs::Job;
 use crate::model::SamplePath;
 use crate::studio::{Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio, check_expectation};
 
-/// What came of a script, for whoever started the window: how many lines did what they should.
+/// Outcome of a script, shared with the caller: the number of lines that succeeded, or the first error.
 pub type Verdict = Arc<Mutex<Option<Result<usize>>>>;
 
-/// A control that is not there within this time is missing.
+/// Time after which a control that has not appeared counts as missing.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Frames that a view gets to settle.
+/// Frames without running work after which the window counts as settled.
 const SETTLE: u32 = 3;
-/// A window without a screen takes no pictures.
+/// Time after which a screenshot that has not arrived counts as unsupported.
 const PICTURE: Duration = Duration::from_secs(20);
 
-/// A script on its way.
+/// A script that is running.
 pub struct ScriptRunner {
     lines: VecDeque<(usize, ScriptLine)>,
     eyes: Arc<Mutex<AccessibilitySnapshot>>,
@@ -41,34 +41,34 @@ pub struct ScriptRunner {
     phase: Phase,
     since: Instant,
     frames: u32,
-    /// Where the control of the present line was in the last frame.
+    /// Bounds of the current line's control in the last frame.
     place: Option<Rect>,
     name: String,
-    /// What came of the command of the present line, where it says what it expects.
+    /// Outcome of the current line's command, when the line states an expectation.
     outcome: Option<Result<()>>,
-    /// A picture that was taken.
+    /// The screenshot that was taken last.
     taken: Arc<Mutex<Option<Arc<ColorImage>>>>,
-    /// A picture that is being written.
+    /// The job that writes a screenshot.
     saving: Option<Job<()>>,
 }
 
-/// Where the present line is.
+/// Progress of the current line.
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
-    /// Nothing of it was done.
+    /// Not started.
     Begin,
-    /// The control was asked to come into view.
+    /// The control is scrolling into view.
     Scrolled,
-    /// These moves of pointer and keys are still to come, one a frame.
+    /// Remaining pointer and key events, one batch a frame.
     Moves(VecDeque<Vec<Event>>),
-    /// Until nothing runs.
+    /// Waiting until nothing runs.
     Calm,
-    /// A picture was asked for.
+    /// Waiting for a screenshot.
     Picture,
 }
 
 impl ScriptRunner {
-    /// Runs these lines; pictures go into the folder, without one they are left out. `name` is for messages.
+    /// Runs these lines. Screenshots are written into `pictures`, or skipped without it; `name` names the script in messages.
     pub fn new(ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> Self {
         let eyes = AccessibilitySnapshot::open(ctx);
         let lines = lines.into_iter().enumerate().collect();
@@ -89,7 +89,7 @@ impl ScriptRunner {
         }
     }
 
-    /// Looks at an event before the window reacts to it: what the present command expects is in it, or that it failed.
+    /// Checks an event against the expectation of the current command, before the window reacts to it.
     pub fn notice(&mut self, studio: &Studio, event: &StudioEvent) {
         if self.phase != Phase::Calm {
             return;
@@ -109,7 +109,7 @@ impl ScriptRunner {
         self.outcome = Some(outcome);
     }
 
-    /// Where the verdict will stand.
+    /// The shared outcome, filled when the script ends.
     pub fn verdict(&self) -> Verdict {
         self.verdict.clone()
     }
@@ -124,7 +124,7 @@ impl ScriptRunner {
 
     fn find(&self, label: &str, nth: usize) -> Option<NamedNode> {
         let seen = self.seen();
-        // With `*` a part of the name is enough.
+        // A label with `*` is a pattern.
         let named = |seen: &&NamedNode| seen.label == label || (label.contains('*') && matches(label, &seen.label));
         let controls = seen.iter().filter(named).filter(|seen| seen.acts);
         let texts = seen.iter().filter(named).filter(|seen| !seen.acts);
@@ -171,22 +171,22 @@ impl ScriptRunner {
 }
 
 impl App {
-    /// Runs a script in this window; the verdict stands there when it is over.
+    /// Runs a script in this window; the returned outcome is filled when it ends.
     pub fn drive(&mut self, ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> Verdict {
         let driver = ScriptRunner::new(ctx, name, lines, pictures);
         let verdict = driver.verdict();
         self.driver = Some(Box::new(driver));
-        // A picture in the middle of a fade shows neither before nor after.
+        // Animations off: a screenshot in the middle of a fade would show neither state.
         self.view.settings.still = true;
         verdict
     }
 
-    /// Lines of the script that did what they should.
+    /// Number of lines that succeeded so far.
     pub(super) fn lines_done(&self) -> usize {
         self.driver.as_ref().map_or(0, |driver| driver.done)
     }
 
-    /// Does what of the script can be done in this frame.
+    /// Advances the script as far as this frame allows.
     pub(super) fn drive_on(&mut self, ctx: &Context) {
         let Some(mut driver) = self.driver.take() else { return };
         if driver.is_over() {
@@ -215,7 +215,7 @@ impl App {
             }
             return Ok(());
         }
-        // What a line changed is drawn before the next one looks.
+        // The effect of a line is drawn before the next line searches the snapshot.
         if driver.frames <= SETTLE && driver.phase == Phase::Begin {
             return Ok(());
         }
@@ -255,7 +255,7 @@ impl App {
         Ok(())
     }
 
-    /// True when nothing has been running for a few frames.
+    /// True when nothing has run for more than [`SETTLE`] frames.
     fn is_calm(&self, driver: &mut ScriptRunner) -> bool {
         if self.is_busy() || self.studio.is_checking() {
             driver.frames = 0;
@@ -371,14 +371,14 @@ impl App {
         Ok(())
     }
 
-    /// Brings a control into view; true when it is there.
+    /// Scrolls a control into view; true once it has stopped moving.
     fn reach(&self, driver: &mut ScriptRunner, seen: &NamedNode) -> bool {
         if driver.phase == Phase::Begin {
             driver.inject(vec![seen.scroll_here()]);
             driver.phase = Phase::Scrolled;
             driver.frames = 0;
         }
-        // It may still be on its way.
+        // The control may still be moving.
         if driver.place.replace(seen.rect) != Some(seen.rect) {
             driver.frames = 0;
         }
@@ -445,7 +445,7 @@ fn drag(from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
     moves
 }
 
-/// A key with what is held beside it, which is let go a frame later.
+/// A key press with its modifiers, which are released one frame later.
 fn press(key: Key, modifiers: Modifiers) -> Vec<Vec<Event>> {
     let event = |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers };
     let down = vec![Event::ModifiersChanged(modifiers), event(true), event(false)];

@@ -11,7 +11,7 @@ use crate::text::{self, Language};
 /// The sizes that can be chosen, in parts of the usual one.
 pub const SCALES: [f32; 6] = [0.8, 0.9, 1.0, 1.25, 1.5, 2.0];
 
-/// What the user sets.
+/// Settings of the user.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Settings {

@@ -1,6 +1,6 @@
-//! One window for one desktop: a later start hands its paths to the window that is there, and ends. They meet at a port of this machine
-//! that a private file names together with a password; who can't read the file can't speak to the window. Must never keep a window
-//! from opening: whatever goes wrong here, the later start opens its own.
+//! One window a desktop: a later start sends its paths to the open window and exits. They connect through a local port, which a
+//! private file names together with a password; only processes that can read that file can talk to the window. A failure here must
+//! never prevent a window: the later start then opens its own.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,39 +9,39 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// The file that names the port.
+/// Name of the file with port and password.
 const FILE: &str = "window.json";
 const CONNECT: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(3);
-/// Longer messages are not listened to.
+/// Longest message that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
-/// What a window says that took the paths.
+/// Answer of a window that accepted the paths.
 const TAKEN: &str = "taken";
 
-/// Where a window listens.
+/// Contents of the file: where a window listens.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Endpoint {
     port: u16,
     password: String,
-    /// A window on another desktop is no use here.
+    /// The desktop of the window; starts on other desktops ignore it.
     desktop: String,
 }
 
-/// What a later start hands over.
+/// Message of a later start.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Handover {
     password: String,
     paths: Vec<PathBuf>,
 }
 
-/// The first window's side.
+/// The listening side, in the open window.
 pub struct SingleInstance {
     file: PathBuf,
     password: String,
     inbox: Receiver<Vec<PathBuf>>,
 }
 
-/// Hands `paths` to the window whose door `folder` names. False when there is none: then this start opens a window itself.
+/// Sends `paths` to the window that the file in `folder` names. False when no window answers; this start then opens its own.
 pub fn hand_over(folder: &Path, paths: &[PathBuf]) -> bool {
     try_hand_over(folder, &desktop(), paths).unwrap_or(false)
 }
@@ -54,7 +54,7 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Re
     let mut stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, door.port)), CONNECT)?;
     stream.set_read_timeout(Some(ANSWER))?;
     stream.set_write_timeout(Some(ANSWER))?;
-    // The window has another working folder; addresses stay as they are.
+    // The window has another working directory: relative paths become absolute, remote addresses stay.
     let here = |path: &PathBuf| if crate::model::is_remote(path) { Ok(path.clone()) } else { std::path::absolute(path) };
     let parcel = Handover { password: door.password, paths: paths.iter().map(here).collect::<std::io::Result<_>>()? };
     let mut line = serde_json::to_string(&parcel)?;
@@ -66,7 +66,7 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> std::io::Re
 }
 
 impl SingleInstance {
-    /// Listens for later starts and names the door in `folder`; `wake` is called when something came.
+    /// Listens for later starts and writes the endpoint file into `folder`; calls `wake` when paths arrive.
     pub fn listen(folder: &Path, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         Self::listen_as(folder, desktop(), wake)
     }
@@ -78,7 +78,7 @@ impl SingleInstance {
         let expected = password.clone();
         std::thread::Builder::new().name("later starts".into()).spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A start that says nothing, or nonsense, is its own fault.
+                // Silent or malformed clients are logged and ignored.
                 match take_in(stream, &expected, &sender) {
                     Ok(true) => wake(),
                     Ok(false) => tracing::debug!("somebody without the password knocked"),
@@ -89,7 +89,7 @@ impl SingleInstance {
         let door = Endpoint { port, password: password.clone(), desktop };
         let file = folder.join(FILE);
         crate::folders::make_private(folder)?;
-        // Temporary files are for their owner alone.
+        // Temporary files are readable by their owner only.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer(&mut draft, &door)?;
         draft.persist(&file).map_err(|error| error.error)?;
@@ -124,13 +124,13 @@ fn take_in(mut stream: TcpStream, password: &str, sender: &Sender<Vec<PathBuf>>)
     Ok(true)
 }
 
-/// The desktop that a window would open on.
+/// The desktop that a window of this process opens on.
 fn desktop() -> String {
     let says = |name: &str| std::env::var(name).unwrap_or_default();
     format!("{} {}", says("DISPLAY"), says("WAYLAND_DISPLAY"))
 }
 
-/// 128 bits from the system, by way of the keys of two hashers.
+/// 128 random bits, from the keys of two hashers seeded by the system.
 fn password() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())

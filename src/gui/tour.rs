@@ -1,5 +1,5 @@
-//! The tour: a card in the corner that leads a newcomer through the sample dataset. Each step is a thing that menus and panels do as
-//! well, done for real; whoever does it by hand gets on just as well.
+//! The tour: a card in the corner that leads through the sample dataset. Each step performs an ordinary action; doing that action
+//! by hand completes the step as well.
 
 use egui::{Align, Align2, Area, Context, Frame, Id, Layout, Margin, Order, RichText, Ui};
 
@@ -17,7 +17,7 @@ struct Step {
     text: &'static str,
     button: &'static str,
     act: fn(&PanelContext<'_>) -> Vec<Request>,
-    /// True when nothing is left to do for it.
+    /// True when the step is complete.
     done: fn(&PanelContext<'_>) -> bool,
 }
 
@@ -96,7 +96,7 @@ const STEPS: [Step; 8] = [
     },
 ];
 
-/// How far the tour is.
+/// The current step of the tour.
 #[derive(Default)]
 pub struct Tour {
     step: usize,
@@ -104,7 +104,7 @@ pub struct Tour {
 }
 
 impl Tour {
-    /// Draws the card, above `bottom` points of bars. False when the tour is over.
+    /// Draws the card, `bottom` points above the window's lower edge. False when the tour has ended.
     pub fn show(&mut self, ctx: &Context, cx: &mut PanelContext<'_>, bottom: f32) -> bool {
         let area = Area::new(Id::unique("tour")).order(Order::Foreground);
         area.anchor(Align2::RIGHT_BOTTOM, [-16.0, -16.0 - bottom]).show(ctx, |ui| self.card_ui(ui, cx)).inner
@@ -151,7 +151,7 @@ impl Tour {
     }
 }
 
-/// The first sample that is a file, on the deepest level: it has pixels.
+/// The first FILE of the deepest level, which has pixels.
 fn first_file(cx: &PanelContext<'_>) -> Option<RowRef> {
     let document = cx.document()?;
     let mut rows = (0..document.tree().levels.len())

@@ -47,7 +47,7 @@ pub struct SavedQuery {
 pub struct QueryBook {
     /// Newest first.
     pub history: Vec<String>,
-    /// By name.
+    /// Keyed by name.
     pub saved: Vec<SavedQuery>,
 }
 

@@ -81,7 +81,7 @@ pub enum Dialog {
     Recent,
     /// The shortcuts.
     Shortcuts,
-    /// What the user sets.
+    /// Settings of the user.
     Settings(Box<SettingsDialog>),
     /// Version, licences and what this machine has.
     About(Box<About>),
@@ -129,7 +129,7 @@ impl Dialog {
         }))
     }
 
-    /// Asks before jobs are stopped by the end of the program.
+    /// Asks before quitting cancels running jobs.
     pub fn stop(jobs: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Something is still being done").into(),
@@ -177,7 +177,7 @@ impl Dialog {
         Dialog::About(Box::default())
     }
 
-    /// What the user sets.
+    /// Settings of the user.
     pub fn settings(theme: Theme, settings: Settings) -> Self {
         Dialog::Settings(Box::new(SettingsDialog::new(theme, settings)))
     }

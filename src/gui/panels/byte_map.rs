@@ -1,4 +1,4 @@
-//! The bytes of a container as a map: each small cell is a stretch of the file, coloured by what it holds; pointing names the sample.
+//! The byte map of a container: each cell is a range of the file, coloured by its content; hovering names the sample.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
     });
 }
 
-/// What each cell is: the kind with the most bytes in it; gaps and tables win over data, so that small ones are seen.
+/// The content kind of each cell: the kind with the most bytes; gaps and tables take precedence over data, so that small ones show.
 fn cells_of(layout: &ByteLayout, count: usize) -> Vec<BytePart> {
     let mut cells = Vec::with_capacity(count);
     let mut index = 0;
@@ -173,7 +173,7 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
     let painter = ui.painter_at(rect);
     painter.add(Shape::mesh(mesh));
     let byte_of = |cell: usize| (u128::from(layout.size_bytes) * cell as u128 / count as u128) as u64;
-    // The selected sample's own bytes, looked for among all members.
+    // The byte range of the selected sample, searched among all members.
     let selected = cx.session.selected.and_then(|at| Some((at, format!("DATA/{}", document.path(at)?.to_archive()))));
     let marked = &mut cx.session.bytes.marked;
     if let Some((at, name)) = selected.clone() {
@@ -219,7 +219,7 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
     response.on_hover_text_at_pointer(format!("{what}\n{range}"));
 }
 
-/// The sample whose bytes a member holds.
+/// The sample stored in a member.
 fn sample_of(document: &Document, name: &str) -> Option<RowRef> {
     let path = name.strip_prefix("DATA/")?;
     let path = path.strip_suffix("/__meta__").unwrap_or(path);

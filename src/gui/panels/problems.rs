@@ -1,4 +1,4 @@
-//! What the checks found, grouped by rule. A click goes to the place.
+//! The problems panel: findings grouped by rule. A click selects the sample or field.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -27,16 +27,16 @@ pub struct ProblemsState {
     rows: Vec<Line>,
     made_for: Option<(Arc<Report>, usize)>,
     changes: usize,
-    /// The ways out of findings that have been on the screen.
+    /// Fixes of findings that were visible.
     fixes: HashMap<usize, Vec<Fix>>,
 }
 
-/// Fixes that have a button each; the tooltip shows what they change.
+/// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
-    /// A rule with several findings; the first of them, and how many.
+    /// Header of a rule with several findings: index of the first, and their number.
     Group(usize, usize, bool),
     /// A finding below its rule.
     Child(usize),
@@ -102,7 +102,7 @@ impl ProblemsState {
     }
 }
 
-/// Where a finding leads: a sample is selected, a field of the collection is brought to the front.
+/// Shows the place of a finding: selects the sample, or focuses the collection field.
 pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
     match &finding.at {
         Location::Collection(field) => {
@@ -137,7 +137,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
     let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
     let (mut scroll, rows) = (state.scroll, &state.rows);
-    // Findings of the draft as it was are no ground for changing the draft as it is.
+    // Findings of an older revision must not change the draft.
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
     let (fixes, studio) = (&mut state.fixes, cx.studio);
     let mut chosen_fix = None;
@@ -192,15 +192,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     cx.session.problems = state;
 }
 
-/// Where the buttons of these fixes begin.
+/// Left edge of the fix buttons.
 fn fixes_width(ui: &Ui, rect: Rect, fixes: &[Fix]) -> f32 {
     let text = |fix: &Fix| ui.painter().layout_no_wrap(fix.label.clone(), font::medium(12.0), egui::Color32::WHITE).size().x;
     let buttons: f32 = fixes.iter().take(OFFERED).map(|fix| text(fix) + 24.0).sum();
-    // Half of the line is for what is wrong.
+    // The message keeps half of the line.
     if fixes.is_empty() { rect.right() } else { (rect.right() - buttons - 16.0).max(rect.center().x) }
 }
 
-/// One button for each of the best fixes, at the right end of the line; the fix whose button was clicked.
+/// Draws a button for each of the best fixes, right-aligned; returns the fix that was clicked.
 fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], at: &Location) -> Option<&'a Fix> {
     let mut clicked = None;
     let layout = egui::Layout::right_to_left(egui::Align::Center);
@@ -289,7 +289,7 @@ pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
     }
 }
 
-/// The right end of the tab bar.
+/// Draws the right end of the tab bar.
 pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);

@@ -1,5 +1,5 @@
-//! Where the dataset comes from, and what was asked of other machines for it: a meter for every action, the requests one by one,
-//! the cache on the disk.
+//! The source panel: origin of the dataset, remote requests summed by action and one by one, and the
+//! disk cache.
 
 use egui::{Frame, Label, Margin, RichText, Ui};
 
@@ -14,7 +14,7 @@ use crate::model::is_remote;
 use crate::remote::{ActionTraffic, CacheState, RequestLine, Traffic};
 use crate::studio::{Command, Document};
 
-/// Which list shows.
+/// Which list is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum List {
     /// One row for each action.
@@ -24,10 +24,10 @@ enum List {
     Requests,
 }
 
-/// Servers of a project that are named.
+/// Number of servers of a project that are listed.
 const SERVERS_SHOWN: usize = 6;
 
-/// What the panel keeps. Outlives the document.
+/// State of the panel. Outlives the document.
 #[derive(Default)]
 pub struct SourceState {
     list: List,
@@ -38,7 +38,7 @@ pub struct SourceState {
 }
 
 impl SourceState {
-    /// What lies in the cache, as a job found it.
+    /// State of the disk cache, computed by a job.
     pub fn set_cache(&mut self, cache: CacheState) {
         self.cache = Some(cache);
     }
@@ -70,7 +70,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     lists_ui(ui, cx, &traffic);
 }
 
-/// What is open, and from where.
+/// Draws the name and origin of the document.
 fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(open) = cx.document().and_then(|document| document.opened()) else { return };
@@ -98,7 +98,7 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     rule(ui);
 }
 
-/// The servers that the files of a project lie on. Nobody typed their addresses, so they get no token.
+/// The servers that a project's files are on. The user has not typed their addresses, so no token is sent to them.
 fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some(Document::Draft(draft)) = cx.document() else { return };
@@ -125,7 +125,7 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     rule(ui);
 }
 
-/// The totals as facts side by side.
+/// Draws the totals side by side.
 fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
     let t = theme::tokens(ui);
     let latency = total.latency_ms().map_or("–".to_owned(), |latency| format!("{latency:.0} ms"));
@@ -202,7 +202,7 @@ fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
     }
 }
 
-/// Name, second line, width, set at the right.
+/// Name, second header line, width in points, right-aligned.
 type Head = (&'static str, &'static str, f32, bool);
 
 fn action_columns() -> [Head; 7] {
@@ -240,7 +240,7 @@ struct Actions<'a> {
 }
 
 impl Actions<'_> {
-    /// The newest stands on top.
+    /// Newest first.
     fn at(&self, row: u64) -> Option<&ActionTraffic> {
         self.rows.get(self.rows.len().checked_sub(row as usize + 1)?)
     }

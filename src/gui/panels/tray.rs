@@ -1,5 +1,5 @@
-//! Unplaced files, at the foot of the hierarchy: a list that any number of files fit into, with a filter. Files are dragged from
-//! here to where they belong, placed by command, or shown to the pattern as examples.
+//! The tray of unplaced files below the hierarchy: a virtual list with a filter. Files are dragged from here to their position,
+//! placed by command, or used as examples for the pattern.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ use crate::studio::{Command, Document};
 
 const HEAD: f32 = 30.0;
 const ROW: f32 = 24.0;
-/// What the head needs beside its title: the count and three buttons.
+/// Width of the count and three buttons in the header, in points.
 const BESIDE_TITLE: f32 = 106.0;
-/// With fewer files than this nobody looks for one by typing.
+/// The filter field appears from this number of files.
 const FILTER_FROM: usize = 8;
 
 /// What the panel keeps.
@@ -35,14 +35,14 @@ const FILTER_FROM: usize = 8;
 pub struct TrayState {
     scroll: RowScroll,
     filter: String,
-    /// The tray that the rest is about.
+    /// The tray that this state belongs to.
     tray: Arc<[Unplaced]>,
-    /// Selected files, by place in the tray.
+    /// Indices of selected files in the tray.
     chosen: BTreeSet<u32>,
-    /// The row of the keyboard, and where a range begins.
+    /// Row of the keyboard cursor, and anchor of a range.
     cursor: Option<u64>,
     anchor: Option<u64>,
-    /// The list had the keyboard in the last frame.
+    /// True when the list had the focus in the last frame.
     pub focused: bool,
     shown: AsyncValue<(usize, String), Arc<Vec<u32>>>,
 }
@@ -53,13 +53,13 @@ impl TrayState {
         self.chosen.iter().filter_map(|&place| self.tray.get(place as usize)).cloned().collect()
     }
 
-    /// Takes the selected files out of the tray.
+    /// The command that removes the selected files from the tray.
     pub fn removal(&self) -> Option<Command> {
         let files: Vec<_> = self.chosen().into_iter().map(|file| file.path).collect();
         (!files.is_empty()).then_some(Command::RemoveFromTray { files })
     }
 
-    /// Follows the draft: what was selected and is still there stays selected.
+    /// Follows the draft: keeps the selection of files that remain.
     fn follow(&mut self, tray: &Arc<[Unplaced]>) {
         if Arc::ptr_eq(&self.tray, tray) {
             return;
@@ -73,7 +73,7 @@ impl TrayState {
         self.tray = tray.clone();
     }
 
-    /// Place in the tray of a row that shows.
+    /// Index in the tray of a visible row.
     fn place(&self, row: u64) -> Option<u32> {
         match self.kept() {
             Some(kept) => kept.get(row as usize).copied(),
@@ -81,7 +81,7 @@ impl TrayState {
         }
     }
 
-    /// What a typed filter leaves; `None` without one.
+    /// Indices of files that match the typed filter; `None` without one.
     fn kept(&self) -> Option<&Arc<Vec<u32>>> {
         if self.filter.trim().is_empty() { None } else { self.shown.latest() }
     }
@@ -109,7 +109,7 @@ impl TrayState {
     }
 }
 
-/// How high the panel wants to be, below a tree of a draft.
+/// Preferred height of the tray below a hierarchy of height `available`, in points.
 pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 {
     let Some(draft) = document.draft() else { return 0.0 };
     cx.session.tray.follow(draft.tray());
@@ -149,7 +149,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| list_ui(ui, cx));
 }
 
-/// The watched folders: an eye that is open while there are some.
+/// Draws the button for watched folders.
 fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::Tokens) {
     let folders: Vec<PathBuf> = cx.studio.watched().map(Path::to_path_buf).collect();
     let count = folders.len() as u64;
@@ -191,7 +191,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
         ui.spacing_mut().item_spacing.x = 5.0;
         ui.label(RichText::new(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
         let title = RichText::new(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx);
-        // Three buttons and the count stay whole; the words take what is left.
+        // Buttons and count keep their width; the title is truncated.
         let words = ui.painter().layout_no_wrap(tr!("Unplaced files").into(), font::semibold(12.0), t.tx).size().x;
         let width = (ui.available_width() - BESIDE_TITLE).clamp(0.0, words.ceil() + 1.0);
         if width > 20.0 {
@@ -340,7 +340,7 @@ fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: boo
     response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, chosen, &name));
     let painter = ui.painter();
     paint::row_background(painter, t, rect, chosen, response.hovered() || cursor);
-    // What hangs on the pointer is here no longer.
+    // The file that was dragged is no longer in the tray.
     let (ink, weak) = if going { (t.txd, t.txd) } else { (t.tx, t.tx3) };
     paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), super::tree::file_icon(&name), 14.0, weak);
     let inner = Rect::from_min_max(pos2(rect.left() + 29.0, rect.top()), pos2(rect.right() - 10.0, rect.bottom()));

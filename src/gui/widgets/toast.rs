@@ -15,7 +15,7 @@ const SHOWN_S: f64 = 6.0;
 pub struct Toast {
     /// True for good news, false for a neutral note.
     pub good: bool,
-    /// What happened.
+    /// What has happened.
     pub text: String,
     /// A thing to do, with its shortcut: `("Undo", "Ctrl Z")`.
     pub action: Option<(&'static str, &'static str)>,

@@ -17,7 +17,7 @@ fn at_pointer<'a>(collection: &'a Collection, pointer: &str) -> Option<&'a Json>
     Some(at)
 }
 
-/// The text at a pointer; empty where there is none.
+/// The string at a pointer; empty if absent.
 pub fn text_at(collection: &Collection, pointer: &str) -> String {
     match at_pointer(collection, pointer) {
         Some(Json::String(text)) => text.clone(),
@@ -26,13 +26,13 @@ pub fn text_at(collection: &Collection, pointer: &str) -> String {
     }
 }
 
-/// The texts of the list at a pointer.
+/// The strings of the list at a pointer.
 pub fn strings_at(collection: &Collection, pointer: &str) -> Vec<String> {
     let items = at_pointer(collection, pointer).and_then(Json::as_array);
     items.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
-/// The top-level key and its new value when `value` is put at a pointer; lists and objects on the way are made where they lack.
+/// The top-level key and its new value after setting `value` at a pointer; creates missing lists and objects on the path.
 pub fn with_value(collection: &Collection, pointer: &str, value: Json) -> Option<(String, Json)> {
     let mut steps = pointer.split('/');
     let key = steps.next()?.to_owned();
@@ -59,7 +59,7 @@ pub fn with_value(collection: &Collection, pointer: &str, value: Json) -> Option
         };
     }
     *at = value;
-    // A time range without any end is no range.
+    // A time range without bounds is removed.
     if key == "extent"
         && let Some(range) = top.get_mut("temporal")
         && range.as_array().is_some_and(|ends| ends.iter().all(|end| end.is_null() || end.as_str() == Some("")))
@@ -69,7 +69,7 @@ pub fn with_value(collection: &Collection, pointer: &str, value: Json) -> Option
     Some((key, top))
 }
 
-/// An empty contact in the shape that today's tools write.
+/// An empty contact in the shape that the official tools write.
 pub fn new_contact(key: &str) -> Json {
     match key {
         "providers" => json!({"name": "", "roles": ["producer"], "url": null, "links": null}),
@@ -77,7 +77,7 @@ pub fn new_contact(key: &str) -> Json {
     }
 }
 
-/// The fields of a contact: those of its shape (the text of the specification and today's tools differ), then what else is there.
+/// The fields of a contact: those of its shape (specification and official tools differ), then all others.
 pub fn parts_of(key: &str, contact: &Json) -> Vec<&'static str> {
     let plain = ["organization", "email", "role"].iter().any(|part| contact.get(part).is_some());
     if key == "curators" || plain { vec!["name", "organization", "email", "role"] } else { vec!["name", "roles", "url"] }

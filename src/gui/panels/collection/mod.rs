@@ -1,5 +1,5 @@
-//! The form for COLLECTION.json: required fields first, what the checks say below each field. Half-typed text is kept here and becomes an
-//! edit a moment after the last key.
+//! The form for COLLECTION.json: required fields first, findings below each field. Typed text is kept here and becomes an edit
+//! [`PAUSE_S`] after the last key.
 
 mod json_pointer;
 mod tabs;
@@ -22,9 +22,9 @@ use crate::studio::Command;
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
 use tabs::{Tab, TabsState};
 
-/// A field that has not taken the focus within these frames is not there.
+/// Frames after which a field that has not taken the focus counts as absent.
 const FOCUS_FRAMES: u8 = 20;
-/// Typing becomes an edit after this pause.
+/// Typed text becomes an edit after this pause.
 const PAUSE_S: f64 = 0.25;
 const REQUIRED: [&str; 7] = ["id", "dataset_version", "description", "licenses", "providers", "tasks", "taco_version"];
 const TITLE_LENGTH: usize = 250;
@@ -40,15 +40,15 @@ struct Typed {
 pub struct FormState {
     typed: HashMap<String, Typed>,
     focus: Option<String>,
-    /// Frames for which the focus was wanted.
+    /// Frames since the focus was requested.
     waited: u8,
     /// Set to bring the panel to the front.
     pub show: bool,
-    /// The field with the keyboard whose text is the document's a moment after it was typed.
+    /// The focused field of this form.
     field: Option<Id>,
-    /// To be done once what was typed is the document's.
+    /// The action to perform once the typed text is an edit.
     then: Option<Action>,
-    /// The parts with forms of their own.
+    /// State of the other tabs.
     pub(super) tabs: TabsState,
 }
 
@@ -58,13 +58,13 @@ impl FormState {
         self.focus = Some(field.to_owned());
     }
 
-    /// Throws half-typed text away, of fields that begin so.
+    /// Discards uncommitted text of fields whose pointer has this prefix.
     pub(super) fn forget(&mut self, prefix: &str) {
         self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
     }
 
-    /// Takes Undo or Redo for a field of the form: its text is the document's, and a history of its own beside that would work
-    /// against it. Gives the action back when nothing has to become an edit before.
+    /// Takes Undo or Redo from a focused field of the form, whose text belongs to the draft's history. Returns the action when no
+    /// typed text has to become an edit first.
     pub fn take_over(&mut self, action: Action) -> Option<Action> {
         if !self.is_typing() {
             return Some(action);
@@ -84,7 +84,7 @@ impl FormState {
     }
 }
 
-/// Everything that fields need: the panel's state apart from the rest of the context, so that both can be borrowed.
+/// Context of the fields: the panel's state and the rest of the context, borrowed separately.
 pub(super) struct Form<'a, 'b> {
     pub(super) cx: &'a mut PanelContext<'b>,
     pub(super) collection: &'b Collection,
@@ -108,7 +108,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut form = Form { writable: document.draft().is_some(), collection: document.collection(), cx };
     form.header_ui(ui);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-        // What is half-typed in a list belongs to this document.
+        // Uncommitted text of lists is dropped with the document.
         ui.push_id(form.cx.session.serial, |ui| {
             Frame::NONE.inner_margin(Margin { left: 12, right: 14, top: 10, bottom: 24 }).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 10.0;
@@ -143,7 +143,7 @@ impl Form<'_, '_> {
             let segments: Vec<Segment<'_, Tab>> =
                 parts.into_iter().map(|(tab, word)| Segment::new(tab, crate::text::of(word))).collect();
             let before = self.cx.session.form.tabs.tab;
-            // All parts are in sight: in two lines or more where one is too short.
+            // The tab row wraps, so that all tabs are visible.
             let mut rest = segments.as_slice();
             ui.spacing_mut().item_spacing.y = 4.0;
             while !rest.is_empty() {
@@ -156,13 +156,13 @@ impl Form<'_, '_> {
             if self.cx.session.form.tabs.tab != before {
                 self.cx.session.form.typed.clear();
             }
-            // A finding leads to its field wherever that is.
+            // A finding opens the tab of its field.
             let state = &mut self.cx.session.form;
             if let Some(field) = &state.focus {
                 state.tabs.tab = Tab::of(field);
                 state.waited += 1;
             }
-            // Nothing shows such a field.
+            // No tab shows this field.
             if state.waited > FOCUS_FRAMES {
                 state.focus = None;
             }
@@ -214,7 +214,7 @@ impl Form<'_, '_> {
         self.others_ui(ui);
     }
 
-    /// What the checks say about exactly this field.
+    /// Findings about exactly this field.
     fn note(&self, pointer: &str, filled: bool) -> Note {
         note_of(&self.cx.studio.report().findings, pointer, filled, self.cx.session.marks.checked())
     }
@@ -274,7 +274,7 @@ impl Form<'_, '_> {
         }
     }
 
-    /// A number of the extent.
+    /// Draws a number of the extent.
     fn number_ui(&mut self, ui: &mut Ui, pointer: &str, label: &str, width: f32) {
         let mut text = text_at(self.collection, pointer);
         let before = text.clone();
@@ -314,7 +314,7 @@ impl Form<'_, '_> {
                     let value = if items.is_empty() && !required { Json::Null } else { json!(items) };
                     self.set(key, value);
                 }
-                // Findings name the list or one of its items.
+                // Findings may name the list or one of its items.
                 let state = &mut self.cx.session.form;
                 if state.focus.as_deref().is_some_and(|at| at.split('/').next() == Some(key)) {
                     state.focus = None;
@@ -479,7 +479,7 @@ impl Form<'_, '_> {
         });
     }
 
-    /// Fields of extensions and tools: kept as they are, and shown.
+    /// Draws other fields, read-only.
     fn others_ui(&mut self, ui: &mut Ui) {
         let others: Vec<(&String, &Json)> =
             self.collection.fields.iter().filter(|(key, _)| !KNOWN_KEYS.contains(&key.as_str())).collect();
@@ -497,17 +497,17 @@ impl Form<'_, '_> {
         }
     }
 
-    /// Asks for the edit that puts `value` at a pointer.
+    /// Requests the edit that sets `value` at a pointer.
     fn set(&mut self, pointer: &str, value: Json) {
         if let Some((key, value)) = with_value(self.collection, pointer, value) {
-            // Keys that every file has stay as null; others go.
+            // Required keys stay as null; others are removed.
             let value = Some(value).filter(|value| !value.is_null() || KNOWN_KEYS.contains(&key.as_str()));
             self.cx.run(Command::Edit { edit: Edit::SetCollection { key, value } });
         }
     }
 }
 
-/// How a text field looks.
+/// Appearance of a text field.
 #[derive(Default)]
 pub(super) struct Look<'a> {
     pub(super) label: Option<&'a str>,
@@ -539,7 +539,7 @@ fn fields_with(findings: &[crate::model::Finding], severity: Severity) -> std::c
     here.filter_map(|finding| if let Location::Collection(at) = &finding.at { Some(top(at)) } else { None }).collect()
 }
 
-/// What findings say about a field. An empty required field carries the word "required" instead of an error.
+/// The note of a field from its findings. An empty required field shows "required" instead of an error.
 fn note_of(findings: &[crate::model::Finding], pointer: &str, filled: bool, checked: bool) -> Note {
     let here = |finding: &&crate::model::Finding| matches!(&finding.at, Location::Collection(at) if at == pointer);
     let mut found = findings.iter().filter(here).filter(|finding| filled || finding.rule != Rule::CollectionRequired);
@@ -558,7 +558,7 @@ pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
     (bad > 0).then_some((bad, Tone::Error))
 }
 
-/// SPDX identifiers, those that data carries first.
+/// SPDX identifiers, data licences first.
 fn licences() -> &'static [String] {
     static LIST: OnceLock<Vec<String>> = OnceLock::new();
     LIST.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! The parts of COLLECTION.json that have a form of their own: labels with colours, the sensor's bands on the spectrum,
-//! publications, how the data were split, responsible AI; and the raw JSON, which can be edited as well.
+//! The tabs of the collection form: labels with colours, the sensor's bands on the spectrum, publications, split, responsible AI,
+//! and the raw JSON, which can be edited too.
 
 use egui::{Color32, Frame, Margin, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use egui_plot::{GridMark, PlotPoint, Polygon, Text};
@@ -20,10 +20,10 @@ use crate::gui::widgets::{self, Button, Note, TextField, note_ui, paint};
 use crate::model::Collection;
 use crate::studio::Command;
 
-/// The parts.
+/// The tabs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
-    /// Everything that every dataset has.
+    /// Fields of every dataset.
     #[default]
     General,
     /// `labels:*`.
@@ -36,12 +36,12 @@ pub enum Tab {
     Split,
     /// `rai:*`.
     Rai,
-    /// The file itself.
+    /// The raw JSON.
     Json,
 }
 
 impl Tab {
-    /// Every part with its word.
+    /// Every tab with its title.
     pub const ALL: [(Tab, &'static str); 7] = [
         (Tab::General, mark!("General")),
         (Tab::Labels, mark!("Labels")),
@@ -52,7 +52,7 @@ impl Tab {
         (Tab::Json, "JSON"),
     ];
 
-    /// The part that holds a field, named as in findings.
+    /// The tab of a field, named as in findings.
     pub fn of(field: &str) -> Tab {
         let key = field.split('/').next().unwrap_or_default();
         match key.split_once(':').map_or(key, |(prefix, _)| prefix) {
@@ -66,10 +66,10 @@ impl Tab {
     }
 }
 
-/// Half-typed text of the parts.
+/// Uncommitted text of the tabs.
 #[derive(Default)]
 pub struct TabsState {
-    /// The part that shows.
+    /// The visible tab.
     pub tab: Tab,
     /// The JSON while it is edited.
     json: Option<String>,
@@ -79,7 +79,7 @@ pub struct TabsState {
     sensor_error: Option<String>,
 }
 
-/// What makes a dataset well described: what is there, and what is not.
+/// Completeness of the description: present and missing parts.
 pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
     let filled = |key: &str| match collection.get(key) {
         None | Some(Json::Null) => false,
@@ -108,7 +108,7 @@ pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
 }
 
 impl Form<'_, '_> {
-    /// Draws the part that is chosen; false for the general form.
+    /// Draws the chosen tab; false for the general form.
     pub(super) fn tab_ui(&mut self, ui: &mut Ui) -> bool {
         match self.cx.session.form.tabs.tab {
             Tab::General => return false,
@@ -122,7 +122,7 @@ impl Form<'_, '_> {
         true
     }
 
-    /// The meter below the head of the form.
+    /// Draws the completeness meter.
     pub(super) fn meter_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         let (there, missing) = completeness(self.collection);
@@ -195,7 +195,7 @@ impl Form<'_, '_> {
         self.text_ui(ui, "labels:description", Look { rows: 2, label: Some(tr!("the scheme as a whole")), ..Look::default() });
     }
 
-    /// The classes with their number, as one step.
+    /// Sets the classes and their count in one edit.
     fn set_classes(&mut self, classes: Vec<Json>) {
         self.cx.session.form.forget("labels:classes");
         let count = (!classes.is_empty()).then(|| json!(classes.len()));
@@ -203,13 +203,13 @@ impl Form<'_, '_> {
         self.set_all("Set labels", vec![("labels:classes", classes), ("labels:num_classes", count)]);
     }
 
-    /// Sets keys of the collection in one step; without a value a key goes.
+    /// Sets keys of the collection in one edit; a key without a value is removed.
     fn set_all(&mut self, label: &str, fields: Vec<(&str, Option<Json>)>) {
         let edits = fields.into_iter().map(|(key, value)| Edit::SetCollection { key: key.to_owned(), value }).collect();
         self.cx.run(Command::Edit { edit: Edit::Batch { label: label.to_owned(), edits } });
     }
 
-    /// What a collection extension makes of these options, as one step.
+    /// Applies the result of a collection extension in one edit.
     fn compute(&mut self, extension: &str, options: &Json) -> Result<(), String> {
         let fields = collection_fields(self.collection, extension, options)?;
         let edits = fields.into_iter().map(|(key, value)| Edit::SetCollection { key, value: Some(value) }).collect();
@@ -386,7 +386,7 @@ impl Form<'_, '_> {
             state.json_error = None;
             return;
         }
-        // What is half typed stays until it reads and was taken over, or was thrown away.
+        // Typed JSON is kept until it parses and is applied, or is discarded.
         let read = serde_json::from_str::<serde_json::Map<String, Json>>(&text);
         state.json_error = read.as_ref().err().map(|error| tr!("Line {line}: {error}.", line = error.line(), error));
         state.json = Some(text);
@@ -409,17 +409,17 @@ impl Form<'_, '_> {
     }
 }
 
-/// Colours for new classes, far from each other.
+/// Distinct colours for new classes.
 const PALETTE: [&str; 8] = ["#2e7d32", "#1565c0", "#f9a825", "#c62828", "#6a1b9a", "#00838f", "#5d4037", "#9e9d24"];
 
-/// `#rrggbb` as a colour.
+/// Parses `#rrggbb`.
 pub fn color_of(text: &str) -> Option<Color32> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
     let part = |from: usize| u8::from_str_radix(&digits[from..from + 2], 16).ok();
     Some(Color32::from_rgb(part(0)?, part(2)?, part(4)?))
 }
 
-/// What a collection extension makes of options that need no samples.
+/// Runs a collection extension whose options need no samples.
 fn collection_fields(collection: &Collection, extension: &str, options: &Json) -> Result<Vec<(String, Json)>, String> {
     let text = |error: crate::error::Error| match error.hints().first() {
         Some(hint) => format!("{error}: {hint}."),

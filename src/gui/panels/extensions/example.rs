@@ -1,5 +1,5 @@
-//! What a run will add, before it runs: the chosen extensions are run over one root, in a job, and every column shows its type and
-//! an example. Below it the cost, and the button that starts the run.
+//! Preview of a run: a job runs the chosen extensions over one root, and every column to be added shows its type and an example.
+//! Below it the cost and the button that starts the run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +24,7 @@ use crate::table::value_text;
 /// One column to be added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Added {
-    /// Level; none for fields of the collection.
+    /// The level; `None` for fields of the collection.
     pub level: Option<usize>,
     /// The column's name.
     pub name: String,
@@ -32,32 +32,32 @@ pub struct Added {
     pub kind: String,
     /// A value from the first root.
     pub example: String,
-    /// The level has it already.
+    /// True when the level has the column already.
     pub there: bool,
 }
 
-/// What one root showed.
+/// Result of running the calls over one root.
 #[derive(Clone, Debug, Default)]
 pub struct Example {
     /// The columns, in order.
     pub columns: Vec<Added>,
-    /// The root that was looked at.
+    /// Id of the root.
     pub root: String,
-    /// Why a sample of it failed.
+    /// Errors of samples that failed.
     pub failures: Vec<String>,
     /// Bytes of all targeted samples.
     pub bytes: u64,
-    /// How long one root took, in seconds.
+    /// Duration for one root, in seconds.
     pub root_s: f64,
 }
 
-/// What is kept of the example.
+/// State of the preview.
 #[derive(Default)]
 pub struct ExampleState {
     slot: AsyncValue<(Key, String), Arc<Example>>,
 }
 
-/// The example of these calls: the real thing over the first root that is no padding.
+/// Runs these calls over the first root that is not padding.
 pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<Example> {
     let Some(root) = dataset.root.samples.iter().find(|sample| !sample.is_padding()) else { return Ok(Example::default()) };
     let one = Tortilla { schema: dataset.root.schema.clone(), samples: vec![root.clone()] };
@@ -65,7 +65,7 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     let registry = builtin();
     let there = extensions::clashes(&small, calls, &registry)?;
     let started = Instant::now();
-    // A program that nobody has agreed to is not started for an example, nor while it is being typed: its columns show with nulls.
+    // Programs are not started for the preview, as the user has not agreed to them yet; their columns show nulls.
     let mut shown = calls.to_vec();
     for call in &mut shown {
         call.schema_only |= !extensions::programs_in(std::slice::from_ref(call)).is_empty();
@@ -94,7 +94,7 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     Ok(Example { columns, root: root.id.to_string(), failures, bytes, root_s })
 }
 
-/// Bytes of the samples that calls of sample extensions are for, each counted once.
+/// Bytes of the samples targeted by sample extensions, each sample counted once.
 fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<u64> {
     fn below<'a>(tortilla: &'a Tortilla, level: usize, ids: &mut Vec<&'a str>, calls: &[ExtensionCall]) -> u64 {
         let mut bytes = 0;
@@ -113,7 +113,7 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     Ok(below(&dataset.root, 0, &mut Vec::new(), calls))
 }
 
-/// The calls, what they would add, and why that is not known.
+/// The calls, their preview, and the error of the preview.
 type Current = (Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>);
 
 fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<Current, String> {
@@ -134,9 +134,9 @@ fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Resul
     })
 }
 
-/// Samples that the calls compute.
+/// Number of samples that the calls process.
 fn counted(groups: &[Group], calls: &[ExtensionCall]) -> u64 {
-    // A sample that several extensions describe is one sample.
+    // A sample targeted by several extensions counts once.
     let mut any = vec![false; groups.len()];
     for call in calls {
         let ticked = super::targets::ticked(groups, &call.target);
@@ -239,7 +239,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 if let Ok((calls, Some(example), _)) = &found {
                     let roots = document.rows(0) as f64;
                     let samples = counted(cx.session.extensions.groups(), calls);
-                    // As long as one root takes, on as many processors as there are.
+                    // Duration of one root times the roots, divided by the processors.
                     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
                     let time = std::time::Duration::from_secs_f64((example.root_s * roots / cores).clamp(0.0, 1e9));
                     let (samples, time) = (sample_counted(samples), crate::gui::panels::jobs::time_text(time));

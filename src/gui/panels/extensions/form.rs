@@ -1,5 +1,5 @@
-//! The options of one extension as a typed form, made from what the registry says of them: each kind has its control, and what can't
-//! be read as that kind is told below it.
+//! The form for the options of one extension, generated from the registry: each option kind has its control, and text that can't be
+//! parsed as that kind shows an error below it.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::extensions::{OptionKind, OptionSpec};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Note, TextField};
 
-/// Options as they are typed, by name; what is not there has its default.
+/// Typed option values by name; missing options have their default.
 pub type Typed = BTreeMap<String, String>;
 
-/// The JSON of what is typed. Errors: option and what it takes.
+/// The typed options as JSON. `Err` names the option and the value it takes.
 pub fn options_of(specs: &[OptionSpec], typed: &Typed) -> Result<Json, (String, String)> {
     let mut options = Map::new();
     for spec in specs {
@@ -30,7 +30,7 @@ pub fn options_of(specs: &[OptionSpec], typed: &Typed) -> Result<Json, (String, 
     Ok(if options.is_empty() { Json::Null } else { Json::Object(options) })
 }
 
-/// Completes "This is not …".
+/// The rest of the sentence "This is not …" for an option kind.
 fn kind_text(kind: OptionKind) -> String {
     match kind {
         OptionKind::Bool => tr!("true or false").to_owned(),
@@ -45,7 +45,7 @@ fn kind_text(kind: OptionKind) -> String {
     }
 }
 
-/// The text of given options, to go on typing.
+/// The form's text for given options.
 pub fn typed_of(options: &Json) -> Typed {
     let entries = options.as_object().into_iter().flatten();
     entries.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), text_of(value))).collect()
@@ -78,7 +78,7 @@ fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
                 items.map(|item| value_of(*inner, item)).collect::<Option<Vec<_>>>().map(Json::Array)
             }
         },
-        // A bare word is meant as text: nobody types the quotes.
+        // A bare word is a string: quotes are optional.
         OptionKind::Json => match serde_json::from_str(text) {
             Ok(value) => Some(value),
             Err(_) if text.starts_with(['{', '[', '"']) => None,
@@ -87,7 +87,7 @@ fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
     }
 }
 
-/// Draws the form; true when something changed. `columns` are offered where a column is asked for.
+/// Draws the form; true when a value changed. `columns` are the suggestions for column options.
 pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed, columns: &[String]) -> bool {
     let t = theme::tokens(ui);
     let wrong = options_of(specs, typed).err();
@@ -146,7 +146,7 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
         });
         if text != before {
             changed = true;
-            // What stands at its default is not given: a later version may have a better one.
+            // Options at their default are omitted, so that a later version may change the default.
             if text.is_empty() || text == default {
                 typed.remove(spec.name);
             } else {

@@ -1,5 +1,5 @@
-//! The runner of extensions: which, where, with what options; the columns that will be added with an example of each; then one
-//! job whose result is one undoable edit. What is chosen is a recipe: a list of calls that can be saved and loaded.
+//! The extension runner: choice of extensions, targets and options; the columns to be added with an example of each. One job runs
+//! the calls and makes one undoable edit. The choice is a recipe: a list of calls that can be saved and loaded.
 
 mod example;
 mod form;
@@ -25,22 +25,22 @@ use example::ExampleState;
 use form::Typed;
 use targets::Group;
 
-/// What was chosen for one extension.
+/// The choice for one extension.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// It runs.
+    /// True when it is to run.
     pub on: bool,
     /// Its options, as typed.
     pub typed: Typed,
-    /// One tick for each group; empty until the groups are known.
+    /// One flag a group; empty until the groups are known.
     pub ticked: Vec<bool>,
 }
 
-/// What the panel keeps. Choices outlive a document: the next one may want the same.
+/// State of the panel. Choices are kept for the next document.
 pub struct ExtensionsState {
     registry: Registry,
     filter: String,
-    /// By name.
+    /// Keyed by name.
     pub choices: BTreeMap<String, Choice>,
     focus: String,
     groups: Arc<Vec<Group>>,
@@ -68,14 +68,14 @@ impl Default for ExtensionsState {
 }
 
 impl ExtensionsState {
-    /// For the next document: what was chosen stays, what was computed goes.
+    /// The state for the next document: keeps choices, drops computed values.
     pub fn for_next_document(&mut self) -> Self {
         let mut choices = std::mem::take(&mut self.choices);
         choices.values_mut().for_each(|choice| choice.ticked.clear());
         Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
     }
 
-    /// The calls that the choices mean, in the order of the list; or what is not right yet.
+    /// The calls for the choices, in list order; an error text while options are invalid.
     pub fn calls(&self) -> Result<Vec<ExtensionCall>, String> {
         let mut calls = Vec::new();
         for entry in self.registry.entries() {
@@ -89,7 +89,7 @@ impl ExtensionsState {
             }
             calls.extend(made);
         }
-        // Calls of one level that follow each other share one reading of the pixels.
+        // Consecutive calls of one level share one pass over the pixels.
         let first = |call: &ExtensionCall| self.registry.entries().iter().find(|entry| entry.name == call.extension);
         calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
             Some(Scope::Sample) => (0, call.target.level),
@@ -99,7 +99,7 @@ impl ExtensionsState {
         Ok(calls)
     }
 
-    /// Chooses what these calls say, and nothing else.
+    /// Sets the choices to exactly these calls.
     pub fn adopt(&mut self, calls: &[ExtensionCall]) {
         self.choices.clear();
         for call in calls {
@@ -122,7 +122,7 @@ impl ExtensionsState {
     }
 }
 
-/// What a run costs, for people.
+/// The cost of a run as text.
 fn cost_of(name: &str) -> (&'static str, &'static str) {
     match name {
         "stats" | "histogram" | "content_hash" => (icons::CLOCK, tr!("all pixels")),
@@ -144,7 +144,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = Some(key);
     let groups = Arc::new(targets::groups(&lens, roots));
     if *groups != *state.groups {
-        // Positions that are gone can't be ticked; the ticks of the others are set anew.
+        // Groups changed: reset the flags to the targets of the calls.
         let same = groups.len() == state.groups.len() && groups.iter().zip(state.groups.iter()).all(|(a, b)| a.title == b.title);
         if !same {
             state.choices.values_mut().for_each(|choice| choice.ticked.clear());
@@ -159,7 +159,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     }
 }
 
-/// Every FILE for what describes samples, the roots for what describes them together.
+/// Default target: every FILE for sample extensions, the roots for tortilla extensions.
 fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group]) -> Vec<bool> {
     let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
     let files = |group: &Group| group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File);
@@ -189,7 +189,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     refresh(cx, document);
     let t = theme::tokens(ui);
     let area = ui.available_rect_before_wrap();
-    // Side by side where there is room, else the list beside the rest in one.
+    // Three columns where they fit, otherwise the list beside one column for the rest.
     let list = (area.width() * 0.3).clamp(170.0, 300.0);
     let (left, rest) = area.split_left_right_at_x(area.left() + list);
     ui.painter().vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
@@ -265,7 +265,7 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
     paint::row_background(ui.painter(), t, rect, focused, response.hovered());
     let tick = Rect::from_center_size(pos2(rect.left() + 18.0, rect.center().y), vec2(16.0, 20.0));
     let mut on = state.choices.get(entry.name).is_some_and(|choice| choice.on);
-    // A child of its own: a scope would put the next row right below the tick, into this row.
+    // A child UI: a scope would place the next row directly below the check box, inside this row.
     let mut inside = ui.new_child(UiBuilder::new().max_rect(tick).id_salt(("tick", entry.name)));
     let ticked = widgets::checkbox(&mut inside, &mut on, "");
     ticked.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, tr!("Run {extension}", extension)));

@@ -12,12 +12,12 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
 
-/// What is kept of the recipes.
+/// State of the recipe line.
 #[derive(Default)]
 pub struct RecipesState {
     names: Option<Vec<String>>,
     current: String,
-    /// The name that is being typed for a new one.
+    /// Typed name of a new recipe.
     naming: Option<String>,
     error: Option<String>,
 }
@@ -41,7 +41,7 @@ pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
     serde_json::from_slice(&text).map_err(|error| tr!("{path} is no recipe: {error}.", path = path.display(), error))
 }
 
-/// Keeps calls under a name: complete, or as they were.
+/// Saves calls under a name, atomically.
 pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', ':']) {
         return Err(tr!("A recipe's name is a file name: no / \\ or :, and no dot at the beginning.").into());
@@ -53,7 +53,7 @@ pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
         .map_err(|error| tr!("The recipe was not saved in {folder}: {error}.", folder = folder.display(), error))
 }
 
-/// Draws the line of the recipes.
+/// Draws the recipe line.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let calls = cx.session.extensions.calls();
     let state = &mut cx.session.extensions;

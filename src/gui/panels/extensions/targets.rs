@@ -1,4 +1,4 @@
-//! Where extensions run: the groups of positions that can be ticked, and the calls that the ticks mean. Pure.
+//! Targets of extensions: groups of positions that can be selected, and the calls for a selection. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use crate::extensions::{Entry, ExtensionCall, Made, Scope, Target};
 use crate::gui::panels::structure::Lens;
 use crate::model::SampleKind;
 
-/// Samples that are ticked together: those of one level with one parent, or all roots.
+/// Samples that are selected together: those of one level with one parent, or all roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The level.
     pub level: usize,
     /// FILEs or FOLDERs.
     pub kind: SampleKind,
-    /// For people: `s2 / t00 – t03`.
+    /// Title: `s2 / t00 – t03`.
     pub title: String,
-    /// The patterns that [`Target`] takes.
+    /// Patterns of ids for [`Target`].
     pub positions: Vec<String>,
-    /// Samples of it, padding not counted.
+    /// Number of samples without padding.
     pub samples: u64,
 }
 
@@ -39,7 +39,7 @@ pub fn groups(lens: &Lens, roots: SampleKind) -> Vec<Group> {
     let mut below: BTreeMap<(usize, Option<u32>, bool), Vec<u32>> = BTreeMap::new();
     for (index, node) in lens.pattern.iter().enumerate() {
         let key = (node.level, node.parent, node.kind == SampleKind::File);
-        // Files of the first level are of different kinds mostly; deeper ones are a series.
+        // Files of level 1 mostly differ in kind; deeper ones mostly form a series.
         if node.level == 1 {
             found.push(group(lens, &[index as u32]));
         } else {
@@ -72,18 +72,18 @@ fn group(lens: &Lens, members: &[u32]) -> Group {
     }
 }
 
-/// Whether an extension has anything to do with samples of this kind.
+/// True when an extension applies to samples of this kind.
 pub fn takes(entry: &Entry, options: &Json, kind: SampleKind) -> bool {
     match (entry.scope, (entry.make)(options)) {
         (Scope::Collection, _) => false,
         (_, Ok(Made::Sample(extension))) => kind == SampleKind::File || !extension.needs_file(),
         (Scope::Tortilla, _) => true,
-        // Without its options nobody knows; most read the file.
+        // Unknown without its options; most extensions read the file.
         _ => kind == SampleKind::File,
     }
 }
 
-/// The calls of one extension for the ticked groups: one for each level, collection extensions without a target.
+/// The calls of one extension for the selected groups: one a level; none has a target for collection extensions.
 pub fn calls(entry: &Entry, options: &Json, groups: &[Group], ticked: &[bool]) -> Vec<ExtensionCall> {
     let call = |target| ExtensionCall { extension: entry.name.into(), options: options.clone(), target, schema_only: false };
     if entry.scope == Scope::Collection {
@@ -98,7 +98,7 @@ pub fn calls(entry: &Entry, options: &Json, groups: &[Group], ticked: &[bool]) -
         if chosen.is_empty() {
             continue;
         }
-        // Every FILE of the level needs no names.
+        // A call for every FILE of a level needs no patterns.
         let files = |group: &Group| group.kind == SampleKind::File;
         let whole = level == 0 || here.iter().all(|(group, on)| files(group) == *on);
         let positions = if whole { Vec::new() } else { chosen.iter().flat_map(|group| group.positions.clone()).collect() };
@@ -107,7 +107,7 @@ pub fn calls(entry: &Entry, options: &Json, groups: &[Group], ticked: &[bool]) -
     calls
 }
 
-/// Which groups a call's target means, to show a recipe as ticks.
+/// The groups that a call's target selects, to show a recipe.
 pub fn ticked(groups: &[Group], target: &Target) -> Vec<bool> {
     let means = |group: &Group| {
         let named = !group.positions.is_empty() && group.positions.iter().all(|position| target.positions.contains(position));

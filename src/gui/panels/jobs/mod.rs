@@ -1,4 +1,4 @@
-//! What is running, how fast, and what has ended; samples for which an extension failed, to try again or to leave null.
+//! The jobs panel: running jobs with throughput, ended jobs, and samples for which an extension failed.
 
 mod sidebar;
 
@@ -15,7 +15,7 @@ use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::jobs::{JobId, Progress};
 use crate::studio::{Command, JobView};
 
-/// Ended jobs that are kept.
+/// Number of ended jobs that are listed.
 const KEPT: usize = 50;
 
 /// How a job ended.
@@ -23,7 +23,7 @@ const KEPT: usize = 50;
 pub enum End {
     /// Done.
     Done,
-    /// Stopped; nothing was changed.
+    /// Cancelled; nothing was changed.
     Cancelled,
     /// Failed.
     Failed,
@@ -36,17 +36,17 @@ struct Ended {
     took: Duration,
 }
 
-/// What the panel keeps. Outlives the document.
+/// State of the panel. Outlives the document.
 #[derive(Default)]
 pub struct JobsState {
-    /// The jobs as they were when last looked at, to tell which ended.
+    /// The running jobs of the last refresh, to find those that ended.
     running: Vec<JobView>,
     ended: Vec<Ended>,
     ends: Vec<(JobId, End, String)>,
     rates: HashMap<JobId, Rates>,
-    /// The calls of the run that goes on, for those that fail.
+    /// Calls of the running extension runs, for a retry.
     extending: Vec<(JobId, Vec<ExtensionCall>)>,
-    /// What failed in the last run.
+    /// Failures of the last run.
     pub(super) failed: Option<FailedRun>,
 }
 
@@ -54,26 +54,26 @@ pub struct JobsState {
 pub struct FailedRun {
     /// The calls.
     pub calls: Vec<ExtensionCall>,
-    /// The samples, and why.
+    /// The failed samples with their errors.
     pub failures: Vec<Failure>,
 }
 
-/// How fast a job was, lately.
+/// Recent throughput of a job.
 #[derive(Default)]
 pub struct Rates {
-    /// Seconds since its start, and bytes or steps each second.
+    /// Points of (seconds since the start, bytes or steps a second).
     pub points: Vec<(f64, f64)>,
-    /// True when the job counts bytes.
+    /// True when the rate counts bytes.
     pub of_bytes: bool,
     last: Option<(f64, u64, u64)>,
 }
 
-/// Seconds between two points, and how many of them are kept.
+/// Seconds between two points, and seconds of points that are kept.
 const EVERY_S: f64 = 0.5;
 const SHOWN_S: f64 = 70.0;
 
 impl Rates {
-    /// Takes a look at the job: a point where enough time went by.
+    /// Adds a point if [`EVERY_S`] have passed since the last one.
     fn look(&mut self, elapsed: Duration, progress: &Progress) {
         let now = elapsed.as_secs_f64();
         let Some((then, bytes, done)) = self.last else {
@@ -84,7 +84,7 @@ impl Rates {
             return;
         }
         self.of_bytes |= progress.bytes > 0;
-        // Steps begin again with each stage.
+        // The step count restarts with each stage.
         let amount = if self.of_bytes { progress.bytes.saturating_sub(bytes) } else { progress.done.saturating_sub(done) };
         self.points.push((now, amount as f64 / (now - then)));
         self.points.retain(|(at, _)| now - at <= SHOWN_S);
@@ -93,28 +93,28 @@ impl Rates {
 }
 
 impl JobsState {
-    /// Remembers how a job ended, until [`JobsState::refresh`] misses it.
+    /// Records how a job ended, for the next [`JobsState::refresh`].
     pub fn note(&mut self, job: JobId, end: End, detail: impl Into<String>) {
         self.ends.push((job, end, detail.into()));
     }
 
-    /// Remembers the calls of a run of extensions.
+    /// Records the calls of an extension run.
     pub fn extending(&mut self, job: JobId, calls: Vec<ExtensionCall>) {
         self.extending.push((job, calls));
     }
 
-    /// Remembers what failed in the run that has just ended, together with what is left of the one before.
+    /// Records the failures of the extension run that has just ended.
     pub fn extended(&mut self, failures: Vec<Failure>) {
         let calls = if self.extending.is_empty() { None } else { Some(self.extending.remove(0).1) };
         self.failed = calls.filter(|_| !failures.is_empty()).map(|calls| FailedRun { calls, failures });
     }
 
-    /// Bytes or steps each second of a job.
+    /// Throughput of a job.
     pub fn rates(&self, job: JobId) -> Option<&Rates> {
         self.rates.get(&job)
     }
 
-    /// Forgets the jobs that have ended.
+    /// Clears the list of ended jobs.
     pub fn clear_ended(&mut self) {
         self.ended.clear();
     }
@@ -124,7 +124,7 @@ impl JobsState {
         !self.ended.is_empty()
     }
 
-    /// Compares with the jobs that run now.
+    /// Updates the lists from the jobs that run now.
     pub fn refresh(&mut self, now: Vec<JobView>) {
         for job in &now {
             self.rates.entry(job.id).or_default().look(job.elapsed, &job.progress);
@@ -238,7 +238,7 @@ fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
     rule(ui);
 }
 
-/// Count, rate, time left, time gone.
+/// Count, rate, remaining and elapsed time as text.
 pub fn detail(progress: &Progress, elapsed: Duration) -> String {
     let mut parts = Vec::new();
     let seconds = elapsed.as_secs_f64();
@@ -270,7 +270,7 @@ pub fn time_text(time: Duration) -> String {
     }
 }
 
-/// The right end of the tab bar.
+/// Draws the right end of the tab bar.
 pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.add_space(8.0);
     if cx.session.jobs.has_ended() && ui.add(Button::ghost(tr!("Clear finished"))).clicked() {

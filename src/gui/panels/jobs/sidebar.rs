@@ -1,4 +1,4 @@
-//! Beside the jobs: how fast the running one is, and the samples for which an extension failed.
+//! The sidebar of the jobs panel: throughput of the running job, and samples for which an extension failed.
 
 use egui::{Frame, Margin, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 use egui_plot::{Line, PlotPoints};
@@ -12,13 +12,13 @@ use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, JobView};
 
-/// True when there is something to show.
+/// True when the sidebar has content.
 pub fn has_content(cx: &PanelContext<'_>, running: &[JobView]) -> bool {
     cx.session.jobs.failed.is_some()
         || running.iter().any(|job| cx.session.jobs.rates(job.id).is_some_and(|rates| rates.points.len() > 1))
 }
 
-/// Draws the side.
+/// Draws the sidebar.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, running: &[JobView]) {
     ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
     Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
@@ -106,7 +106,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// The calls again, each for the samples that failed in it: values that were computed stay.
+/// The calls for a retry, each limited to the samples that failed in it; computed values stay.
 fn retry_of(calls: &[ExtensionCall], failures: &[Failure]) -> Vec<ExtensionCall> {
     let mut again: Vec<ExtensionCall> = Vec::new();
     for failure in failures {

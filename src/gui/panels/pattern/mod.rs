@@ -1,5 +1,5 @@
-//! Pattern by example: files with the places that somebody gave them, what their names lead to, and where every other file of the
-//! tray would go, before anything is placed. What the names leave open is asked here.
+//! Pattern by example: example files with the places the user gave them, the name pattern found, and the place of every other file of
+//! the tray, before anything is placed. Ambiguities are resolved here.
 
 mod rows;
 
@@ -20,23 +20,23 @@ use crate::jobs::JobId;
 use crate::model::SamplePath;
 use crate::studio::{Command, Document};
 
-/// Two examples show a pattern; more make it narrower.
+/// Examples needed to find a pattern.
 const LEAST: usize = 2;
 
-/// A file with its place, as it is typed.
+/// An example as typed: a file and its place.
 struct Row {
     file: std::path::PathBuf,
     root: String,
     position: String,
 }
 
-/// Which files are listed.
+/// Which files the list shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listed {
-    /// Those that have a place.
+    /// Files with a place.
     #[default]
     Matched,
-    /// Those that nearly fit.
+    /// Files that nearly match.
     Nearly,
     /// The others.
     Left,
@@ -46,11 +46,11 @@ pub enum Listed {
 #[derive(Default)]
 pub struct PatternState {
     rows: Vec<Row>,
-    /// What was asked last, and of which draft.
+    /// The newest request: revision and examples.
     asked: Option<(Key, Vec<Example>)>,
     job: Option<JobId>,
     report: Option<Arc<PatternReport>>,
-    /// The alternative that was chosen where there are several.
+    /// Index of the chosen alternative, if there are several.
     chosen: Option<usize>,
     pub(super) listed: Listed,
     pub(super) scroll: RowScroll,
@@ -68,12 +68,12 @@ impl PatternState {
         self.job.is_some()
     }
 
-    /// The job that looks at the names has begun; gives the one before, which nobody waits for any more.
+    /// Records the job that matches names; returns the job that it supersedes.
     pub fn started(&mut self, job: JobId) -> Option<JobId> {
         self.job.replace(job)
     }
 
-    /// What the names lead to, when it is the answer that is waited for.
+    /// Takes the report of the newest job.
     pub fn take(&mut self, job: Option<JobId>, report: Arc<PatternReport>) {
         if self.job != job {
             return;
@@ -84,7 +84,7 @@ impl PatternState {
         self.report = Some(report);
     }
 
-    /// The job failed or was stopped. True when it was this panel's.
+    /// Records that a job failed or was cancelled. True when it is this panel's job.
     pub fn fail(&mut self, job: JobId, error: Option<&Error>) -> bool {
         if self.job != Some(job) {
             return false;
@@ -96,7 +96,7 @@ impl PatternState {
         true
     }
 
-    /// The examples, where all of them say enough.
+    /// The examples, if all of them are complete.
     fn examples(&self) -> Option<Vec<Example>> {
         let whole = |row: &Row| {
             let position = SamplePath::parse(&row.position).0;
@@ -107,7 +107,7 @@ impl PatternState {
         examples.filter(|examples| examples.len() >= LEAST)
     }
 
-    /// The way to read the names: the only one, or the one that was chosen.
+    /// The reading of the names: the only one, or the chosen one.
     pub(super) fn way(&self) -> Option<(usize, &Alternative)> {
         let report = self.report.as_ref()?;
         let number = match report.alternatives.as_slice() {
@@ -160,7 +160,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// Asks what the names lead to, as soon as the examples or the draft are others.
+/// Requests the pattern when the examples or the draft have changed.
 fn ask(cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.pattern;
@@ -318,7 +318,7 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// The first example's name with what each part of it decides.
+/// Draws the first example's name, with the meaning of each part.
 fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
@@ -350,7 +350,7 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
     });
 }
 
-/// What a file of the tray is called.
+/// The file name of a tray file.
 pub(super) fn name_of(document: &Document, file: u32) -> String {
     let tray = document.draft().map(|draft| draft.tray());
     tray.and_then(|tray| tray.get(file as usize)).map(drag::file_name).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The files that a pattern matches, nearly matches and leaves over, one a row, with where they go or why they do not.
+//! The list of files that a pattern matches, nearly matches or misses, with their place or the reason.
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 

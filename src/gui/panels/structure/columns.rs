@@ -1,22 +1,22 @@
-//! Where the columns of the matrix are: one for each position of the pattern, groups of them apart.
+//! Layout of the matrix columns: one a position of the pattern, with gaps between groups.
 
 use super::Lens;
 
-/// Width of a column at the least and at the most: between them it is as wide as the longest id.
+/// Smallest and largest width of a column in points; in between, the width of its id.
 const CELL: f32 = 58.0;
 const WIDEST: f32 = 124.0;
-/// Of a letter of an id, and of what stands beside it on its card.
+/// Width of a letter of an id, and of the rest of its card, in points.
 pub(super) const LETTER: f32 = 7.3;
 pub(super) const BESIDE: f32 = 28.0;
 const GAP: f32 = 6.0;
-/// Between groups of positions.
+/// Gap between groups of positions, in points.
 const GROUP: f32 = 8.0;
 
-/// Where the columns are.
+/// Layout of the columns.
 pub(super) struct Columns {
     /// Left edge of each position, from the left edge of the first.
     pub left: Vec<f32>,
-    /// One behind the last position below each.
+    /// For each position, the index after its last descendant.
     pub end: Vec<usize>,
     /// Width of each.
     pub cell: f32,
@@ -57,7 +57,7 @@ impl Columns {
         (x <= self.left[index] + self.cell).then_some(index as u32)
     }
 
-    /// Left and right edge of a position with all that is below it.
+    /// Left and right edge of a position including its descendants.
     pub fn span(&self, index: usize) -> (f32, f32) {
         (self.left[index], self.left[self.end[index] - 1] + self.cell)
     }

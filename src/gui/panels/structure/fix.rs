@@ -1,5 +1,5 @@
-//! The selected fault: what is wrong, what stands there now and after the fix, the ways out to choose from, and the same fix for
-//! all roots alike, with the difference first. Drawn at the head of the Sample panel.
+//! The selected structure fault: what is wrong, the state now and after the fix, the fixes to choose from, and the same fix for all
+//! similar roots, after a preview. Drawn at the top of the Sample panel.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::jobs::AsyncValue;
 use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
-/// Which fix, for the plan that does the same everywhere.
+/// Identifies a fix whose plan covers all similar roots.
 type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
 
 /// What the panel keeps.
@@ -28,28 +28,28 @@ pub struct FixState {
     fault: Option<Fault>,
     chosen: usize,
     plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
-    /// The plan to show as soon as it is there.
+    /// The plan to show once it is ready.
     asked: Option<Wanted>,
 }
 
-/// One fault with its ways out.
+/// A fault with its fixes.
 struct Fault {
     title: String,
     rule: &'static str,
-    /// Ids from the root, and which of them is the one at fault.
+    /// Ids from the root, and the index of the faulty one.
     path: Vec<String>,
     last: String,
     text: String,
     now: Vec<(String, bool)>,
     fixes: Vec<Fix>,
-    /// Roots of the same shape.
+    /// Number of roots of the same shape.
     alike: u64,
     root: u32,
     above: Vec<String>,
     target: Option<String>,
 }
 
-/// Looks for the fault that is selected; what was found stays until the draft or the selection changes.
+/// Finds the selected fault; cached until the draft or the selection changes.
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     super::refresh(cx);
     let key = (cx.session.serial, revision(cx.studio));
@@ -61,7 +61,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let root = root_of(document, at);
     let report = cx.studio.report().clone();
     let position = cx.session.structure.cell.filter(|(of, _)| *of == root).map(|(_, position)| position);
-    // A row beyond the levels' tells one selection from the next as well.
+    // A row number beyond the level keeps the key unique for pattern cells without a sample.
     let of = Some((key, Arc::as_ptr(&report) as usize ^ ((at.row as usize) << 8) ^ at.level, root, position));
     if cx.session.structure.fix.of == of {
         return;
@@ -73,7 +73,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     });
     let state = &mut cx.session.structure.fix;
     let mut next = FixState { of, fault, ..FixState::default() };
-    // Another report of the same draft does not change what a plan does: one that somebody waits for is not thrown away.
+    // A new report of the same revision does not change a plan: keep the one that is being computed.
     if state.of.as_ref().is_some_and(|old| (old.0, old.2, old.3) == (key, root, position)) {
         (next.plan, next.asked, next.chosen) = (std::mem::take(&mut state.plan), state.asked.take(), state.chosen);
     }
@@ -202,14 +202,14 @@ fn finding_fault(cx: &PanelContext<'_>, document: &Document, finding: &Finding, 
     })
 }
 
-/// Draws the selected fault, if there is one.
+/// Draws the selected fault, if any.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     if document.draft().is_none() {
         return;
     }
     refresh(cx, document);
     show_plan(cx);
-    // Taken out for the frame, so that the rest of the context stays free.
+    // Moved out for the frame to release the borrow of the context.
     let Some(fault) = cx.session.structure.fix.fault.take() else { return };
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 10, bottom: 10 }).show(ui, |ui| {
@@ -305,7 +305,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             Care::Ids => Button::secondary(tr!("Apply")),
             Care::Removes => Button::danger(tr!("Apply")),
         };
-        // Findings of the draft as it was are no ground for changing the draft as it is.
+        // Findings of an older revision must not change the draft.
         let checking = cx.studio.is_checking().then_some(tr!("The draft is being checked"));
         if ui.add(apply.name(tr!("Apply: {fix}", fix = fix.label)).blocked(checking)).clicked() {
             cx.run(Command::Edit { edit: fix.edit.clone() });
@@ -321,7 +321,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
     });
 }
 
-/// One way out as a card with a radio button. True when it was clicked.
+/// A fix as a card with a radio button. True when it was clicked.
 fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::click());
@@ -354,7 +354,7 @@ pub fn sample_counted(count: u64) -> String {
     tr_n!(count, "{n} sample", "{n} samples", n = paint::grouped(count))
 }
 
-/// What a fix does beyond its label.
+/// Description of a fix.
 fn explanation(fix: &Fix) -> String {
     match fix.verb {
         _ if fix.care == Care::Ids => tr!("The names differ. Apply it only where it is the same thing.").into(),
@@ -371,7 +371,7 @@ fn explanation(fix: &Fix) -> String {
     }
 }
 
-/// Of a preview's lines the ids directly below the FOLDER at `above`, which starts below the root. `None` when it is not there.
+/// The ids directly below the FOLDER at `above` in the lines of a preview; `above` starts below the root. `None` when it is missing.
 fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
     let depth_of = |line: &str| (line.len() - line.trim_start_matches(' ').len()) / 2;
     let mut open = vec![true];
@@ -398,7 +398,7 @@ fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
     found
 }
 
-/// Starts to look what the same fix does in all roots alike.
+/// Starts the plan of the same fix for all similar roots.
 fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix) {
     let Some(draft) = document.draft() else { return };
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();

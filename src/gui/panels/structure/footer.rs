@@ -1,4 +1,4 @@
-//! Below the matrix: how many roots are off the pattern at each position, and what the marks mean.
+//! The footer of the matrix: number of faulty roots a position, and the legend.
 
 use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
@@ -9,7 +9,7 @@ use crate::draft::PositionState;
 use crate::gui::theme::{Tokens, font};
 use crate::gui::widgets::paint;
 
-/// What can't be reached.
+/// Colour of positions that can't be reached.
 pub(super) fn hatch(painter: &Painter, t: &Tokens, cell: Rect) {
     let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
     let mut x = cell.left() - cell.height();
@@ -48,7 +48,7 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
 
 fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
     let painter = ui.painter_at(rect);
-    // The key first: the marks take what it leaves.
+    // The legend first: the counts take the remaining width.
     let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));
     let end = paint::text_right(&painter, text, tr!("F8 next problem"), font::regular(11.5), t.tx3) - 14.0;
     let mut x = rect.left() + 10.0;

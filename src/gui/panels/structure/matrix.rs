@@ -1,5 +1,5 @@
-//! Roots below each other, positions of the pattern side by side, with the pattern's tree as the head. Only what is in sight is
-//! drawn; every state has a colour and a mark of its own.
+//! The matrix: one row a root, one column a position of the pattern, with the pattern's tree as header. Only visible cells are drawn;
+//! every state has its own colour and mark.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::gui::widgets::{self, VirtualRows, paint};
 use crate::model::{Dataset, SampleKind};
 use crate::studio::{Document, RowRef};
 
-/// Width of the ids at the left.
+/// Width of the id column, in points.
 const IDS: f32 = 108.0;
 const LEVEL: f32 = 58.0;
 pub(super) const FOOT: f32 = 28.0;
@@ -105,7 +105,7 @@ fn head_ui(
     let painter = painter.with_clip_rect(clip.intersect(rect));
     let card_top = |level: usize| top_of(level) + (level_height - 38.0) / 2.0;
     let wire = Stroke::new(1.0, t.line2);
-    // The root stands over the middle of what is in sight of its children.
+    // The root is centred over the visible part of its children.
     let middle = |from: f32, to: f32| {
         let (from, to) = ((from + shift).max(clip.left()), (to + shift).min(clip.right()));
         ((from + to) / 2.0).round()
@@ -121,7 +121,7 @@ fn head_ui(
         let (x, width) = match spans {
             true => {
                 let width = (to - from).min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
-                // It stays above its own columns, also where they are partly out of sight.
+                // The node stays above its own columns when they are partly scrolled out.
                 let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
                 (middle(from, to).min(last.floor()).max(first.ceil()), width)
             }
@@ -135,7 +135,7 @@ fn head_ui(
         let visible = to + shift >= clip.left() && from + shift <= clip.right();
         if visible {
             cards.push((index as u32, card));
-            // Down to the matrix.
+            // The line down to the matrix.
             let column = shift + columns.left[index] + columns.cell / 2.0;
             let below = pos2(column, top_of(node.level + 1) + level_height / 2.0);
             let from = if spans { below.y + 10.0 } else { card.bottom() };
@@ -225,7 +225,7 @@ fn node_ui(
     );
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
-        // The first root that is off the pattern here, after the selected one.
+        // The next root with a fault at this position, after the selected one.
         let from = cx.session.structure.cell.map(|(root, _)| root as usize + 1).unwrap_or(0);
         let found = document.structure().and_then(|structure| {
             let off = |root: &usize| structure.states(*root).get(position as usize).is_some_and(|state| state.is_fault());
@@ -359,14 +359,14 @@ struct MatrixRow<'a> {
     carried: Option<&'a Dragged>,
 }
 
-/// What happened to a cell.
+/// Interaction with a cell.
 enum Touched {
     Clicked(u32),
     Dropped(Arc<Dragged>, Target),
 }
 
 impl MatrixRow<'_> {
-    /// Draws one root; gives what happened to one of its cells.
+    /// Draws one root; returns the interaction with one of its cells.
     fn ui(&self, ui: &mut Ui, rect: Rect, response: &Response, chosen: bool) -> Option<Touched> {
         let t = theme::tokens(ui);
         let id = self.document.id(RowRef { level: 0, row: self.root }).unwrap_or_default();
@@ -412,7 +412,7 @@ impl MatrixRow<'_> {
                 Some(place) if place.state > PositionState::Present => {
                     touched = self.marked_ui(ui, &painter, cell, index as u32, place, id).or(touched);
                 }
-                // A root that is a FILE holds nothing.
+                // A root that is a FILE has no cells.
                 None if worst.is_fault() => footer::hatch(&painter, t, cell),
                 _ => drop(painter.rect_filled(cell, 3, if folder { t.bg4 } else { t.bg3 })),
             }
@@ -423,7 +423,7 @@ impl MatrixRow<'_> {
         touched
     }
 
-    /// A cell that is not as the pattern says, with what happened to it.
+    /// Draws a cell that differs from the pattern; returns the interaction.
     fn marked_ui(&self, ui: &mut Ui, painter: &Painter, cell: Rect, position: u32, place: &Place, root: &str) -> Option<Touched> {
         let t = theme::tokens(ui);
         if place.unreachable {
@@ -447,7 +447,7 @@ impl MatrixRow<'_> {
         clicked
     }
 
-    /// A cell that could take what is being dragged.
+    /// Draws a cell that accepts what is being dragged.
     fn slot_ui(&self, ui: &Ui, painter: &Painter, response: &Response, position: u32, carried: &Dragged) -> Option<Touched> {
         let t = theme::tokens(ui);
         let target = Target::Slot(self.root, position);
@@ -468,7 +468,7 @@ impl MatrixRow<'_> {
     }
 }
 
-/// The state in words.
+/// The state as text.
 pub fn state_word(place: &Place) -> String {
     match (place.state, &place.id, place.kind) {
         (PositionState::Present, ..) => tr!("present" in "state of a position").into(),
@@ -481,7 +481,7 @@ pub fn state_word(place: &Place) -> String {
     }
 }
 
-/// Paints a cell that is not as the pattern says.
+/// Paints a cell that differs from the pattern.
 fn place_ui(painter: &Painter, t: &Tokens, cell: Rect, place: &Place) {
     let (fill, line, color) = match place.state {
         PositionState::Present | PositionState::Padded => (t.bg1, t.tx3, t.tx2),

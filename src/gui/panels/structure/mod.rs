@@ -1,5 +1,5 @@
-//! The structure lens: the pattern's tree as the head of a matrix of roots and positions, the whole dataset as a strip beside it.
-//! What is drawn comes from the draft's `Structure`; everything that takes more than a moment is a job.
+//! The structure panel: a matrix of roots and pattern positions with the pattern's tree as header, and an overview strip beside it.
+//! Data comes from the draft's `Structure`; slow work runs in jobs.
 
 mod columns;
 pub mod fix;
@@ -25,26 +25,26 @@ use crate::model::{Dataset, NodePath};
 use crate::studio::{Command, Document, RowRef};
 use fix::FixState;
 
-/// Width of the choice of the pattern.
+/// Width of the pattern choice, in points.
 const PATTERN_WIDTH: f32 = 170.0;
-/// Width of the strip of the whole dataset.
+/// Width of the overview strip, in points.
 const STRIP: f32 = 148.0;
 
 /// What the panel keeps.
 #[derive(Default)]
 pub struct StructureState {
     pub(super) scroll: RowScroll,
-    /// How far the columns are scrolled to the left, in points.
+    /// Horizontal scroll offset, in points.
     pub(super) x: f32,
     only_faults: bool,
     made_for: Option<(Key, PatternChoice)>,
     pub(super) lens: Arc<Lens>,
-    /// The roots that show; all of them when absent.
+    /// The visible roots; `None` for all.
     pub(super) shown: Option<Vec<u32>>,
     shown_for: Option<(Key, PatternChoice, bool)>,
     pub(super) strip: Option<(Key, PatternChoice, Overview, TextureHandle)>,
     pub(super) strip_dark: bool,
-    /// Rows of the matrix in sight.
+    /// Number of visible rows of the matrix.
     pub(super) rows_seen: u64,
     /// Set to scroll sideways to the selected cell.
     pub(super) reveal_column: bool,
@@ -54,18 +54,18 @@ pub struct StructureState {
     pub(super) fix: FixState,
 }
 
-/// What is drawn of the structure, made once for each revision.
+/// Summary of the structure for drawing, computed once a revision.
 #[derive(Default)]
 pub struct Lens {
     /// The positions.
     pub pattern: Vec<PatternNode>,
-    /// For each position how many roots have each state.
+    /// Number of roots in each state, by position.
     pub counts: Vec<Counts>,
-    /// Roots by their worst state.
+    /// Number of roots by their worst state.
     pub roots: Counts,
-    /// The root that gives the pattern.
+    /// The root whose shape is the pattern.
     pub model: Option<u32>,
-    /// Levels of the pattern, level 0 among them.
+    /// Number of levels of the pattern, including level 0.
     pub levels: usize,
 }
 
@@ -88,7 +88,7 @@ impl Lens {
         (0..self.pattern.len() as u32).filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
     }
 
-    /// Roots that are padding as a whole.
+    /// Number of roots that consist of padding only.
     pub fn all_padded(&self) -> u64 {
         let padded = |counts: &Counts| counts.of(PositionState::Padded);
         self.counts.iter().map(padded).min().unwrap_or(0)
@@ -101,14 +101,14 @@ impl Lens {
 }
 
 impl StructureState {
-    /// Scrolls to the root of a sample; the selected cell stays where it belongs to that root.
+    /// Scrolls to the root of a sample; keeps the selected cell if it belongs to that root.
     pub fn show(&mut self, document: &Document, at: RowRef) {
         if document.draft().is_none() {
             return;
         }
         let root = root_of(document, at);
         self.cell = self.cell.filter(|(of, _)| *of == root);
-        // Another sample of the same root was selected elsewhere.
+        // Another sample of the same root was selected in another panel.
         if let Some((_, position)) = self.cell.filter(|_| at.level > 0)
             && let Some((draft, structure)) = document.draft().zip(document.structure())
         {
@@ -137,7 +137,7 @@ impl StructureState {
         }
     }
 
-    /// Why nothing can be fixed without a choice, where that is so.
+    /// Why no safe fix can be applied; `None` when one can.
     pub fn safe_blocked(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
         match self.safe_plan(key, choice) {
             _ if self.lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
@@ -147,7 +147,7 @@ impl StructureState {
         }
     }
 
-    /// [`StructureState::safe_blocked`] only where it is known that nothing is safe.
+    /// [`StructureState::safe_blocked`], but `None` while it is unknown.
     pub fn needs_choice(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
         let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
         known.is_none().then_some(mark!("Every fix here needs a choice: select a cell"))
@@ -172,8 +172,7 @@ pub fn root_of(document: &Document, at: RowRef) -> u32 {
     ancestors(document.tree(), at).first().copied().unwrap_or(at).row
 }
 
-/// Of a FOLDER of a draft: how many of the children that the pattern wants are there, and how many it wants. `None` where none
-/// is missing.
+/// Present and expected children of a FOLDER of a draft. `None` when none is missing.
 pub fn lacking(document: &Document, lens: &Lens, at: RowRef) -> Option<(usize, usize)> {
     let (draft, structure) = document.draft().zip(document.structure())?;
     let root = root_of(document, at);
@@ -195,7 +194,7 @@ pub fn lacking(document: &Document, lens: &Lens, at: RowRef) -> Option<(usize, u
     (missing > 0).then_some((all - missing, all))
 }
 
-/// The slots of a FOLDER of a draft: where it lacks what the pattern has, in order.
+/// The slots of a FOLDER of a draft: positions of the pattern without a child, in order.
 pub fn gaps(document: &Document, lens: &Lens, at: RowRef) -> Vec<Gap> {
     let Some((draft, structure)) = document.draft().zip(document.structure()) else { return Vec::new() };
     let root = root_of(document, at);
@@ -224,7 +223,7 @@ pub fn gaps(document: &Document, lens: &Lens, at: RowRef) -> Vec<Gap> {
     gaps
 }
 
-/// Brings what is drawn up to the draft. Called by every panel that shows marks of the structure.
+/// Updates the summary to the draft's revision. Called by every panel that shows structure marks.
 pub fn refresh(cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some(structure) = cx.document().and_then(Document::structure) else { return };
@@ -286,7 +285,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| matrix::ui(ui, cx, document, &lens));
 }
 
-/// Asks for the fix of everything, in the background.
+/// Starts the plan of all safe fixes in the background.
 pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some((draft, choice)) = document.draft().zip(document.structure().map(|structure| structure.choice().clone())) else {
@@ -320,7 +319,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
         let count = cx.session.structure.safe_plan(key, &choice).map_or(0, |plan| plan.roots);
         let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
         let texts = words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
-        // The combo, the separator, the icon and what stands around and between.
+        // Width of combo, separator, icon and the gaps between them.
         let needed = widgets::segmented_width(ui, &segments) + texts + PATTERN_WIDTH + 120.0;
         if ui.available_width() >= needed {
             ui.set_height(24.0);
@@ -333,7 +332,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
             });
             return;
         }
-        // Two lines, or three where the panel is narrower still.
+        // Two lines, or three in a narrower panel.
         ui.set_min_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 6.0;
         ui.horizontal_wrapped(|ui| {
@@ -347,7 +346,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
     });
     let rect = ui.min_rect();
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
-    // After an edit the rows that show are found again.
+    // The visible rows are recomputed after an edit.
     let state = &mut cx.session.structure;
     let wanted = Some((key, choice, state.only_faults));
     if state.shown_for != wanted {
@@ -360,7 +359,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
     }
 }
 
-/// The fix of everything that is safe, and what it would do.
+/// The button for all safe fixes, with its preview.
 fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: Key, choice: &PatternChoice, text: &str) {
     let plan = cx.session.structure.safe_plan(key, choice).cloned();
     let blocked = cx.session.structure.safe_blocked(key, choice);
@@ -399,7 +398,7 @@ fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choic
     }
 }
 
-/// Selects a cell: the sample that stands there, or the root where there is none.
+/// Selects a cell: its sample, or the root when the cell has none.
 pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, position: Option<u32>) {
     let sample = position.and_then(|position| {
         let structure = document.structure()?;
@@ -409,12 +408,12 @@ pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, positio
         document.row_of(&found)
     });
     cx.session.structure.cell = position.map(|position| (root, position));
-    // What is wrong there, and the ways out, are told in the sample's panel.
+    // The Sample panel shows the fault and its fixes.
     cx.request(Request::Show(Pane::Sample));
     cx.request(Request::Select(Some(sample.unwrap_or(RowRef { level: 0, row: root }))));
 }
 
-/// Goes to the next (or previous) root that is off the pattern, and to its first cell that is.
+/// Selects the first faulty cell of the next (or previous) faulty root.
 pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -> bool {
     let Some(structure) = document.structure() else { return false };
     let next = structure.next_fault(from.map(|root| root as usize)).or_else(|| structure.next_fault(None));
@@ -428,7 +427,7 @@ pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -
     true
 }
 
-/// A rectangle of one column of the matrix.
+/// The rectangle of a cell.
 pub(super) fn cell_rect(row: Rect, left: f32, width: f32) -> Rect {
     Rect::from_min_size(pos2(left, row.top() + 2.0), vec2(width, row.height() - 4.0))
 }

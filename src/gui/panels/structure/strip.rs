@@ -1,5 +1,5 @@
-//! The strip beside the matrix: every root of the dataset at once, as one small picture with a column for each position. A click
-//! goes there.
+//! The strip beside the matrix: an overview image of all roots, one column a position. A click scrolls the matrix to the root under
+//! the pointer.
 
 use egui::{Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
 
@@ -13,9 +13,9 @@ use crate::gui::widgets::{self, paint};
 use crate::model::SampleKind;
 use crate::studio::Document;
 
-/// Rows of the picture at the most.
+/// Most rows of the image.
 const ROWS: usize = 512;
-/// Height of one count below the picture, and what is between them.
+/// Height of a count below the image, and the gap between counts, in points.
 const COUNT: f32 = 18.0;
 const BETWEEN: f32 = 5.0;
 
@@ -40,7 +40,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     if room.height() < 40.0 {
         return;
     }
-    // Few roots are drawn as bands of four points, many fill the room.
+    // Few roots are drawn as bands of four points; many fill the height.
     let picture = Rect::from_min_size(room.min, vec2(room.width(), room.height().min(view.rows as f32 * 8.0)));
     let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     painter.image(texture.id(), picture, uv, Color32::WHITE);
@@ -52,7 +52,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
         let part = ((pointer.y - picture.top()) / picture.height()).clamp(0.0, 1.0);
         let root = (f64::from(part) * lens.total() as f64) as u32;
         let state = &mut cx.session.structure;
-        // A click shall hit what it shows: the worst root of the row.
+        // A click selects the root that the row shows: its worst one.
         let row = ((part * rows as f32) as usize).min(rows.saturating_sub(1));
         let target = if response.clicked() { worst_of(document, row, rows).unwrap_or(root) } else { root };
         let at = match &state.shown {
@@ -66,7 +66,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     counts_ui(ui, lens, matching, Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - below), area.max - vec2(12.0, 0.0)));
 }
 
-/// The worst root among those that a row of the strip stands for.
+/// The worst root among those aggregated in a row of the strip.
 fn worst_of(document: &Document, row: usize, rows: usize) -> Option<u32> {
     let structure = document.structure()?;
     let roots = structure.roots();
@@ -90,7 +90,7 @@ fn refresh(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens,
     state.strip = Some((key, structure.choice().clone(), view, texture));
 }
 
-/// Four pixels a position: three of the state, one between.
+/// Four pixels a position: three for the state, one gap.
 fn image(view: &Overview, lens: &Lens, t: &Tokens) -> ColorImage {
     let (width, height) = ((view.columns * 4).max(1), view.rows.max(1));
     let mut pixels = vec![t.bg1; width * height];
@@ -106,7 +106,7 @@ fn image(view: &Overview, lens: &Lens, t: &Tokens) -> ColorImage {
             };
             let start = row * width + column * 4;
             pixels[start..start + 3].fill(color);
-            // A fault is wider than its column, so that one in a thousand is seen.
+            // A fault is drawn wider than its column, so that one in a thousand is visible.
             if state.is_fault() {
                 pixels[start + 3] = color;
             }
@@ -127,7 +127,7 @@ fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &Lens) {
     ui.painter().rect_stroke(frame.intersect(picture.expand(5.0)), 1, Stroke::new(1.5, t.accfill), StrokeKind::Inside);
 }
 
-/// How many roots match, in words that take as many lines as they need.
+/// The share of matching roots as wrapped text.
 struct Matching {
     part: f64,
     text: String,
@@ -138,14 +138,14 @@ impl Matching {
     fn of(ui: &Ui, lens: &Lens, width: f32) -> Self {
         let (total, faults) = (lens.total(), lens.roots.faults());
         let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
-        // 99.96 % is not all of them.
+        // Round down, so that 99.96 % does not read 100 %.
         let percent = if faults > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
         let text = tr!("{percent} % of roots match", percent = format!("{percent:.1}"));
         let lines = ui.painter().layout(text.clone(), font::regular(11.0), theme::tokens(ui).tx3, width);
         Self { part, text, lines }
     }
 
-    /// With the counts above it, and the bar.
+    /// Height of the counts and the bar, in points.
     fn height(&self) -> f32 {
         (6.0 + 3.0 * (COUNT + BETWEEN) + 6.0 + BETWEEN + self.lines.size().y + 8.0).ceil()
     }

@@ -1,5 +1,5 @@
-//! Drag and drop in the hierarchy: samples and unplaced files between rows, into FOLDERs and into slots, with the line or the
-//! frame that shows where.
+//! Drag and drop in the hierarchy: samples and unplaced files between rows, into FOLDERs and into slots, with a line or frame as
+//! indicator.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::gui::theme;
 use crate::model::{NodePath, SampleKind};
 use crate::studio::{Document, RowRef};
 
-/// Begins to drag a row: all selected samples when it is one of them.
+/// Starts dragging a row: all selected samples if it is one of them.
 pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let chosen = cx.session.tree.chosen(cx.session.selected);
     let rows = if chosen.contains(&at) { chosen.into_iter().collect() } else { vec![at] };
@@ -20,7 +20,7 @@ pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: 
     drag::begin(ctx, Dragged::Samples(drag::topmost(nodes)));
 }
 
-/// What a row says to what is being dragged over it; gives what was let go, and where.
+/// Shows whether a row accepts what is dragged over it; returns what was dropped, and the target.
 pub fn row_ui(
     ui: &Ui,
     document: &Document,
@@ -48,7 +48,7 @@ pub fn row_ui(
         painter.circle_filled(pos2(left, y), 3.0, color);
     };
     match (node.gap, zone) {
-        // The slot is drawn as one already.
+        // The slot has a dashed frame already.
         (Some(_), _) if bad => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(1.0, color), StrokeKind::Inside)),
         (Some(_), _) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
         (None, Zone::Before) => line(rect.top() + 1.0),

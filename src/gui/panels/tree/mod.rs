@@ -23,7 +23,7 @@ use crate::jobs::AsyncValue;
 use crate::model::{SampleKind, is_padding};
 use crate::studio::{Document, RowRef};
 
-/// Which samples show.
+/// Which samples are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Show {
     /// All of them.
@@ -35,10 +35,10 @@ pub enum Show {
     Padded,
 }
 
-/// A range of more rows is not selected.
+/// Largest range that Shift selects, in rows.
 const MARKED_MAX: u64 = 100_000;
 
-/// What a filtered outline is of: document, typed filter, choice, marks, the filter of all views, and the folding where it counts.
+/// Key of a filtered outline: document, typed filter, choice, marks, the dataset's filter, and the folding where it matters.
 type Wanted = (Key, String, Show, usize, usize, u64);
 
 /// What the panel keeps.
@@ -46,10 +46,10 @@ pub struct TreePanelState {
     scroll: RowScroll,
     root_open: bool,
     open: BTreeSet<RowRef>,
-    /// Selected beside the one that every panel shows.
+    /// Samples selected in addition to the session's selection.
     marked: BTreeSet<RowRef>,
     marked_for: Key,
-    /// Where a range of marks begins.
+    /// Anchor of a range selection.
     anchor: Option<u64>,
     /// Typed filter.
     pub filter: String,
@@ -82,7 +82,7 @@ impl Default for TreePanelState {
 }
 
 impl TreePanelState {
-    /// Unfolds what hides a sample, and scrolls to it.
+    /// Unfolds the FOLDERs above a sample and scrolls to it.
     pub fn show(&mut self, document: &Document, at: RowRef) {
         self.open.extend(ancestors(document.tree(), at));
         self.root_open = true;
@@ -90,13 +90,13 @@ impl TreePanelState {
         self.reveal = Some(at);
     }
 
-    /// Selects one sample only.
+    /// Reduces the selection to the session's sample.
     pub fn clear_marks(&mut self) {
         self.marked.clear();
         self.anchor = None;
     }
 
-    /// All selected samples: the one that every panel shows, and those that were added to it here.
+    /// All selected samples: the session's selection and those added here.
     pub fn chosen(&self, selected: Option<RowRef>) -> BTreeSet<RowRef> {
         self.marked.iter().copied().chain(selected).collect()
     }
@@ -168,7 +168,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// Makes the outline again when the document, the folding or the filter changed.
+/// Rebuilds the outline when the document, the folding or the filter has changed.
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let marks = cx.session.marks.clone();
@@ -176,7 +176,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let lens = cx.session.structure.lens.clone();
     let state = &mut cx.session.tree;
     if state.marked_for != key {
-        // Rows have other numbers now.
+        // Row numbers have changed.
         state.clear_marks();
         state.marked_for = key;
     }
@@ -192,9 +192,9 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = None;
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
     let tree = document.tree().clone();
-    // Addresses tell one report, and one filter, from the next.
+    // Pointers identify the report and the filter.
     let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
-    // Without other wishes only what is unfolded of the kept roots shows: a filter leaves the tree as short as it was.
+    // With the dataset's filter alone, folded FOLDERs stay folded.
     let folded = filter.is_empty() && show == Show::All;
     let open = folded.then(|| (state.root_open, state.open.clone()));
     let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
@@ -254,7 +254,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         let node = outline.node(tree, row);
         match (node.gap, node.at) {
             (Some(gap), _) => gap_row(&lens, node.depth, gap, carried.is_some()),
-            // The outline may be older than the tree, while the filter runs again.
+            // While the filter runs again, the outline may be older than the tree.
             (None, Some(at)) if document.id(at).is_none() => TreeRow::default(),
             (None, None) => root_row(document, &marks, filtered || root_open),
             (None, Some(at)) => {
@@ -282,7 +282,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             dropped = Some(found);
         }
     };
-    // Sizes stand in the level tables.
+    // Sizes come from the level tables.
     let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
     let out = widgets::tree(ui, tr!("Samples"), &mut scroll, outline.rows(), cursor, row_of, touch);
     cx.session.tree.scroll = scroll;
@@ -318,7 +318,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
 }
 
-/// Selects a row; with Ctrl or Shift held it is added to what is selected.
+/// Selects a row; with Ctrl or Shift, adds to the selection.
 fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
     let tree = document.tree();
     let node = outline.node(tree, row);
@@ -362,7 +362,7 @@ fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Out
     cx.request(Request::Select(node.at));
 }
 
-/// A place where a sample is missing.
+/// The row of a missing sample.
 fn gap_row(lens: &Lens, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
     let node = lens.pattern.get(gap.position as usize);
     let position = node.map_or(0, |node| node.position);
@@ -414,7 +414,7 @@ fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bo
     }
 }
 
-/// The glyph for a file's name: rasters, tables and documents look different. Without an ending it is most likely a raster.
+/// The icon for a file name by its extension. A name without extension counts as a raster.
 pub fn file_icon(id: &str) -> &'static str {
     let ending = id.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref() {
@@ -476,7 +476,7 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
     }
 }
 
-/// Where an opened dataset lies.
+/// Draws the path and format of an opened dataset.
 fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let Some(open) = document.opened() else { return };
