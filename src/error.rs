@@ -51,8 +51,8 @@ pub enum Cause {
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
-    summary: String,
-    place: Option<String>,
+    summary: Box<str>,
+    place: Option<Box<str>>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
     level: Option<usize>,
@@ -63,7 +63,7 @@ pub struct Error {
 impl Error {
     /// An error with one sentence that says what happened.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into(), place: None, source: None, hints: Vec::new(), level: None, causes: Vec::new() }
+        Self { kind, summary: summary.into().into(), place: None, source: None, hints: Vec::new(), level: None, causes: Vec::new() }
     }
 
     /// [`Kind::Usage`].
@@ -131,7 +131,7 @@ impl Error {
     /// Names the place: a path, or a sample as `roi_0007 / s2 / t02`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
-        self.place = Some(place.to_string());
+        self.place = Some(place.to_string().into());
         self
     }
 
@@ -237,7 +237,7 @@ impl Error {
 
     /// The sentence and its reasons without the place, for findings, which have a place of their own.
     pub fn sentence(&self) -> String {
-        let mut text = self.summary.clone();
+        let mut text = self.summary.to_string();
         let mut below = std::error::Error::source(self);
         while let Some(error) = below {
             match error.downcast_ref::<Error>() {

@@ -14,8 +14,8 @@ use taco_studio::container::{self, Assembly, BuildOptions, ContainerReader, Form
 use taco_studio::draft::{Edit, Structure};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Schema, Tortilla, Value};
-use taco_studio::query::run_sql;
 use taco_studio::ops::lazy_tables;
+use taco_studio::query::run_sql;
 use taco_studio::validate::LiveCheck;
 
 const ROOTS: u32 = 2_000;

@@ -92,7 +92,8 @@ fn the_times_show_counts_and_move_their_range_by_key() {
 
 #[test]
 fn the_bands_of_a_sensor_are_on_the_spectrum() {
-    let band = |name: &str, center: f64, width: f64| json!({ "name": name, "center_wavelength": center, "full_width_half_max": width });
+    let band =
+        |name: &str, center: f64, width: f64| json!({ "name": name, "center_wavelength": center, "full_width_half_max": width });
     let bands = json!([
         band("B01", 443.0, 27.0),
         band("B02", 490.0, 98.0),

@@ -46,7 +46,8 @@ pub fn show<'a>(
     let t = theme::tokens(ui);
     let Axes { x_bounds, mut x_ticks, x_text, x_title, y_top, y_ticks, y_text, y_width } = axes;
     x_ticks.retain(|mark| x_bounds.contains(&mark.value));
-    let title = if x_title.is_empty() { RichText::default() } else { RichText::new(x_title).font(font::regular(10.5)).color(t.tx3) };
+    let title =
+        if x_title.is_empty() { RichText::default() } else { RichText::new(x_title).font(font::regular(10.5)).color(t.tx3) };
     let x_axis = hints(t, Axis::X).min_thickness(X_AXIS + if x_title.is_empty() { 0.0 } else { 14.0 }).label(title);
     let plot = Plot::new(salt)
         .width(rect.width())
@@ -97,10 +98,7 @@ pub fn show_next<'a>(
 
 fn hints<'a>(t: &Tokens, axis: Axis) -> AxisHints<'a> {
     let spacing = if axis == Axis::X { 20.0 } else { 11.0 };
-    AxisHints::new(axis)
-        .tick_label_color(t.tx3)
-        .tick_label_font(font::mono(10.5))
-        .label_spacing(Rangef::new(spacing, spacing))
+    AxisHints::new(axis).tick_label_color(t.tx3).tick_label_font(font::mono(10.5)).label_spacing(Rangef::new(spacing, spacing))
 }
 
 /// Marks at multiples of 1, 2 or 5 times a power of ten between `low` and `high`, about `most` of them; none when the range is
@@ -114,7 +112,11 @@ pub fn decimal_ticks(low: f64, high: f64, most: usize) -> Vec<GridMark> {
     let step_size = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least * 0.999);
     let Some(step_size) = step_size.filter(|step| low + step > low && high + step > high) else { return Vec::new() };
     let first = (low / step_size).ceil();
-    (0..=most).map(|n| (first + n as f64) * step_size).filter(|value| *value <= high).map(|value| GridMark { value, step_size }).collect()
+    (0..=most)
+        .map(|n| (first + n as f64) * step_size)
+        .filter(|value| *value <= high)
+        .map(|value| GridMark { value, step_size })
+        .collect()
 }
 
 /// Marks of an axis of square roots: 0 and two counts of 1, 2 or 5 times a power of ten up to `highest`.
@@ -154,12 +156,18 @@ pub fn arrow_steps(ui: &Ui, response: &Response) -> (i32, i32) {
     let (mut plain, mut shifted) = (0, 0);
     ui.input_mut(|input| {
         input.events.retain(|event| {
-            let Event::Key { key: key @ (Key::ArrowLeft | Key::ArrowRight), pressed: true, modifiers, .. } = event else { return true };
+            let Event::Key { key: key @ (Key::ArrowLeft | Key::ArrowRight), pressed: true, modifiers, .. } = event else {
+                return true;
+            };
             if modifiers.alt || modifiers.command {
                 return true;
             }
             let step = if *key == Key::ArrowRight { 1 } else { -1 };
-            if modifiers.shift { shifted += step } else { plain += step }
+            if modifiers.shift {
+                shifted += step
+            } else {
+                plain += step
+            }
             false
         });
     });

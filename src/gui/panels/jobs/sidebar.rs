@@ -53,7 +53,7 @@ fn throughput_ui(ui: &mut Ui, rates: &Rates) {
         x_title: "",
         y_top: most * 1.1,
         y_ticks: plot::decimal_ticks(0.0, most * 1.1, 3),
-        y_text: Box::new(move |rate| text(rate)),
+        y_text: Box::new(text),
         y_width: 64.0,
     };
     let nearest = |seconds: f64| {
@@ -162,9 +162,8 @@ mod tests {
                 .with_render_cursor(false)
                 .build_ui(|ui| {
                     ui.painter().rect_filled(ui.max_rect(), 0, theme::tokens(ui).bg1);
-                    let mut rates = Rates::default();
-                    rates.of_bytes = true;
-                    rates.points = (0..120).map(|n| (f64::from(n) / 2.0, 4e7 + 2e7 * (f64::from(n) / 9.0).sin())).collect();
+                    let points = (0..120).map(|n| (f64::from(n) / 2.0, 4e7 + 2e7 * (f64::from(n) / 9.0).sin())).collect();
+                    let rates = Rates { of_bytes: true, points, ..Rates::default() };
                     throughput_ui(ui, &rates);
                 });
             let plot = harness.get_by_label_contains("Throughput, mean 4").rect();

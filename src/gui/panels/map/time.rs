@@ -200,7 +200,8 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         let index = usize::try_from((day.floor() as i64 - first).div_euclid(bars.step)).ok()?;
         let (all, matching) = bars.all.get(index).zip(bars.matching.get(index))?;
         let from = first + index as i64 * bars.step;
-        let days = if bars.step > 1 { format!("{} – {}", day_text(from), day_text(from + bars.step - 1)) } else { day_text(from) };
+        let days =
+            if bars.step > 1 { format!("{} – {}", day_text(from), day_text(from + bars.step - 1)) } else { day_text(from) };
         Some(tr!("{days}: {matching} of {all} match", days, matching = paint::grouped(*matching), all = paint::grouped(*all)))
     };
     let chart = |name: &str, counts: &[u64], color| {

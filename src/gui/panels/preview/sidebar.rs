@@ -324,7 +324,13 @@ fn histogram_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, image: &PreviewImage, li
 
 /// The handles of the limits. A drag moves the nearer one; with the focus on the plot the arrow keys move the lower limit, with Shift
 /// the upper one, by 1/100 of the axis. The stretch then has fixed limits; a double click brings the percentiles back.
-fn handles_ui(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, transform: &PlotTransform, Limits { low, high }: Limits) {
+fn handles_ui(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    response: &egui::Response,
+    transform: &PlotTransform,
+    Limits { low, high }: Limits,
+) {
     let t = theme::tokens(ui);
     let frame = *transform.frame();
     let [min, max] = [transform.bounds().min()[0], transform.bounds().max()[0]];
