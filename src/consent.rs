@@ -1,18 +1,18 @@
-//! What the user of this session has agreed to: programs that may be started, other servers that may be asked. Only the command line
-//! and clicks in the window add to it: a project, a recipe or a script can't. Must not be written anywhere.
+//! The user's consents of this session: programs that may be started, servers that may be contacted. Only command-line options
+//! and clicks in the window add to it; projects, recipes and scripts cannot. Never stored.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
 struct Agreed {
-    /// Every program, from `--allow-commands`.
+    /// All programs, from `--allow-commands`.
     any_program: bool,
-    /// Programs with their arguments.
+    /// Single programs with their arguments.
     programs: HashSet<Vec<String>>,
-    /// Scripts may say how to reach other machines, from `--allow-connect`.
+    /// Scripts may choose connections, from `--allow-connect`.
     connect: bool,
-    /// Scheme and host of servers.
+    /// Servers, by scheme and host.
     servers: HashSet<String>,
 }
 
@@ -23,12 +23,12 @@ fn with<T>(change: impl FnOnce(&mut Agreed) -> T) -> T {
     change(agreed.get_or_insert_default())
 }
 
-/// Lets every program start that is asked for in this session.
+/// Permits all programs in this session.
 pub fn allow_all_programs() {
     with(|agreed| agreed.any_program = true);
 }
 
-/// Lets this program start, with these arguments and no others.
+/// Permits this program with exactly these arguments.
 pub fn allow_program(program: &[String]) {
     with(|agreed| agreed.programs.insert(program.to_vec()));
 }
@@ -38,7 +38,7 @@ pub fn allows_program(program: &[String]) -> bool {
     with(|agreed| agreed.any_program || agreed.programs.contains(program))
 }
 
-/// Lets scripts choose servers, profiles and tokens.
+/// Permits scripts to choose servers, profiles and tokens.
 pub fn allow_connect() {
     with(|agreed| agreed.connect = true);
 }
@@ -48,13 +48,13 @@ pub fn allows_connect() -> bool {
     with(|agreed| agreed.connect)
 }
 
-/// What a server is agreed to by: scheme and host of an address, or scheme and bucket.
+/// The key of a server's consent: scheme and host of an address, or scheme and bucket.
 pub fn server_of(address: &str) -> String {
     let end = address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at);
     address[..end].to_ascii_lowercase()
 }
 
-/// Lets projects read from this server.
+/// Permits projects to read from this server.
 pub fn allow_server(server: &str) {
     with(|agreed| agreed.servers.insert(server.to_owned()));
 }
@@ -64,7 +64,7 @@ pub fn allows_server(server: &str) -> bool {
     with(|agreed| agreed.servers.contains(server))
 }
 
-/// A program with its arguments in one line, where each argument begins and ends, and nothing that a terminal obeys.
+/// A program and its arguments on one line, with arguments quoted and control characters escaped.
 pub fn described(program: &[String]) -> String {
     let quoted: Vec<String> = program.iter().map(|argument| format!("\"{}\"", argument.escape_debug())).collect();
     crate::text::printable(&quoted.join(" ")).into_owned()

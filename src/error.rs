@@ -1,4 +1,4 @@
-//! The one error type of the studio: what happened, where, and what to do. Must not know any other module.
+//! The error type of the studio: what happened, where, and what to do. Depends on no other module.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 /// `Result` with the studio's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of trouble it is: decides the exit code and how the window shows it.
+/// Category of an error: determines the exit code and its presentation in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The person asked for something that can't be: a bad argument, an edit of a row that is not there.
+    /// An invalid request: a bad argument, an edit of a row that does not exist.
     Usage,
-    /// A file, folder or address can't be read or written.
+    /// A file, folder or address cannot be read or written.
     Io,
-    /// The bytes are not what the format asks for.
+    /// The bytes do not conform to the format.
     Format,
-    /// The format is known by name, but this version can't do that with it.
+    /// A known format or feature that this version does not support.
     Unsupported,
-    /// The dataset breaks a rule, so the operation would make something that others refuse.
+    /// The dataset breaks a rule, so readers would refuse the result.
     Invalid,
-    /// A file is another version than the one that is known: samples found in it may have moved, or it would be replaced unseen.
+    /// A file differs from the known version: offsets found in it may be wrong, or changes would be overwritten unseen.
     Changed,
-    /// Bytes do not have the checksum that their container states.
+    /// Data does not match the CRC-32 stored in its container.
     Damaged,
-    /// Reading it would take memory or time out of all proportion to the bytes that are there.
+    /// Reading would take memory or time out of proportion to the stored bytes.
     TooLarge,
-    /// The person or a later request stopped the work. A normal outcome.
+    /// Stopped by the user or a later request; not a failure.
     Cancelled,
-    /// A fault of the studio itself.
+    /// A bug of the studio.
     Internal,
 }
 
-/// What an error is about, for code that decides by it. Texts of errors are for people: no code matches on them.
+/// Machine-readable cause of an error. Messages are for users only; no code matches on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The server answered with this status.
@@ -47,7 +47,7 @@ pub enum Cause {
     ZipDirectory,
 }
 
-/// An error that a person can act on. `Display` gives the whole chain in one line; [`Error::report`] gives it in several.
+/// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
@@ -56,12 +56,12 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
     level: Option<usize>,
-    /// In a copy those of the errors below as well, which are text there.
+    /// In a copy also those of the source errors, which are text there.
     causes: Vec<Cause>,
 }
 
 impl Error {
-    /// An error with one sentence that says what happened.
+    /// An error with a one-sentence summary.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
         Self { kind, summary: summary.into().into(), place: None, source: None, hints: Vec::new(), level: None, causes: Vec::new() }
     }
@@ -96,14 +96,14 @@ impl Error {
         Self::new(Kind::Internal, summary)
     }
 
-    /// The work was stopped on request.
+    /// [`Kind::Cancelled`].
     pub fn cancelled() -> Self {
         Self::new(Kind::Cancelled, "cancelled")
     }
 
-    /// An input or output error at `path`; `doing` completes "could not …".
+    /// An IO error at `path`; `doing` completes "could not …".
     pub fn io(doing: &str, path: &Path, source: std::io::Error) -> Self {
-        // Reading from another machine gives errors that say all this already.
+        // Errors of remote reads already have a summary and a place.
         let source = match source.downcast::<Error>() {
             Ok(own) => return own,
             Err(other) => other,
@@ -114,7 +114,7 @@ impl Error {
         error
     }
 
-    /// A copy of the first [`Error`] in the chain of a foreign error, such as one of the Parquet reader. Errors below it become text.
+    /// A copy of the first [`Error`] in the chain of a foreign error, such as one of the Parquet reader. Its source errors become text.
     pub fn found_in(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let own = own_errors(error).next()?;
         Some(Self {
@@ -128,34 +128,34 @@ impl Error {
         })
     }
 
-    /// Names the place: a path, or a sample as `roi_0007 / s2 / t02`.
+    /// Sets the place: a path, or a sample such as `roi_0007 / s2 / t02`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.place = Some(place.to_string().into());
         self
     }
 
-    /// Names the file or folder.
+    /// Sets the place to a file or folder.
     #[must_use]
     pub fn at_path(self, path: &Path) -> Self {
         self.at(path.display())
     }
 
-    /// Keeps the error that lies below.
+    /// Sets the source error.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Tells that it is the table of this level that can't be read.
+    /// Marks the error as concerning the table of this level.
     #[must_use]
     pub fn of_level(mut self, level: usize) -> Self {
         self.level = Some(level);
         self
     }
 
-    /// The level whose table can't be read, if this error or one below it is about one.
+    /// The level whose table is unreadable, from this error or a source error.
     pub fn level(&self) -> Option<usize> {
         own_errors(self).find_map(|error| error.level)
     }
@@ -167,12 +167,12 @@ impl Error {
         self
     }
 
-    /// The causes of this error and of the errors below it, outermost first.
+    /// The causes of this error and of its source errors, outermost first.
     pub fn causes(&self) -> impl Iterator<Item = Cause> {
         own_errors(self).flat_map(|error| error.causes.iter().copied())
     }
 
-    /// True when this error, or one below it, has this cause.
+    /// True when this error or a source error has this cause.
     pub fn is_caused_by(&self, cause: Cause) -> bool {
         self.causes().any(|known| known == cause)
     }
@@ -193,14 +193,14 @@ impl Error {
         })
     }
 
-    /// Adds a next step.
+    /// Adds a suggestion for the user.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// What kind of trouble it is.
+    /// Category of the error.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -210,32 +210,32 @@ impl Error {
         &self.summary
     }
 
-    /// Where: a path or a sample.
+    /// The place: a path or a sample.
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
     }
 
-    /// What to do, best first.
+    /// Suggestions, best first.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 
-    /// True when the work was only stopped.
+    /// True for [`Kind::Cancelled`].
     pub fn is_cancelled(&self) -> bool {
         self.kind == Kind::Cancelled
     }
 
-    /// True when this error, or one below it, is of [`Kind::TooLarge`].
+    /// True when this error or a source error is of [`Kind::TooLarge`].
     pub fn is_too_large(&self) -> bool {
         own_errors(self).any(|error| error.kind == Kind::TooLarge)
     }
 
-    /// The exit code of a command that ends with this error: 2, or 130 when it was stopped.
+    /// Exit code of a command that fails with this error: 2, or 130 when cancelled.
     pub fn exit_code(&self) -> u8 {
         if self.is_cancelled() { 130 } else { 2 }
     }
 
-    /// The sentence and its reasons without the place, for findings, which have a place of their own.
+    /// Summary and sources without the place, for findings, which have their own location.
     pub fn sentence(&self) -> String {
         let mut text = self.summary.to_string();
         let mut below = std::error::Error::source(self);
@@ -247,7 +247,7 @@ impl Error {
             below = error.source();
         }
         let mut letters = text.chars();
-        // Names of files and members keep their spelling: only plain words are capitalised.
+        // Capitalizes the first letter only: file and member names keep their spelling.
         let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
         let mut text = first + letters.as_str();
         if !text.ends_with('.') {
@@ -261,9 +261,9 @@ impl Error {
         text
     }
 
-    /// The error as several lines: the sentence and place, the reasons below it, the next steps.
+    /// The error on several lines: summary, sources and place, then the suggestions.
     pub fn report(&self) -> String {
-        // A line end in a name or an answer would begin a line that reads as the studio's own.
+        // Line breaks in quoted names or responses are escaped, as they could imitate output of the studio.
         let line = |text: &str| text.trim_end().replace('\r', "\\r").replace('\n', "\\n");
         let mut text = line(&self.to_string());
         let mut hints: Vec<&String> = self.hints.iter().collect();
@@ -289,7 +289,7 @@ impl fmt::Display for Error {
         if let Some(source) = &self.source {
             write!(f, ": {source}")?;
             let mut last: &(dyn std::error::Error + 'static) = source.as_ref();
-            // One of ours has told what lies below it.
+            // `Display` of an `Error` already includes its sources.
             while let Some(error) = last.source().filter(|_| !last.is::<Error>()) {
                 write!(f, ": {error}")?;
                 last = error;
@@ -309,7 +309,7 @@ impl std::error::Error for Error {
 }
 
 impl Cause {
-    /// Whether a retry may succeed; `None` for causes that say nothing of it.
+    /// Whether a retry may succeed; `None` when the cause does not determine it.
     fn is_passing(self) -> Option<bool> {
         match self {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
@@ -320,7 +320,7 @@ impl Cause {
     }
 }
 
-/// The [`Error`]s in the chain that begins with `error`, outermost first, also those inside of an [`std::io::Error`].
+/// The [`Error`]s in the chain that starts with `error`, outermost first, including those wrapped in [`std::io::Error`].
 fn own_errors<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<Item = &'a Error> {
     std::iter::successors(Some(error), |error| error.source()).filter_map(|error| {
         let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
@@ -328,7 +328,7 @@ fn own_errors<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator
     })
 }
 
-/// True for failures of the system that a retry may overcome; false for what it says about the file itself.
+/// True for transient system failures; false for properties of the file.
 fn is_passing_io(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
@@ -359,10 +359,10 @@ fn io_hint(error: &std::io::Error) -> Option<&'static str> {
     }
 }
 
-/// The outcome as it may be kept: the value, or an error that would come again. One that may pass is handed up.
+/// Splits an outcome for caching: a value or a permanent error is returned as `Ok`, a transient error as `Err`.
 ///
 /// # Errors
-/// The error of `outcome`, where [`Error::is_passing`].
+/// The error of `outcome` when [`Error::is_passing`].
 pub fn settled<T>(outcome: Result<T>) -> Result<Result<T>> {
     match outcome {
         Err(error) if error.is_passing() => Err(error),
@@ -370,9 +370,12 @@ pub fn settled<T>(outcome: Result<T>) -> Result<Result<T>> {
     }
 }
 
-/// Turns an input or output failure into an [`Error`] that names the path.
+/// Converts IO failures into an [`Error`] with the path.
 pub trait IoContext<T> {
     /// `doing` completes "could not …".
+    ///
+    /// # Errors
+    /// The failure, as [`Error::io`].
     fn io_at(self, doing: &str, path: impl Into<PathBuf>) -> Result<T>;
 }
 
@@ -404,7 +407,7 @@ mod tests {
             Error::new(Kind::Io, "silent").caused_by(Cause::Passing),
             Error::new(Kind::Io, "busy").caused_by(Cause::HttpStatus(503)),
             of_io(ErrorKind::TimedOut),
-            // As a reader of Parquet hands it on.
+            // Wrapped as the Parquet reader does.
             Error::format("damaged").because(std::io::Error::other(Error::new(Kind::Io, "silent").caused_by(Cause::Passing))),
         ];
         for error in passing.into_iter().flat_map(|error| {

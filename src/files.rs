@@ -1,5 +1,4 @@
-//! Opening what a path names: regular files only, and for the members of a dataset only what lies within its folder. Must not know
-//! what is in them.
+//! Opens regular files, and members of a dataset only inside its folder. Independent of file contents.
 
 use std::collections::HashSet;
 use std::fs::{File, FileType, Metadata, OpenOptions};
@@ -9,21 +8,21 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::error::{Error, Kind};
 
-/// Folders of one dataset that are remembered as lying within it.
+/// Maximum number of folders of a dataset cached as being inside it.
 const KNOWN_MAX: usize = 1 << 16;
 
-/// Opens a file for reading. A pipe would keep its reader waiting, and a device may never end: both are refused before they are
-/// opened, as folders and sockets are.
+/// Opens a file for reading. Pipes (which may block), devices (which may never end), folders and sockets are refused before
+/// opening.
 ///
 /// # Errors
-/// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] for what is no regular file, and what the system says.
+/// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] unless it is a regular file, or the system's error.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = reading(path)?.open(path)?;
     need_file(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// Options that open the regular file at `path` for reading.
+/// Options for opening the regular file at `path` for reading.
 ///
 /// # Errors
 /// As [`open`].
@@ -34,13 +33,13 @@ pub fn reading(path: &Path) -> io::Result<OpenOptions> {
     need_file(std::fs::metadata(path)?.file_type())?;
     let mut options = OpenOptions::new();
     options.read(true);
-    // A pipe that took the file's place since it was looked at is not waited for either.
+    // Non-blocking, in case a pipe has replaced the file since the check.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
     Ok(options)
 }
 
-/// The bytes of a file.
+/// Reads a file.
 ///
 /// # Errors
 /// As [`open`].
@@ -51,17 +50,17 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a file in UTF-8.
+/// Reads a UTF-8 file.
 ///
 /// # Errors
-/// As [`open`], and [`ErrorKind::InvalidData`] for other bytes.
+/// As [`open`], and [`ErrorKind::InvalidData`] for invalid UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Metadata of a path that is about to be handed to a library which opens it by name; folders may be formats of their own.
+/// Metadata of a path that a library will open by name; folders are allowed, as some formats are folders.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidInput`] for pipes, devices and sockets.
@@ -73,7 +72,7 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     }
 }
 
-/// A name for what is neither a regular file nor a folder nor a link.
+/// Name of the file type unless it is a regular file, folder or symbolic link.
 pub fn special(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {
@@ -91,11 +90,11 @@ pub fn special(kind: FileType) -> Option<&'static str> {
     (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("no regular file")
 }
 
-/// True for a name that Windows takes for a device in whatever folder it stands: `CON`, `nul.txt`, `COM1`.
+/// True for a Windows device name: `CON`, `nul.txt`, `COM1`.
 pub fn is_device_name(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end();
     let device = |known: &str| stem.eq_ignore_ascii_case(known);
-    // COM¹ is COM1 to Windows.
+    // Windows treats COM¹ as COM1.
     let numbered = || {
         let mut letters = stem.chars();
         let number = letters.next_back().is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
@@ -117,8 +116,8 @@ fn not_a_file(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, format!("it is {what}, and only regular files and folders are read"))
 }
 
-/// The folder of a dataset, for what has to lie within it. The folder itself may be a link, and so may what is in it, as long as the
-/// links end within the folder. Each folder below is looked at once.
+/// The folder of a dataset, which its members must not leave. The folder and its members may be symbolic links as long as their
+/// targets are inside the folder. Each subfolder is checked once.
 #[derive(Debug)]
 pub struct Root {
     folder: PathBuf,
@@ -126,14 +125,14 @@ pub struct Root {
     known: RwLock<HashSet<Box<str>>>,
 }
 
-/// Why a member of a dataset is not read.
+/// Why a member of a dataset is refused.
 #[derive(Debug)]
 pub enum Outside {
-    /// It, or a folder above it, is a link that ends here, outside the dataset.
+    /// It, or a parent folder, is a symbolic link to this path outside the dataset.
     LeadsOut(PathBuf),
-    /// It is not a regular file.
+    /// Not a regular file, but the named type.
     NotFile(&'static str),
-    /// It can't be looked at.
+    /// Its metadata cannot be read.
     Io(io::Error),
 }
 
@@ -144,7 +143,7 @@ impl From<io::Error> for Outside {
 }
 
 impl Outside {
-    /// True when nothing is there, or a link that ends nowhere.
+    /// True when the member does not exist, or is a dangling link.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
     }
@@ -165,22 +164,22 @@ impl Outside {
 }
 
 impl Root {
-    /// The members of a dataset lie below `folder`.
+    /// The root of a dataset at `folder`.
     pub fn new(folder: &Path) -> Self {
-        // A bare name has the empty folder above it.
+        // The parent of a bare file name is the empty path.
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         Self { folder: folder.to_owned(), real: OnceLock::new(), known: RwLock::default() }
     }
 
-    /// The folder as it was named.
+    /// The folder as given.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Metadata of the regular file at `below`, steps parted by `/`.
+    /// Metadata of the regular file at the relative path `below`, with `/` separators.
     ///
     /// # Errors
-    /// [`Outside`] where it is none or lies elsewhere.
+    /// [`Outside`] when it is not a regular file or is outside the folder.
     pub fn file(&self, below: &str) -> Result<Metadata, Outside> {
         let meta = self.entry(below)?;
         match special(meta.file_type()) {
@@ -193,7 +192,7 @@ impl Root {
     /// Metadata of the file or folder at `below`.
     ///
     /// # Errors
-    /// [`Outside`] where it lies elsewhere or can't be looked at.
+    /// [`Outside`] when it is outside the folder, or its metadata cannot be read.
     pub fn entry(&self, below: &str) -> Result<Metadata, Outside> {
         if below.split('/').any(|step| matches!(step, "" | "." | "..")) || Path::new(below).is_absolute() {
             return Err(Outside::LeadsOut(self.folder.join(below)));
@@ -204,7 +203,7 @@ impl Root {
         self.look(below)
     }
 
-    /// Looks at each folder on the way to `below` that was not looked at before.
+    /// Checks the parent folders of `below` that are not cached.
     fn enter(&self, below: &str) -> Result<(), Outside> {
         let seen = |part: &str| self.known.read().unwrap_or_else(PoisonError::into_inner).contains(part);
         if seen(below) {
@@ -225,7 +224,7 @@ impl Root {
         Ok(())
     }
 
-    /// One step, whose folder is known to lie within: only a link needs its real path.
+    /// Checks one path component in a folder known to be inside: only a symbolic link needs its real path.
     fn look(&self, below: &str) -> Result<Metadata, Outside> {
         let path = self.folder.join(below);
         let meta = std::fs::symlink_metadata(&path)?;

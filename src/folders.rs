@@ -1,34 +1,34 @@
-//! The folders of the user that the studio writes into by itself, and how: what lies in them is for their owner alone.
+//! The user's folders that the studio writes to; their contents are private to the owner.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Variables that name such a folder.
+/// Environment variables that override these folders.
 const VARIABLES: [&str; 3] = ["TACO_STUDIO_CONFIG_DIR", "TACO_STUDIO_DATA_DIR", "TACO_STUDIO_CACHE_DIR"];
 
-/// Settings: `TACO_STUDIO_CONFIG_DIR`, or what the system says.
+/// Settings: `TACO_STUDIO_CONFIG_DIR`, or the system's folder.
 pub fn config_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_CONFIG_DIR").or_else(|| project().map(|dirs| dirs.config_dir().to_owned()))
 }
 
-/// What lasts: sample datasets, drafts kept safe, crash reports, the log. `TACO_STUDIO_DATA_DIR`, or what the system says.
+/// Persistent data: sample datasets, autosaved drafts, crash reports, the log. `TACO_STUDIO_DATA_DIR`, or the system's folder.
 pub fn data_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_DATA_DIR").or_else(|| project().map(|dirs| dirs.data_dir().to_owned()))
 }
 
-/// What can be made again: thumbnails, blocks of remote files. The folder `files` in `TACO_STUDIO_CACHE_DIR`, or in what the system says,
-/// so that whoever empties it never touches what others keep beside it.
+/// Cache: thumbnails, blocks of remote files. The subfolder `files` of `TACO_STUDIO_CACHE_DIR` or of the system's folder, so that
+/// clearing the cache never deletes files of other programs.
 pub fn cache_dir() -> Option<PathBuf> {
     let place = named("TACO_STUDIO_CACHE_DIR").or_else(|| project().map(|dirs| dirs.cache_dir().to_owned()));
     Some(place?.join("files"))
 }
 
-/// Makes a folder, with those above it, into which only its owner may look. One that is there already is brought to that, unless
-/// it is a folder that the user named in the environment, which may hold other things.
+/// Creates a folder and its parents, accessible to the owner only (mode 0700). An existing folder is restricted too, unless it is
+/// set by an environment variable, as it may contain other files.
 ///
 /// # Errors
-/// What the system says when the folder can't be made.
+/// The system's error when the folder cannot be created.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -36,33 +36,33 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
     if !VARIABLES.iter().any(|variable| named(variable).is_some_and(|named| named == folder)) {
-        // Somebody else's folder stays as it is; so does one on a file system without permissions.
+        // Fails for a folder of another owner, or on a file system without permissions; both are left unchanged.
         let _ = narrow(&folder.metadata()?, |mode| std::fs::set_permissions(folder, mode), 0o700);
     }
     Ok(())
 }
 
-/// Opens a file that only its owner may read; one that is there already is brought to that.
+/// Opens a file accessible to the owner only (mode 0600); an existing file is restricted.
 ///
 /// # Errors
-/// What the system says when the file can't be opened.
+/// The system's error when the file cannot be opened.
 pub fn open_private(options: OpenOptions, path: &Path) -> io::Result<File> {
     let file = private(options).open(path)?;
     let _ = make_file_private(&file);
     Ok(file)
 }
 
-/// The same options with the permissions of a new file for its owner only.
+/// Adds the mode 0600 for new files.
 pub fn private(mut options: OpenOptions) -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-/// Lets nobody but its owner read an open file.
+/// Restricts an open file to its owner.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn make_file_private(file: &File) -> io::Result<()> {
     narrow(&file.metadata()?, |mode| file.set_permissions(mode), 0o600)
 }
@@ -74,7 +74,7 @@ fn narrow(data: &std::fs::Metadata, set: impl FnOnce(std::fs::Permissions) -> io
     if mode & !most == 0 { Ok(()) } else { set(PermissionsExt::from_mode(mode & most)) }
 }
 
-/// Elsewhere the folders of a user are the user's own by where they lie.
+/// On other systems the user's folders are private by location.
 #[cfg(not(unix))]
 fn narrow(_: &std::fs::Metadata, _: impl FnOnce(std::fs::Permissions) -> io::Result<()>, _: u32) -> io::Result<()> {
     Ok(())

@@ -1,5 +1,5 @@
-//! Files of this machine that are read for as long as a dataset is open: a bounded number of handles, the ones used last. A handle
-//! that was closed is opened again when it is wanted, as the same file or not at all.
+//! Local files that stay in use while a dataset is open, with a bounded number of open handles (least recently used are closed).
+//! A closed handle is reopened on demand, and fails when the file was replaced.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -11,10 +11,10 @@ use std::time::SystemTime;
 use crate::error::{Error, Kind};
 use crate::files;
 
-/// Fewest and most handles that are kept open.
+/// Minimum and maximum of [`CAP`].
 const KEPT: std::ops::RangeInclusive<u64> = 16..=1024;
 
-/// Handles that a process of this system may have open at one time.
+/// Maximum number of open handles of a process on this system.
 pub fn handle_limit() -> u64 {
     #[cfg(unix)]
     {
@@ -22,26 +22,26 @@ pub fn handle_limit() -> u64 {
     }
     #[cfg(not(unix))]
     {
-        // The C library of Windows, through which GDAL reads, has 512; handles of the system itself are many more.
+        // The C runtime of Windows, through which GDAL reads, allows 512; system handles are far more.
         512
     }
 }
 
-/// Handles that are kept open here: a quarter of what the process may have. The rest is for GDAL, the window, the network and what
-/// is being written.
+/// Maximum number of handles kept open here: a quarter of the process limit. The rest is for GDAL, the window, the network and
+/// outputs.
 static CAP: LazyLock<usize> = LazyLock::new(|| (handle_limit() / 4).clamp(*KEPT.start(), *KEPT.end()) as usize);
 
-/// Counts openings: what was used since the last one is used now.
+/// Logical clock of openings, for finding the least recently used.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
-/// The files that have a handle. Those that are gone are taken out when there is no room.
+/// Files with an open handle; dropped files are removed when the list is full.
 static OPEN: Mutex<Vec<Weak<SharedFile>>> = Mutex::new(Vec::new());
 
-/// What tells one version of a file from another.
+/// Identity of a file's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
-    /// Device and number of the file, where the system has them.
+    /// Device and inode number, where available.
     number: Option<(u64, u64)>,
-    /// Length and time of the last change; not compared for files that are written here.
+    /// Length and modification time; `None` for files that are being written.
     content: Option<(u64, Option<SystemTime>)>,
 }
 
@@ -61,7 +61,7 @@ impl Mark {
 /// An open file whose handle may be closed between two reads.
 pub struct SharedFile {
     path: PathBuf,
-    /// How to open it again; none for a file without a name, which stays open.
+    /// Options for reopening; `None` for a file without a name, which stays open.
     options: Option<OpenOptions>,
     mark: Mark,
     size: u64,
@@ -74,25 +74,25 @@ impl SharedFile {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::InvalidInput`] for pipes and devices.
+    /// The system's error; [`io::ErrorKind::InvalidInput`] for pipes and devices.
     pub fn open(path: &Path) -> io::Result<Arc<Self>> {
         Self::with(path, files::reading(path)?, false)
     }
 
-    /// Opens a file that is written here: its length and time may change.
+    /// Opens a file for writing: its length and modification time may change.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn open_to_write(path: &Path, options: OpenOptions) -> io::Result<Arc<Self>> {
         Self::with(path, options, true)
     }
 
     fn with(path: &Path, mut options: OpenOptions, written: bool) -> io::Result<Arc<Self>> {
-        // A relative path means another file once somebody changes the folder.
+        // Absolute, as the working directory may change.
         let path = std::path::absolute(path)?;
         let file = open_or_make_room(&options, &path)?;
         let data = file.metadata()?;
-        // What is opened again is there: a file that was removed must not come back empty.
+        // Reopening must not create or truncate the file.
         options.create(false).create_new(false).truncate(false);
         let shared = Arc::new(Self::new(path, Some(options), Mark::of(&data, written), data.len(), file));
         shared.enter();
@@ -103,24 +103,24 @@ impl SharedFile {
         Self { path, options, mark, size, handle: RwLock::new(Some(Arc::new(file))), used: AtomicU64::new(0) }
     }
 
-    /// A file that is open and has no name. It stays open.
+    /// Wraps an open temporary file without a name, which stays open.
     ///
     /// # Errors
-    /// What the system says when it is asked for the length.
+    /// The system's error when its length cannot be read.
     pub fn of_nameless(file: File) -> io::Result<Arc<Self>> {
         let data = file.metadata()?;
         Ok(Arc::new(Self::new(PathBuf::new(), None, Mark::of(&data, true), data.len(), file)))
     }
 
-    /// Length in bytes when it was opened.
+    /// Length in bytes at opening.
     pub fn size_bytes(&self) -> u64 {
         self.size
     }
 
-    /// The open file, opened again where it was closed. Hold it no longer than for one read or write.
+    /// The open handle, reopened if it was closed. To be held for one read or write only.
     ///
     /// # Errors
-    /// When it has to be opened again: what the system says, and an error of [`Kind::Changed`] for another file under the same name.
+    /// When reopening fails: the system's error, or [`Kind::Changed`] for another file of the same name.
     pub fn handle(self: &Arc<Self>) -> io::Result<Arc<File>> {
         let now = CLOCK.load(Ordering::Relaxed);
         if self.used.load(Ordering::Relaxed) != now {
@@ -140,30 +140,30 @@ impl SharedFile {
             ));
         }
         let mut place = self.handle.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been faster.
+        // Another thread may have opened it meanwhile.
         let known = place.get_or_insert(file).clone();
         drop(place);
         self.enter();
         Ok(known)
     }
 
-    /// Fills `buffer` from `offset`.
+    /// Fills `buffer` with the bytes from `offset`.
     ///
     /// # Errors
-    /// As [`SharedFile::handle`], and what the system says of the read.
+    /// As [`SharedFile::handle`], or the system's error of the read.
     pub fn read_exact_at(self: &Arc<Self>, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         read_exact_at(&*self.handle()?, offset, buffer)
     }
 
-    /// Writes all of `bytes` at `offset`.
+    /// Writes `bytes` at `offset`.
     ///
     /// # Errors
-    /// As [`SharedFile::handle`], and what the system says of the write.
+    /// As [`SharedFile::handle`], or the system's error of the write.
     pub fn write_all_at(self: &Arc<Self>, offset: u64, bytes: &[u8]) -> io::Result<()> {
         write_all_at(&*self.handle()?, offset, bytes)
     }
 
-    /// Notes that there is a handle, and closes others where there are too many.
+    /// Registers an open handle, and closes others above the limit.
     fn enter(self: &Arc<Self>) {
         self.used.store(CLOCK.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         let mut open = lock();
@@ -172,7 +172,7 @@ impl SharedFile {
             open.push(Arc::downgrade(self));
         }
         if open.len() > *CAP {
-            // A few more than needed, so that not every opening looks through all.
+            // Closes a few more than necessary, so that not every opening searches the list.
             shrink(&mut open, *CAP - *CAP / 8);
         }
     }
@@ -182,20 +182,20 @@ fn lock() -> MutexGuard<'static, Vec<Weak<SharedFile>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Closes the handles that were used longest ago until `keep` are left.
+/// Closes the least recently used handles until `keep` remain.
 fn shrink(open: &mut Vec<Weak<SharedFile>>, keep: usize) {
     let mut files: Vec<(u64, Arc<SharedFile>)> =
         open.iter().filter_map(Weak::upgrade).map(|file| (file.used.load(Ordering::Relaxed), file)).collect();
     files.sort_by_key(|(used, _)| *used);
     let surplus = files.len().saturating_sub(keep);
     for (_, file) in files.drain(..surplus) {
-        // Who reads at this moment has a share of the handle, and closes it after the read.
+        // A running read keeps its own reference, which closes the handle afterwards.
         file.handle.write().unwrap_or_else(PoisonError::into_inner).take();
     }
     *open = files.iter().map(|(_, file)| Arc::downgrade(file)).collect();
 }
 
-/// Opens a file. Where the process may open no more, handles that can be opened again are closed first.
+/// Opens a file. At the process limit, handles that can be reopened are closed first.
 fn open_or_make_room(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let outcome = options.open(path);
     if !outcome.as_ref().is_err_and(is_out_of_handles) {
@@ -216,7 +216,7 @@ fn is_out_of_handles(error: &io::Error) -> bool {
     }
     #[cfg(not(unix))]
     {
-        /// `ERROR_TOO_MANY_OPEN_FILES`.
+        /// Windows error `ERROR_TOO_MANY_OPEN_FILES`.
         const TOO_MANY: i32 = 4;
         error.raw_os_error() == Some(TOO_MANY)
     }

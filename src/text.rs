@@ -1,11 +1,11 @@
-//! The texts of the interface in the user's language.
+//! Texts of the interface in the user's language.
 //!
-//! English stands in the source, where the code that shows it is read, inside [`tr!`](crate::tr), [`tr_n!`](crate::tr_n) or
-//! [`mark!`](crate::mark); a test gathers all of it in one place, `assets/text/studio.pot`, and holds every catalogue beside it
-//! against that: gettext's own format, which the tools of translators read. Catalogues are inside the program. A text that one
-//! lacks shows in English. To add a language: translate `studio.pot` to `assets/text/TAG.po` and name it in [`Language`].
+//! The source contains the English text inside [`tr!`](crate::tr), [`tr_n!`](crate::tr_n) or [`mark!`](crate::mark). A test
+//! extracts all texts to `assets/text/studio.pot` (gettext) and compares the catalogues `assets/text/*.po` with it. Catalogues
+//! are compiled into the program; a missing translation is shown in English. To add a language, translate `studio.pot` to
+//! `assets/text/TAG.po` and add it to [`Language`].
 //!
-//! Errors and what the command line prints stay English: people search for them, and programs read them.
+//! Errors and the output of the command line are always English, for searching and for parsing.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -14,10 +14,10 @@ use std::fmt::Display;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A language that the interface speaks.
+/// A language of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Language {
-    /// The language of the source.
+    /// English, the language of the source.
     #[default]
     English,
     /// Spanish.
@@ -25,10 +25,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::English, Self::Spanish];
 
-    /// The name that its speakers give it.
+    /// Native name of the language.
     pub fn name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -36,7 +36,7 @@ impl Language {
         }
     }
 
-    /// The language's subtag (BCP 47).
+    /// Language subtag (BCP 47).
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -50,17 +50,17 @@ impl Language {
         Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(first))
     }
 
-    /// The language for a start: the system's, once [`follow_system`] was called; English for scripts and tests.
+    /// Initial language: the system's after [`follow_system`]; otherwise English, as in scripts and tests.
     pub fn usual() -> Self {
         SYSTEM.get().copied().unwrap_or_default()
     }
 
-    /// The first of the languages that the system is set to that the interface speaks; else English.
+    /// The first supported language in the system's settings; else English.
     pub fn of_system() -> Self {
         sys_locale::get_locales().find_map(|tag| Self::of_tag(&tag)).unwrap_or_default()
     }
 
-    /// The catalogue as it is in the program; `None` for the language of the source.
+    /// The built-in catalogue; `None` for English.
     pub fn catalogue(self) -> Option<&'static str> {
         match self {
             Self::English => None,
@@ -78,24 +78,24 @@ impl Language {
     }
 }
 
-/// The system's language, where the interface follows it.
+/// The system's language, after [`follow_system`].
 static SYSTEM: OnceLock<Language> = OnceLock::new();
 
-/// Has the interface speak the system's language unless the user set another.
+/// Uses the system's language unless the user chose another.
 pub fn follow_system() {
     SYSTEM.get_or_init(Language::of_system);
 }
 
-/// The language of the window, for all threads that work for it: its place in [`Language::ALL`].
+/// Language of the window and its worker threads, as an index into [`Language::ALL`].
 static OF_WINDOW: AtomicU8 = AtomicU8::new(0);
 
 thread_local! {
-    /// A language of this thread alone.
+    /// Language of this thread, overriding the window's.
     static OF_THREAD: Cell<Option<Language>> = const { Cell::new(None) };
 }
 
-/// The user's choice; `None` for the system's language. In a window that follows the system it holds for every thread that works for
-/// it; elsewhere, as in tests with a window on each thread, for this thread alone.
+/// Sets the user's choice; `None` for the system's language. After [`follow_system`] it applies to all threads; otherwise (as in
+/// tests with one window per thread) to this thread only.
 pub fn choose(language: Option<Language>) {
     match SYSTEM.get() {
         Some(&system) => OF_WINDOW.store(language.unwrap_or(system) as u8, Ordering::Relaxed),
@@ -103,37 +103,38 @@ pub fn choose(language: Option<Language>) {
     }
 }
 
-/// Has this thread speak a language, whatever the others do; with `None` it speaks as they do.
+/// Sets the language of this thread; `None` removes the override.
 pub fn speak(language: Option<Language>) {
     OF_THREAD.set(language);
 }
 
-/// The language of this thread alone, for the threads that it starts; `None` where it speaks as the others do.
+/// The override of this thread, to be passed to threads that it starts.
 pub fn of_thread() -> Option<Language> {
     OF_THREAD.get()
 }
 
-/// The language that this thread speaks: English, unless a window said otherwise.
+/// The current language of this thread; English by default.
 pub fn spoken() -> Language {
     let of_window = || Language::ALL.get(usize::from(OF_WINDOW.load(Ordering::Relaxed))).copied().unwrap_or_default();
     OF_THREAD.get().unwrap_or_else(of_window)
 }
 
-/// A text in the language that is spoken. Prefer [`tr!`](crate::tr); this is for texts out of tables, [`mark!`](crate::mark)ed there.
+/// The translation of a text. Prefer [`tr!`](crate::tr); this function is for texts from tables, marked there with
+/// [`mark!`](crate::mark).
 pub fn of(english: &'static str) -> &'static str {
     in_context("", english)
 }
 
-/// A text that means different things in different places: `context` says which.
+/// The translation of an ambiguous text; `context` distinguishes its meanings.
 pub fn in_context(context: &'static str, english: &'static str) -> &'static str {
     let found = spoken().texts().and_then(|texts| texts.of.get(&(context, english)));
     found.map_or(english, |forms| forms.0)
 }
 
-/// The form of a text that goes with a number of things.
+/// The singular or plural form for a count.
 pub fn counted(count: u64, one: &'static str, many: &'static str) -> &'static str {
     let found = spoken().texts().and_then(|texts| texts.of.get(&("", one)));
-    // English and Spanish alike: one is one, all else, nothing too, is many.
+    // In English and Spanish: singular for 1, plural otherwise, including 0.
     match (found, count == 1) {
         (Some(forms), true) => forms.0,
         (Some(forms), false) => forms.1,
@@ -142,7 +143,7 @@ pub fn counted(count: u64, one: &'static str, many: &'static str) -> &'static st
     }
 }
 
-/// A text with its values in the places `{name}`.
+/// Replaces the placeholders `{name}` by values.
 pub fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
     use std::fmt::Write as _;
     let mut filled = String::with_capacity(text.len() + 16);
@@ -158,7 +159,7 @@ pub fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
         }
         let Some((name, after)) = rest.split_once('}') else { continue };
         if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
-            // Writing into a string cannot fail but by the value's own fault.
+            // Writing to a string only fails when a value's `Display` does.
             let _ = write!(filled, "{value}");
         }
         rest = after;
@@ -167,9 +168,9 @@ pub fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
     filled
 }
 
-/// The texts of a language, by context and English.
+/// The texts of a language, by context and English text.
 struct Texts {
-    /// The text; of a counted one also the form for many.
+    /// Translation; for counted texts singular and plural.
     of: HashMap<(&'static str, &'static str), (&'static str, &'static str)>,
 }
 
@@ -186,27 +187,26 @@ impl Texts {
     }
 }
 
-/// Texts of a catalogue live as long as the program.
+/// Leaks a string: catalogue texts have static lifetime.
 fn kept(text: String) -> &'static str {
     text.leak()
 }
 
-/// A text of a catalogue.
+/// A catalogue entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What tells it from another text that is the same in English; empty for none.
+    /// Context (msgctxt); empty for none.
     pub context: String,
-    /// The text as it stands in the source; of a counted one, for one.
+    /// The English text (msgid); singular for counted texts.
     pub english: String,
-    /// Of a counted one, for many.
+    /// English plural (msgid_plural) of counted texts.
     pub many: Option<String>,
-    /// The translation's forms; none where it is missing.
+    /// Translated forms; empty when missing.
     pub translated: Vec<String>,
 }
 
-/// Text as it may be shown on a terminal: control characters, which a terminal obeys, and marks that turn the direction of a line
-/// or have no width, which make it read as something else, become escapes as in JSON, so that JSON stays what it was. Line ends and tabs
-/// stay.
+/// Escapes text for a terminal: control characters, bidirectional marks and zero-width characters become JSON-style escapes, so
+/// JSON keeps its meaning. Line breaks and tabs are kept.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_deceptive) {
         return Cow::Borrowed(text);
@@ -221,7 +221,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// [`printable`], in one line: line ends and tabs become escapes as well.
+/// As [`printable`] on one line: line breaks and tabs are escaped too.
 pub fn printable_line(text: &str) -> Cow<'_, str> {
     let text = printable(text);
     if !text.contains(['\n', '\t']) {
@@ -234,14 +234,17 @@ fn is_deceptive(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
         '\u{2028}' | '\u{2029}' => true,
-        // Overrides, embeddings and isolates of direction; marks of direction; letters without width.
+        // Bidirectional overrides, embeddings, isolates and marks; zero-width characters.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => true,
         '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
         _ => letter.is_control(),
     }
 }
 
-/// Reads a catalogue.
+/// Parses a catalogue.
+///
+/// # Errors
+/// When it is not valid PO syntax.
 pub fn entries(catalogue: &str) -> Result<Vec<Entry>, polib::po_file::POParseError> {
     let options = polib::po_file::POParseOptions { message_body_only: true, ..Default::default() };
     let read = polib::po_file::parse_from_reader_with_option(catalogue.as_bytes(), &options)?;
@@ -258,9 +261,9 @@ pub fn entries(catalogue: &str) -> Result<Vec<Entry>, polib::po_file::POParseErr
     Ok(entries.collect())
 }
 
-/// A text of the interface in the language that is spoken: `tr!("Open file")`, a `&'static str`. With values, a `String`:
-/// `tr!("Kept now: {size} of {files} files", size = paint::bytes(bytes), files)`. Where one English text means two things:
-/// `tr!("Open" in "state of a job")`. The compiler checks that values and places agree.
+/// The translation of an interface text: `tr!("Open file")` is a `&'static str`. With values, a `String`: `tr!("Kept now: {size}
+/// of {files} files", size = paint::bytes(bytes), files)`. With a context for ambiguous texts: `tr!("Open" in "state of a job")`.
+/// Placeholders and values are checked at compile time.
 macro_rules! tr {
     ($text:literal) => {
         $crate::text::of($text)
@@ -274,7 +277,7 @@ macro_rules! tr {
     (@fill $template:expr, $text:literal, $($name:ident $(= $value:expr)?),+) => {
         match ($(&tr!(@value $name $(= $value)?),)+) {
             ($($name,)+) => {
-                // Never made; it has the compiler hold the places against the values.
+                // Never executed; the compiler checks placeholders against values.
                 if false {
                     let _ = format_args!($text, $($name = $name),+);
                 }
@@ -286,7 +289,7 @@ macro_rules! tr {
     (@value $name:ident = $value:expr) => { $value };
 }
 
-/// A text that goes with a number of things: `tr_n!(files, "{n} file", "{n} files", n = paint::grouped(files))`. Without values, a
+/// The translation of a text with a count: `tr_n!(files, "{n} file", "{n} files", n = paint::grouped(files))`. Without values, a
 /// `&'static str`.
 macro_rules! tr_n {
     ($count:expr, $one:literal, $many:literal) => {
@@ -298,7 +301,7 @@ macro_rules! tr_n {
     }};
 }
 
-/// Marks a text of a table for the catalogues; [`text::of`](crate::text::of) gives it where it is shown.
+/// Marks a text in a table for extraction; [`text::of`](crate::text::of) translates it where it is shown.
 macro_rules! mark {
     ($text:literal) => {
         $text

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::text;
 
-/// Names one job for as long as the program runs.
+/// Identifies a job within this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct JobId(pub u64);
 
@@ -33,7 +33,7 @@ impl fmt::Display for JobId {
     }
 }
 
-/// Starts jobs, each on a thread of its own; work inside a job that can be split uses rayon's pool.
+/// Starts jobs, each on a thread of its own; parallel work inside a job uses rayon's pool.
 #[derive(Clone)]
 pub struct Jobs {
     next: Arc<AtomicU64>,
@@ -59,22 +59,22 @@ impl Drop for Running {
 }
 
 impl Jobs {
-    /// `wake` is called from worker threads when a job ends, so that an idle window looks again.
+    /// `wake` is called from worker threads when a job ends, so that an idle window repaints.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
         Self { next: Arc::new(AtomicU64::new(1)), wake: Arc::new(wake), registry: Arc::default() }
     }
 
-    /// Jobs that wake nobody: the command line and tests wait instead.
+    /// Jobs without wake-up, for the command line and tests.
     pub fn quiet() -> Self {
         Self::new(|| {})
     }
 
-    /// Has an idle window look again.
+    /// Wakes an idle window.
     pub fn wake(&self) {
         (self.wake)();
     }
 
-    /// Runs `work` on a new thread. A panic inside becomes an error of the job, not the end of the program.
+    /// Runs `work` on a new thread. A panic becomes an error of the job.
     pub fn start<T: Send + 'static>(
         &self,
         label: impl Into<String>,
@@ -133,7 +133,7 @@ impl Jobs {
     }
 }
 
-/// The error for a panic that was caught while doing `what`.
+/// The error for a panic caught during `what`.
 pub fn panic_error(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()
@@ -143,7 +143,7 @@ pub fn panic_error(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
     Error::internal(format!("{what} stopped unexpectedly: {text}")).hint("report this with the log")
 }
 
-/// A running or finished piece of work with its typed result.
+/// A running or finished job with its result.
 pub struct Job<T> {
     id: JobId,
     label: String,
@@ -154,27 +154,28 @@ pub struct Job<T> {
 }
 
 impl<T> Job<T> {
-    /// The job's name for commands and logs.
+    /// Id of the job.
     pub fn id(&self) -> JobId {
         self.id
     }
 
-    /// What the job does, for people.
+    /// Description, for the user.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Asks the job to stop at its next check. Its result will be [`crate::error::Kind::Cancelled`], or done if it was too late.
+    /// Requests cancellation at the job's next check. Its result is then [`crate::error::Kind::Cancelled`], unless it finished
+    /// before.
     pub fn cancel(&self) {
         self.context.cancel();
     }
 
-    /// Makes the job wait at its next check, or go on.
+    /// Pauses the job at its next check, or resumes it.
     pub fn pause(&self, on: bool) {
         self.context.pause(on);
     }
 
-    /// How far it is.
+    /// Current progress.
     pub fn progress(&self) -> Progress {
         self.context.progress()
     }
@@ -184,7 +185,7 @@ impl<T> Job<T> {
         self.started.elapsed()
     }
 
-    /// The result, if the job has ended; at most once.
+    /// The result, once the job has ended; returned only once.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         if let Some(early) = self.early.take() {
             return Some(early);
@@ -209,19 +210,19 @@ impl<T> Job<T> {
     }
 }
 
-/// Work of which only the newest request counts: starting another cancels the one before.
+/// A slot for the newest request: starting another cancels the previous one.
 #[derive(Default)]
 pub struct Latest<T> {
     job: Option<Job<T>>,
 }
 
 impl<T: Send + 'static> Latest<T> {
-    /// No request yet.
+    /// Without a request.
     pub fn new() -> Self {
         Self { job: None }
     }
 
-    /// Replaces the running request.
+    /// Cancels the running request and starts another.
     pub fn start(&mut self, jobs: &Jobs, label: &str, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) {
         if let Some(old) = self.job.take() {
             old.cancel();
@@ -229,7 +230,7 @@ impl<T: Send + 'static> Latest<T> {
         self.job = Some(jobs.start(label, work));
     }
 
-    /// Stops the running request.
+    /// Cancels the running request.
     pub fn cancel(&mut self) {
         if let Some(old) = self.job.take() {
             old.cancel();
@@ -241,7 +242,7 @@ impl<T: Send + 'static> Latest<T> {
         self.job.is_some()
     }
 
-    /// The newest request's result, if it has ended.
+    /// The newest request's result, once it has ended.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         let outcome = self.job.as_mut()?.try_take()?;
         self.job = None;

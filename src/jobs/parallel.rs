@@ -1,4 +1,4 @@
-//! Work on many items at once, with an error that does not depend on which thread was first.
+//! Parallel map over items, with an error that does not depend on thread scheduling.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,11 +7,10 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
-/// Maps items in parallel with rayon's pool; `work` takes the item's index and the item. The results are in the items' order.
+/// Maps items in parallel with rayon's pool; `work` takes the item's index and the item. Results are in item order.
 ///
 /// # Errors
-///
-/// That of the first item that fails, as if the items were mapped one after the other. Items behind it may be left out.
+/// The error of the first failing item, as in a sequential loop. Later items may be skipped.
 pub fn try_map<I, U>(items: I, work: impl Fn(usize, I::Item) -> Result<U> + Sync) -> Result<Vec<U>>
 where
     I: IntoParallelIterator<Iter: IndexedParallelIterator>,

@@ -1,4 +1,4 @@
-//! What a job tells while it runs. Written by workers, read by whoever shows it; never blocks either.
+//! Progress of a job. Written by workers and read by the interface; neither blocks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,43 +6,44 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// A named part of a job, with the number of steps if it is known.
+/// A named stage of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// What is being done, for people.
+    /// Description, for the user.
     pub name: String,
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done now.
+    /// Current stage.
     pub stage: Stage,
-    /// Steps done in this stage.
+    /// Steps completed in this stage.
     pub done: u64,
-    /// Steps of this stage, where known.
+    /// Total number of steps of this stage, when known.
     pub total: Option<u64>,
     /// Bytes read or written since the start.
     pub bytes: u64,
-    /// What did not go well but did not stop the job.
+    /// Problems that did not stop the job.
     pub warnings: Vec<String>,
-    /// True once cancel was asked for, of this work or, by a signal, of all.
+    /// True once cancellation was requested, for this job or (by a signal) for all.
     pub cancelling: bool,
-    /// The job can wait and go on: [`JobContext::allow_pause`].
+    /// The job can be paused: see [`JobContext::allow_pause`].
     pub pausable: bool,
-    /// It waits.
+    /// The job is paused.
     pub paused: bool,
 }
 
 impl Progress {
-    /// The part done, 0 to 1, where the total is known.
+    /// Completed fraction, 0 to 1, when the total is known.
     pub fn fraction(&self) -> Option<f32> {
         let total = self.total?;
         (total > 0).then(|| (self.done as f64 / total as f64).min(1.0) as f32)
     }
 }
 
-/// A job's line to the outside. Cheap to clone; every long loop calls [`JobContext::check`] and [`JobContext::step`].
+/// Handle of a job for its worker: progress and cancellation. Cheap to clone; every long loop calls [`JobContext::check`] and
+/// [`JobContext::step`].
 #[derive(Clone, Default)]
 pub struct JobContext {
     shared: Arc<Shared>,
@@ -54,7 +55,7 @@ struct Shared {
     pausable: AtomicBool,
     paused: AtomicBool,
     done: AtomicU64,
-    /// `u64::MAX` marks an unknown total; 0 until the first stage.
+    /// `u64::MAX` when the total is unknown; 0 before the first stage.
     total: AtomicU64,
     bytes: AtomicU64,
     text: Mutex<Text>,
@@ -66,14 +67,17 @@ struct Text {
     warnings: Vec<String>,
 }
 
-/// How often a paused job looks whether it may go on.
+/// Polling interval of a paused job.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// More warnings than this are counted by the caller's report, not kept here.
+/// Maximum number of stored warnings.
 const WARNINGS_KEPT: usize = 1000;
 
 impl JobContext {
-    /// An error once cancel was asked for, so that `?` ends the work. Waits while the job is paused.
+    /// Fails once cancellation was requested, so that `?` ends the work. Blocks while the job is paused.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Cancelled`].
     pub fn check(&self) -> Result<()> {
         while self.shared.paused.load(Ordering::Relaxed) && !self.is_cancelled() {
             std::thread::sleep(PAUSE);
@@ -81,44 +85,44 @@ impl JobContext {
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// True once cancel was asked for.
+    /// True once cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.shared.cancelled.load(Ordering::Relaxed) || super::signals::is_stopped()
     }
 
-    /// Asks the work to stop.
+    /// Requests cancellation.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Lets people pause the job. Only for work on threads of its own: whoever waits keeps its thread.
+    /// Allows the user to pause the job. Only for work on threads of its own, as a paused job blocks its thread.
     pub fn allow_pause(&self) {
         self.shared.pausable.store(true, Ordering::Relaxed);
     }
 
-    /// Makes the work wait at its next check, or go on. Without effect where nobody allowed it.
+    /// Pauses the work at its next check, or resumes it. Has no effect unless pausing is allowed.
     pub fn pause(&self, on: bool) {
         self.shared.paused.store(on && self.shared.pausable.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Begins a stage of `total` steps.
+    /// Starts a stage of `total` steps.
     pub fn stage(&self, name: &str, total: Option<u64>) {
         self.text().stage = name.to_owned();
         self.shared.total.store(total.unwrap_or(u64::MAX), Ordering::Relaxed);
         self.shared.done.store(0, Ordering::Relaxed);
     }
 
-    /// Counts steps of this stage.
+    /// Counts completed steps of this stage.
     pub fn step(&self, steps: u64) {
         self.shared.done.fetch_add(steps, Ordering::Relaxed);
     }
 
-    /// Counts bytes moved.
+    /// Counts bytes read or written.
     pub fn bytes(&self, bytes: u64) {
         self.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Notes something that did not go well.
+    /// Adds a warning.
     pub fn warn(&self, warning: impl Into<String>) {
         let mut text = self.text();
         if text.warnings.len() < WARNINGS_KEPT {
@@ -126,7 +130,7 @@ impl JobContext {
         }
     }
 
-    /// A copy of the state.
+    /// A copy of the current state.
     pub fn progress(&self) -> Progress {
         let text = self.text();
         let total = self.shared.total.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Being told to stop from outside: what is being written goes away before the program does.
+//! Termination by signals: partial output is removed before the process ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,14 +7,17 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::error::{Error, Result};
 
-/// Set by the first signal, once somebody listens.
+/// Set by the first signal, once [`stop_on_signals`] was called.
 static STOPPED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// What a shell says of a program that Ctrl-C ended.
+/// Exit code of a process ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// From now on Ctrl-C, and being asked to end or losing the terminal, cancel every job of this process: its next check is an error.
-/// A second signal ends the process at once. For the command line; a window has its own ways.
+/// Makes SIGINT, SIGTERM and SIGHUP (or Ctrl-C on Windows) cancel every job of this process, whose next check then fails. A
+/// second signal ends the process immediately. For the command line; a window has other ways to stop.
+///
+/// # Errors
+/// When a signal handler cannot be installed.
 pub fn stop_on_signals() -> Result<()> {
     let stopped = STOPPED.get_or_init(Arc::default);
     #[cfg(unix)]
@@ -22,7 +25,7 @@ pub fn stop_on_signals() -> Result<()> {
     #[cfg(not(unix))]
     let signals = [SIGINT, SIGTERM];
     for signal in signals {
-        // In this order: the first signal finds nothing set, and sets it.
+        // In this order: the first signal finds the flag unset, and sets it.
         signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, stopped.clone())
             .and_then(|_| signal_hook::flag::register(signal, stopped.clone()))
             .map_err(|error| Error::internal("Ctrl-C can't be listened to").because(error))?;
@@ -30,7 +33,7 @@ pub fn stop_on_signals() -> Result<()> {
     Ok(())
 }
 
-/// True once a signal asked the process to stop.
+/// True once a signal was received.
 pub(super) fn is_stopped() -> bool {
     STOPPED.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed))
 }

@@ -1,17 +1,17 @@
-//! Addresses of files on other machines, as they stand where a path may stand: `https://host/a.tacozip`, `s3://bucket/a`,
-//! `gs://bucket/a`, `az://container/a`, and GDAL's spelling of them (`/vsicurl/https://…`, `/vsis3/bucket/a`). Pure text.
+//! Addresses of remote files, accepted wherever a path is: `https://host/a.tacozip`, `s3://bucket/a`, `gs://bucket/a`,
+//! `az://container/a`, and GDAL's notation (`/vsicurl/https://…`, `/vsis3/bucket/a`). Pure text, no IO.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// How a file is reached.
+/// Protocol of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// Without encryption: servers of one's own.
+    /// HTTP without encryption: for local servers.
     Http,
-    /// With encryption.
+    /// HTTPS.
     Https,
-    /// Amazon S3 and what speaks like it.
+    /// Amazon S3 and compatible stores.
     S3,
     /// Google Cloud Storage.
     Gs,
@@ -19,7 +19,7 @@ pub enum Scheme {
     Az,
 }
 
-/// Schemes with their spelling and GDAL's prefix.
+/// Schemes with their URL prefix and GDAL's prefix.
 const SCHEMES: [(Scheme, &str, &str); 5] = [
     (Scheme::Https, "https://", "/vsicurl/https://"),
     (Scheme::Http, "http://", "/vsicurl/http://"),
@@ -28,33 +28,33 @@ const SCHEMES: [(Scheme, &str, &str); 5] = [
     (Scheme::Az, "az://", "/vsiaz/"),
 ];
 
-/// What keys of a query have in them that let their bearer in: a query with such a key is never shown or kept.
+/// Substrings of query keys whose values are credentials: a query with such a key is never shown or stored.
 const SECRET_KEYS: [&str; 17] = [
     "sig", "token", "auth", "key", "pass", "pw", "secret", "policy", "cred", "session", "sid", "jwt", "ticket", "code", "x-amz-",
     "x-goog-", "bearer",
 ];
-/// Longer queries are not shown or kept, whatever their keys.
+/// Maximum length of a query that is shown or stored.
 const QUERY_MAX: usize = 96;
-/// Longest value of letters and digits that is no secret: a year, a version, a level.
+/// Maximum length of a mix of letters and digits that is not taken for a secret: a year, a version, a level.
 const MIXED_MAX: usize = 8;
-/// Longest value that is a number or words.
+/// Maximum length of a number or words that are not taken for a secret.
 const PLAIN_MAX: usize = 32;
 
-/// A file, or a folder of files, on another machine.
+/// A remote file or folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// How it is reached.
+    /// Protocol.
     pub scheme: Scheme,
-    /// Host and port, or the bucket.
+    /// Host and port, or bucket.
     pub authority: Box<str>,
-    /// What stands behind it, without a slash at the beginning: percent-encoded for HTTP, the plain key for buckets.
+    /// Path without leading slash: percent-encoded for HTTP, the plain key for buckets.
     pub path: Box<str>,
-    /// What follows `?`; HTTP only.
+    /// Query after `?`; HTTP only.
     pub query: Option<Box<str>>,
 }
 
 impl Address {
-    /// Reads an address; `None` for everything else, paths of this machine among them.
+    /// Parses an address; `None` for any other text, including local paths.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = SCHEMES
             .iter()
@@ -66,28 +66,28 @@ impl Address {
             None => (rest, None),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        // A name and password before the host are dropped: they would be shown wherever the address is.
+        // User name and password before the host are dropped, as the address is shown in many places.
         let authority = authority.rsplit('@').next().unwrap_or(authority);
         (!authority.is_empty()).then(|| Self { scheme, authority: authority.into(), path: path.into(), query })
     }
 
-    /// [`Address::parse`] of a path.
+    /// Parses a path with [`Address::parse`].
     pub fn of(path: &Path) -> Option<Self> {
         Self::parse(path.to_str()?)
     }
 
-    /// True for addresses whose path is percent-encoded.
+    /// True for HTTP and HTTPS, whose path is percent-encoded.
     pub fn is_web(&self) -> bool {
         matches!(self.scheme, Scheme::Http | Scheme::Https)
     }
 
-    /// The path as GDAL wants it.
+    /// The path in GDAL's notation.
     pub fn to_vsi(&self) -> String {
         let prefix = SCHEMES.iter().find(|(scheme, ..)| *scheme == self.scheme).map_or("", |(.., vsi)| vsi);
         self.spelled(prefix)
     }
 
-    /// The address of `relative`, which is plain text with `/` between steps, below this one.
+    /// The address of `relative` below this one; `relative` is plain text with `/` separators.
     pub fn child(&self, relative: &str) -> Self {
         let below = if self.is_web() { percent_encoded(relative) } else { relative.to_owned() };
         let above = self.path.trim_end_matches('/');
@@ -95,23 +95,23 @@ impl Address {
         Self { path: path.into(), ..self.clone() }
     }
 
-    /// The folder that holds it.
+    /// The address of the parent folder.
     pub fn parent(&self) -> Self {
         let path = self.path.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above);
         Self { path: path.into(), ..self.clone() }
     }
 
-    /// The last step of the path.
+    /// The last component of the path.
     pub fn name(&self) -> &str {
         self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
     }
 
-    /// Who is asked: the host, or the bucket with its scheme.
+    /// The server for messages: the host, or the bucket with its scheme.
     pub fn host(&self) -> String {
         if self.is_web() { self.authority.to_string() } else { format!("{}{}", self.prefix(), self.authority) }
     }
 
-    /// What credentials belong to: scheme, host and port, the port left out where it is the scheme's own; or the bucket with its
+    /// The origin to which credentials apply: scheme, host and port (unless it is the scheme's default), or the bucket with its
     /// scheme.
     pub fn origin(&self) -> String {
         let authority = if self.is_web() { self.authority.to_ascii_lowercase() } else { self.authority.to_string() };
@@ -124,8 +124,8 @@ impl Address {
         format!("{}{}", self.prefix(), authority.trim_end_matches('.'))
     }
 
-    /// The address without a query that may let its bearer in, and that query: one with a telling key, a long one, or one with a
-    /// value that looks like nothing.
+    /// Splits off a query that may contain a secret: one with a suspicious key, a long one, or one with a value that looks
+    /// random.
     pub fn without_secret(mut self) -> (Self, Option<Box<str>>) {
         let query = self.query.take_if(|query| may_be_secret(query));
         (self, query)
@@ -149,12 +149,12 @@ impl fmt::Display for Address {
     }
 }
 
-/// True for paths that are addresses of another machine.
+/// True for paths that are remote addresses.
 pub fn is_remote(path: &Path) -> bool {
     Address::of(path).is_some()
 }
 
-/// `relative`, with `/` between steps, below `base`, which is a folder here or elsewhere.
+/// The path of `relative`, with `/` separators, below the local or remote folder `base`.
 pub fn place_below(base: &Path, relative: &str) -> PathBuf {
     match Address::of(base) {
         Some(address) => PathBuf::from(address.child(relative).to_string()),
@@ -162,7 +162,7 @@ pub fn place_below(base: &Path, relative: &str) -> PathBuf {
     }
 }
 
-/// The folder that holds `path`, here or elsewhere.
+/// The parent folder of a local or remote path.
 pub fn place_above(path: &Path) -> Option<PathBuf> {
     match Address::of(path) {
         Some(address) => Some(PathBuf::from(address.parent().to_string())),
@@ -170,7 +170,7 @@ pub fn place_above(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A path as GDAL and the readers of Python want it: absolute, addresses in GDAL's spelling.
+/// A path as GDAL and the Python readers expect it: absolute, with addresses in GDAL's notation.
 pub fn vsi_place(path: &Path) -> PathBuf {
     match Address::of(path) {
         Some(address) => PathBuf::from(address.to_vsi()),
@@ -194,11 +194,11 @@ fn may_be_secret(query: &str) -> bool {
     })
 }
 
-/// True for what is neither short, nor a number or date, nor words.
+/// True for a value that is neither short, nor a number or date, nor words.
 fn is_opaque(value: &str) -> bool {
     let plain = |letter: char| "._-,+/: ".contains(letter);
     let number = value.chars().all(|letter| letter.is_ascii_digit() || plain(letter));
-    // Words begin with capitals at the most; random letters have them anywhere.
+    // Words are capitalized at most; random letters have capitals anywhere.
     let shifts = value.as_bytes().windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
     let words = shifts < 2 && value.chars().all(|letter| letter.is_ascii_alphabetic() || plain(letter));
     let limit = if number || words { PLAIN_MAX } else { MIXED_MAX };

@@ -1,4 +1,4 @@
-//! Where a sample's bytes are. Parsed once; only [`AssetPath::to_vsi`] writes GDAL's notation.
+//! Location of a sample's data. Parsed once; only [`AssetPath::to_vsi`] generates GDAL's notation.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use super::Stamp;
 use super::address::{Address, is_remote};
 use crate::error::{Error, Result};
 
-/// A file, or a range of bytes of a file.
+/// A file, or a byte range of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum AssetPath {
-    /// A whole file, on this machine or at an address ([`Address`]).
+    /// A whole local or remote ([`Address`]) file.
     File(Arc<Path>),
-    /// `size` bytes from `offset` of the container.
+    /// A byte range of a container.
     Range {
-        /// The file that holds the range.
+        /// The container file.
         container: Arc<Path>,
-        /// First byte.
+        /// Offset in bytes.
         offset: u64,
         /// Length in bytes.
         size: u64,
-        /// The version of the container in which the range was found; absent where nobody looked, as for typed paths.
+        /// Version of the container in which the range was found; `None` when unknown, as for paths typed by the user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stamp: Option<Arc<Stamp>>,
     },
-    /// Anything else that GDAL opens: `/vsicurl/…`, `NETCDF:"…"`, a connection string.
+    /// Any other GDAL path: `/vsicurl/…`, `NETCDF:"…"`, a connection string.
     Vsi(Arc<str>),
 }
 
@@ -35,12 +35,12 @@ impl AssetPath {
         AssetPath::File(Arc::from(path.into()))
     }
 
-    /// A range of a file whose version nobody knows.
+    /// A byte range of a file of unknown version.
     pub fn range(container: impl Into<Arc<Path>>, offset: u64, size: u64) -> Self {
         AssetPath::Range { container: container.into(), offset, size, stamp: None }
     }
 
-    /// The version of the container in which a range was found, where it is known.
+    /// Version of the container in which the range was found, when known.
     pub fn stamp(&self) -> Option<&Arc<Stamp>> {
         match self {
             AssetPath::Range { stamp, .. } => stamp.as_ref(),
@@ -48,7 +48,10 @@ impl AssetPath {
         }
     }
 
-    /// Reads typed or pasted text: a plain path, `file://…`, or `/vsisubfile/{offset}_{size},{path}`.
+    /// Parses text entered by the user: a plain path, `file://…`, or `/vsisubfile/{offset}_{size},{path}`.
+    ///
+    /// # Errors
+    /// When the text is empty, or a malformed `/vsisubfile/` path.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {
@@ -78,7 +81,7 @@ impl AssetPath {
         Ok(AssetPath::file(text.strip_prefix("file://").unwrap_or(text)))
     }
 
-    /// The path as GDAL wants it.
+    /// The path in GDAL's notation.
     pub fn to_vsi(&self) -> String {
         match self {
             AssetPath::File(path) => vsi_of(path),
@@ -87,12 +90,12 @@ impl AssetPath {
         }
     }
 
-    /// The file on this machine that holds the bytes.
+    /// The local file that contains the data; `None` for other locations.
     pub fn local_file(&self) -> Option<&Path> {
         self.holder().filter(|path| !is_remote(path))
     }
 
-    /// The file at an address of another machine that holds the bytes.
+    /// The remote file that contains the data; `None` for other locations.
     pub fn remote_file(&self) -> Option<&Path> {
         self.holder().filter(|path| is_remote(path))
     }

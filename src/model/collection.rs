@@ -1,8 +1,8 @@
-//! COLLECTION.json (§5.5.2): an ordered JSON object. Kept whole, so that fields of tools that we don't know survive.
+//! COLLECTION.json (TACO 2.0, section 5.5.2): an ordered JSON object. Unknown fields are preserved.
 
 use serde_json::{Map, Value as Json, json};
 
-/// The keys in the order in which the Python tools write them; extensions follow, then the `taco:*` keys.
+/// Keys in the order in which the Python tools write them, before extensions and `taco:*` keys.
 pub const KNOWN_KEYS: [&str; 11] = [
     "id",
     "dataset_version",
@@ -17,7 +17,7 @@ pub const KNOWN_KEYS: [&str; 11] = [
     "extent",
 ];
 
-/// The tasks that the Python tools know; others are allowed, with a warning.
+/// Tasks known to the Python tools; others give a warning.
 pub const TASKS: [&str; 21] = [
     "regression",
     "classification",
@@ -42,7 +42,7 @@ pub const TASKS: [&str; 21] = [
     "other",
 ];
 
-/// A dataset's description. Always a JSON object; a draft may lack any field.
+/// Metadata of a dataset. Always a JSON object; in a draft any field may be missing.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Collection {
@@ -50,18 +50,18 @@ pub struct Collection {
     pub fields: Map<String, Json>,
 }
 
-/// The provider and the licence that migration puts where the old dataset names none.
+/// Provider and licence that the migration fills in when the old dataset has none.
 pub const UNKNOWN_PROVIDER: &str = "unknown";
 /// See [`UNKNOWN_PROVIDER`].
 pub const UNKNOWN_LICENCE: &str = "LicenseRef-unknown";
 
-/// The description that migration puts where the old dataset has none.
+/// Description that the migration fills in when the old dataset has none.
 pub fn description_of_moved(name: &str) -> String {
     format!("Moved from {name}, which has no description.")
 }
 
 impl Collection {
-    /// The fields that still hold what migration put there because the old dataset does not say.
+    /// Fields that still have a value filled in by the migration.
     pub fn placeholders(&self) -> Vec<&'static str> {
         let moved = description_of_moved("\0");
         let around = moved.split_once('\0').unwrap_or_default();
@@ -80,7 +80,8 @@ impl Collection {
         found
     }
 
-    /// The starting point of a new draft: every required key, mostly empty, so that the form and the checks show what is missing.
+    /// Initial collection of a new draft: every required key with a mostly empty value, so that the form and the checks show what
+    /// is missing.
     pub fn template() -> Self {
         let Json::Object(fields) = json!({
             "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [], "providers": [], "tasks": [],
@@ -91,22 +92,22 @@ impl Collection {
         Self { fields }
     }
 
-    /// The dataset's id; empty when absent or not text.
+    /// The dataset's id; empty when missing or not a string.
     pub fn id(&self) -> &str {
         self.text("id")
     }
 
-    /// A text field; empty when absent or not text.
+    /// A string field; empty when missing or not a string.
     pub fn text(&self, key: &str) -> &str {
         self.fields.get(key).and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// The field called `key`; null counts as absent.
+    /// The field `key`; null counts as missing.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.fields.get(key).filter(|value| !value.is_null())
     }
 
-    /// Sets a field, or takes it out with `None`; returns what was there.
+    /// Sets a field, or removes it with `None`; returns the former value.
     pub fn set(&mut self, key: &str, value: Option<Json>) -> Option<Json> {
         match value {
             Some(value) => self.fields.insert(key.to_owned(), value),
@@ -114,13 +115,13 @@ impl Collection {
         }
     }
 
-    /// The fields that describe the dataset, without those that the writer makes from the tree.
+    /// The descriptive fields, without those that the writer computes from the tree.
     pub fn descriptive(&self) -> Map<String, Json> {
         let made = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
         self.fields.iter().filter(|(key, _)| !made.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 }
-/// A time as an extent may state it (§4.3): RFC 3339, a day, or a time of day without a zone, which is UTC.
+/// Parses a time of an extent: RFC 3339, a date, or a date and time without zone (UTC).
 pub fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
     if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
         return Some(time.naive_utc());

@@ -1,17 +1,17 @@
-//! What a check says about a dataset: a rule, a place, a sentence. The rules themselves are in `rule.rs`.
+//! Findings of checks: rule, location, message. The rules are in `rule.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Profile, Rule, SamplePath, Severity};
 
-/// Where a finding is.
+/// Location of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Location {
     /// The dataset as a whole.
     #[default]
     Dataset,
-    /// A field of the collection, as a JSON pointer without the leading slash: `providers/0/email`.
+    /// A field of the collection: a JSON pointer without leading slash, such as `providers/0/email`.
     Collection(String),
     /// A column of a level.
     Column {
@@ -22,7 +22,7 @@ pub enum Location {
     },
     /// A whole level.
     Level(usize),
-    /// A sample. The row stands for the sample in tables, the path is for people.
+    /// A sample. The row identifies it in tables, the path is for users.
     Sample {
         /// Its level.
         level: usize,
@@ -31,7 +31,7 @@ pub enum Location {
         /// Its ids from the root.
         path: SamplePath,
     },
-    /// A member of the archive, or a file of the folder.
+    /// A member of an archive, or a file of a folder.
     Member(String),
 }
 
@@ -49,16 +49,16 @@ impl fmt::Display for Location {
     }
 }
 
-/// One thing that a check found.
+/// One finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The rule that is broken.
+    /// The violated rule.
     pub rule: Rule,
-    /// How bad it is here; mostly the rule's own.
+    /// Severity; in most cases that of the rule.
     pub severity: Severity,
-    /// Where.
+    /// Location.
     pub at: Location,
-    /// What is wrong, where it helps with found and expected values, and what to do.
+    /// What is wrong, with actual and expected values where useful, and what to do.
     pub message: String,
 }
 
@@ -68,24 +68,25 @@ impl Finding {
         Self { rule, severity: rule.severity(), at, message: message.into() }
     }
 
-    /// The form that reports have everywhere: `rule`, `severity`, `at`, `message`.
+    /// The JSON form used by all reports: `rule`, `severity`, `at`, `message`.
     pub fn json(&self) -> serde_json::Value {
         let (rule, at) = (self.rule.code(), self.at.to_string());
         serde_json::json!({ "rule": rule, "severity": self.severity, "at": at, "message": self.message })
     }
 }
 
-/// Findings of one rule that are kept one by one; the rest is only counted.
+/// Maximum number of findings of one rule that are stored; further ones are only counted.
 pub const FINDINGS_KEPT: usize = 1000;
 
-/// Everything that a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// In the order found: container, levels, tree, collection. At most [`FINDINGS_KEPT`] of each rule, once folded.
+    /// In order of detection: container, levels, tree, collection. At most [`FINDINGS_KEPT`] per rule, plus a summary after
+    /// [`Report::fold`].
     pub findings: Vec<Finding>,
-    /// Of each rule, how many more findings there are than those kept.
+    /// By rule, the number of findings that were not stored.
     pub more: BTreeMap<Rule, usize>,
-    /// Of each rule, how many were added.
+    /// By rule, the number of findings added.
     pub(crate) added: BTreeMap<Rule, usize>,
 }
 
@@ -95,7 +96,7 @@ impl Report {
         self.push(Finding::new(rule, at, message));
     }
 
-    /// Adds a finding; beyond [`FINDINGS_KEPT`] of one rule it is only counted, so that a million faults take no memory.
+    /// Adds a finding; beyond [`FINDINGS_KEPT`] of one rule it is only counted, which bounds the memory.
     pub fn push(&mut self, finding: Finding) {
         let added = self.added.entry(finding.rule).or_default();
         *added += 1;
@@ -106,7 +107,7 @@ impl Report {
         }
     }
 
-    /// Takes over another report's findings and counts.
+    /// Appends another report's findings and counts.
     pub fn absorb(&mut self, other: Report) {
         for finding in other.findings {
             self.push(finding);
@@ -116,14 +117,14 @@ impl Report {
         }
     }
 
-    /// Drops what only the other profile asks for.
+    /// Removes findings of rules that `profile` does not contain.
     pub fn keep(&mut self, profile: Profile) {
         self.findings.retain(|finding| finding.rule.applies_to(profile));
         self.more.retain(|rule, _| rule.applies_to(profile));
         self.added.retain(|rule, _| rule.applies_to(profile));
     }
 
-    /// Ends the report: of each rule with more findings than are kept, a last one says how many more there are.
+    /// Finishes the report: for each rule with findings that were not stored, appends one with their number.
     pub fn fold(&mut self) {
         for (rule, count) in std::mem::take(&mut self.more) {
             let message = tr!("And {count} more of {rule}.", count = grouped(count), rule);
@@ -131,7 +132,7 @@ impl Report {
         }
     }
 
-    /// True without errors; warnings do not count.
+    /// True without errors; warnings are allowed.
     pub fn is_valid(&self) -> bool {
         self.errors() == 0
     }
@@ -146,13 +147,13 @@ impl Report {
         self.findings.len() - self.errors()
     }
 
-    /// True when some finding has this rule.
+    /// True when there is a finding of this rule.
     pub fn has(&self, rule: Rule) -> bool {
         self.findings.iter().any(|finding| finding.rule == rule)
     }
 }
 
-/// A number with a comma after every three digits: 12,345.
+/// Formats a number with thousands separators: 12,345.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

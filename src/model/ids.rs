@@ -1,46 +1,46 @@
-//! The id rules (specification §5.5) and the reserved names.
+//! Rules for ids (TACO 2.0, section 5.5), and reserved names.
 
-/// Levels 0 to 5: a dataset is at most this deep.
+/// Maximum number of levels (0 to 5).
 pub const MAX_LEVELS: usize = 6;
-/// Ids that begin like this are placeholders for missing samples.
+/// Prefix of padding ids.
 pub const PAD_PREFIX: &str = "__TACOPAD__";
-/// The file in every FOLDER that holds the metadata of its children.
+/// Name of the file in every FOLDER with the metadata of its children (section 6.2).
 pub const META_NAME: &str = "__meta__";
 
-/// Why an id can't be used.
+/// Why an id is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdFault {
-    /// No character at all.
+    /// Empty.
     #[error("is empty; an id needs at least one character")]
     Empty,
     /// `/`, `\` or `:`.
     #[error("contains \"{0}\"; ids may not contain / \\ or :")]
     Separator(char),
-    /// A control character, NUL and line ends among them.
+    /// A control character, including NUL and line breaks.
     #[error("contains the control character U+{0:04X}; remove it")]
     Control(u32),
-    /// `.` or `..` would leave the folder.
+    /// `.` or `..`, which would leave the folder.
     #[error("is a path step (\".\" or \"..\"); give it a name")]
     PathStep,
-    /// `__` is reserved.
+    /// A leading `__`, which is reserved.
     #[error("starts with \"__\", which is reserved for padding; drop the underscores")]
     Reserved,
-    /// An upper-case letter, a space, or no letter at all in a dataset id.
+    /// A dataset id with an upper-case letter, a space, or no letter.
     #[error("has to be lower-case letters, digits, \"_\" and \"-\", with at least one letter")]
     DatasetAlphabet,
-    /// A metadata key outside `^[a-zA-Z0-9_]+(:\w+)?$`.
+    /// A metadata key that does not match `^[a-zA-Z0-9_]+(:\w+)?$`.
     #[error("has to be letters, digits and \"_\", with at most one \":\" between namespace and name")]
     FieldAlphabet,
-    /// `id`, `type`, `path` and `internal:*` are made by the writer.
+    /// A field that the writer generates: `id`, `type`, `path` or `internal:*`.
     #[error("is made by the writer; choose another name")]
     FieldReserved,
-    /// Longer than file systems allow.
+    /// Longer than 255 bytes, the limit of file systems.
     #[error("is {0} bytes long; file systems allow 255")]
     TooLong(usize),
 }
 
 impl IdFault {
-    /// The words of `Display` in the language that is spoken, for findings and the window; errors take those of `Display`.
+    /// The text of `Display` in the current interface language, for findings and the window. Errors use `Display`.
     pub fn said(self) -> String {
         match self {
             Self::Empty => tr!("is empty; an id needs at least one character").to_owned(),
@@ -62,8 +62,11 @@ impl IdFault {
     }
 }
 
-/// Checks a sample's id (§5.5.1). Padding ids pass. Stricter than the Python tools where those would leave the folder:
-/// an empty id, `.`, `..` and control characters are refused.
+/// Checks a sample's id (section 5.5.1); padding ids are valid. Stricter than the Python tools: empty ids, `.`, `..` and control
+/// characters are refused.
+///
+/// # Errors
+/// The rule that the id breaks.
 pub fn check_sample_id(id: &str) -> Result<(), IdFault> {
     if id.is_empty() {
         return Err(IdFault::Empty);
@@ -86,13 +89,13 @@ pub fn check_sample_id(id: &str) -> Result<(), IdFault> {
     Ok(())
 }
 
-/// Why some systems can't hold a file of this name.
+/// Why a file name is not portable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
-    /// `CON`, `NUL`, `COM1`, …, with any ending.
+    /// A Windows device name with any extension: `CON`, `NUL`, `COM1`, ….
     #[error("is the name of a device on Windows")]
     Device,
-    /// Windows drops these.
+    /// A trailing dot or space, which Windows removes.
     #[error("ends with a dot or a space, which Windows drops")]
     Ending,
     /// One of `< > " | ? *`, a separator, or a control character.
@@ -101,7 +104,7 @@ pub enum NameFault {
 }
 
 impl NameFault {
-    /// The words of `Display` in the language that is spoken, for findings.
+    /// The text of `Display` in the current interface language, for findings.
     pub fn said(self) -> String {
         match self {
             Self::Device => tr!("is the name of a device on Windows").to_owned(),
@@ -113,7 +116,11 @@ impl NameFault {
     }
 }
 
-/// Whether every system can hold a file or folder of this name. Asked on every system alike: a dataset moves between them.
+/// Checks that every operating system can store a file or folder of this name. The check is the same on all systems, as datasets
+/// are moved between them.
+///
+/// # Errors
+/// The first problem of the name.
 pub fn check_portable_name(name: &str) -> Result<(), NameFault> {
     if let Some(letter) = name.chars().find(|c| matches!(c, '<' | '>' | '"' | '|' | '?' | '*' | ':' | '/' | '\\') || c.is_control())
     {
@@ -125,7 +132,7 @@ pub fn check_portable_name(name: &str) -> Result<(), NameFault> {
     if crate::files::is_device_name(name) { Err(NameFault::Device) } else { Ok(()) }
 }
 
-/// A name that every system can hold, as near to this one as possible: what is proposed for a file that gets its name from an id.
+/// The nearest portable name: the proposed file name for an id.
 pub fn portable_name(name: &str) -> String {
     let kept = |letter: char| match check_portable_name(letter.encode_utf8(&mut [0; 4])) {
         Err(NameFault::Letter(_)) => '_',
@@ -136,17 +143,20 @@ pub fn portable_name(name: &str) -> String {
     if mapped.is_empty() || check_portable_name(mapped).is_err() { format!("_{mapped}") } else { mapped.to_owned() }
 }
 
-/// A name as systems compare it that do not tell upper from lower case.
+/// The name as compared by case-insensitive file systems.
 pub fn without_case(name: &str) -> String {
     name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// True for a placeholder `__TACOPAD__N`.
+/// True for padding ids `__TACOPAD__N`.
 pub fn is_padding(id: &str) -> bool {
     id.starts_with(PAD_PREFIX)
 }
 
-/// Checks a dataset's id (§5.5.2): what the Python tools accept, that is letters of any script without upper case.
+/// Checks a dataset's id (section 5.5.2) as the Python tools do: letters of any script, but no upper case.
+///
+/// # Errors
+/// The rule that the id breaks.
 pub fn check_dataset_id(id: &str) -> Result<(), IdFault> {
     if id.is_empty() {
         return Err(IdFault::Empty);
@@ -156,7 +166,10 @@ pub fn check_dataset_id(id: &str) -> Result<(), IdFault> {
     if alphabet && cased { Ok(()) } else { Err(IdFault::DatasetAlphabet) }
 }
 
-/// Checks the name of a metadata field (§7.2).
+/// Checks the name of a metadata field (section 7.2).
+///
+/// # Errors
+/// The rule that the name breaks.
 pub fn check_field_name(name: &str) -> Result<(), IdFault> {
     if name.is_empty() {
         return Err(IdFault::Empty);
@@ -173,13 +186,13 @@ pub fn check_field_name(name: &str) -> Result<(), IdFault> {
     if plain(namespace) && rest.is_none_or(wide) { Ok(()) } else { Err(IdFault::FieldAlphabet) }
 }
 
-/// True when a path found in an archive stays below the folder that it is joined to, on every system.
+/// True when a path from an archive stays inside the folder that it is joined to, on every operating system.
 pub fn safe_relative(path: &str) -> bool {
     !path.is_empty()
         && !path.starts_with('/')
         && !path.contains(['\\', '\0'])
         && !path.split('/').any(|part| matches!(part, "" | "." | ".."))
-        // A drive or a stream on Windows.
+        // A drive or an alternate data stream on Windows.
         && !path.split('/').next().is_some_and(|first| first.contains(':'))
 }
 

@@ -1,5 +1,5 @@
-//! The data model as plain data (specification part I): ids, values, samples, tortillas, the collection, the tree's skeleton.
-//! No input or output, no threads, no format details.
+//! The data model as plain data (TACO 2.0, part I): ids, values, samples, tortillas, the collection, the tree, findings. No IO,
+//! no threads, no format details.
 
 mod address;
 mod asset;

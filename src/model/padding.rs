@@ -1,5 +1,5 @@
-//! Padding (§5.4): placeholders `__TACOPAD__N` of zero bytes and null metadata, that keep a tree position-invariant where
-//! observations are missing. Only makes samples; edits put them into a dataset.
+//! Padding (TACO 2.0, section 5.4): placeholder samples `__TACOPAD__N` with empty data and null metadata, which keep the tree
+//! position-invariant where observations are missing. Only creates samples; edits insert them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,13 +11,12 @@ pub fn padding_file(number: u64) -> Sample {
     Sample { id: padding_id(number), payload: Payload::Bytes(Arc::from([])), values: Arc::from([]) }
 }
 
-/// The id of placeholder `number`.
+/// Id of padding sample `number`.
 pub fn padding_id(number: u64) -> Arc<str> {
     format!("{PAD_PREFIX}{number}").into()
 }
 
-/// A placeholder for `model`: zero bytes for a FILE; for a FOLDER a FOLDER with the same fields that holds a placeholder for
-/// each of its children, all the way down.
+/// Padding for `model`: an empty FILE, or a FOLDER with the same fields and padding for each of its children, recursively.
 pub fn padding_like(model: &Sample, number: u64) -> Sample {
     match model.children() {
         None => padding_file(number),
@@ -29,7 +28,7 @@ pub fn padding_like(model: &Sample, number: u64) -> Sample {
     }
 }
 
-/// `wanted` when no sibling has it, else the next number that is free.
+/// `wanted`, or the next number that no sibling has.
 pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
     let taken: HashSet<&str> = tortilla.samples.iter().filter(|sample| sample.is_padding()).map(|sample| &*sample.id).collect();
     let mut number = wanted;
@@ -39,8 +38,8 @@ pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
     number
 }
 
-/// The placeholders that `tortilla` lacks up to a number of samples that `multiple` divides (§7.1.1). They look like the last
-/// real sample, so that FOLDERs are padded by FOLDERs. None for an empty tortilla, a full one, or a `multiple` of 0.
+/// The padding needed to make the number of samples a multiple of `multiple` (section 7.1.1), modelled on the last real sample,
+/// so that FOLDERs are padded by FOLDERs. Empty for an empty or complete tortilla, or `multiple` = 0.
 pub fn pad_to(tortilla: &Tortilla, multiple: usize) -> Vec<Sample> {
     let length = tortilla.samples.len();
     let Some(model) = tortilla.samples.iter().rev().find(|sample| !sample.is_padding()) else { return Vec::new() };

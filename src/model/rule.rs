@@ -1,19 +1,19 @@
-//! The table of rules: every rule that a dataset is checked against, in one place. Must not check anything itself.
+//! The table of validation rules. The checks are elsewhere.
 
 use std::fmt;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Readers refuse the dataset, or read something wrong.
+    /// Readers refuse the dataset, or read wrong data.
     Error,
-    /// It reads, but something is off or missing.
+    /// The dataset is readable, but something is wrong or missing.
     Warning,
 }
 
 impl Severity {
-    /// The word for people and JSON.
+    /// Name for users and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -22,19 +22,19 @@ impl Severity {
     }
 }
 
-/// The readers whose demands a check makes its own, where the text and the official tools differ.
+/// The set of rules to check, where the specification and the official tools differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The text of the specification.
+    /// The specification.
     Spec,
-    /// What the official reader of today opens, and what the official tools of today write.
+    /// The current official reader and writers.
     #[default]
     Tools,
 }
 
 impl Profile {
-    /// The word for people and JSON.
+    /// Name for users and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Profile::Spec => "spec",
@@ -43,7 +43,7 @@ impl Profile {
     }
 }
 
-/// The profiles that make a rule.
+/// The profiles that contain a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Makes {
     Both,
@@ -53,15 +53,15 @@ enum Makes {
 
 macro_rules! rules {
     ($($name:ident $code:literal $severity:ident $makes:ident $section:literal mark!($what:literal) $fix:literal;)+) => {
-        /// Every rule that a dataset is checked against.
+        /// A validation rule.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Rule { $(#[doc = $what] $name,)+ }
 
         impl Rule {
-            /// All rules, in the order of the table.
+            /// All rules, in table order.
             pub const ALL: &[Rule] = &[$(Rule::$name,)+];
 
-            /// The code that findings carry.
+            /// Code in findings.
             pub fn code(self) -> &'static str {
                 match self { $(Rule::$name => $code,)+ }
             }
@@ -75,17 +75,17 @@ macro_rules! rules {
                 match self { $(Rule::$name => Makes::$makes,)+ }
             }
 
-            /// The section of the specification, or of the format it builds on.
+            /// Section of the specification, or of the underlying format.
             pub fn section(self) -> &'static str {
                 match self { $(Rule::$name => $section,)+ }
             }
 
-            /// What the rule asks for, in one sentence.
+            /// Requirement, one sentence.
             pub fn what(self) -> &'static str {
                 match self { $(Rule::$name => $what,)+ }
             }
 
-            /// What to do about a finding, in one sentence.
+            /// How to resolve a finding, one sentence.
             pub fn fix(self) -> &'static str {
                 match self { $(Rule::$name => $fix,)+ }
             }
@@ -337,7 +337,7 @@ rules! {
 }
 
 impl Rule {
-    /// True when `profile` makes this rule. Most are made by both.
+    /// True when `profile` contains this rule; most rules are in both.
     pub fn applies_to(self, profile: Profile) -> bool {
         match self.makes() {
             Makes::Both => true,
@@ -346,7 +346,7 @@ impl Rule {
         }
     }
 
-    /// The words for the profiles that make this rule.
+    /// Names of the profiles that contain this rule.
     pub fn profiles(self) -> Vec<&'static str> {
         [Profile::Spec, Profile::Tools].into_iter().filter(|profile| self.applies_to(*profile)).map(Profile::as_str).collect()
     }

@@ -1,6 +1,5 @@
-//! The shape of every root (ids and types below it, by position), each distinct shape kept once. What the structure lens and
-//! the check while editing are computed from: an edit to one root looks at that root only, because the tortillas of all others
-//! are still the same by reference.
+//! Shapes of the roots (ids and types below a root by position), deduplicated. Input of the structure view and the check while
+//! editing: an edit of one root visits that root only, as the tortillas of all others are shared with the previous state.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,24 +7,24 @@ use std::sync::Arc;
 
 use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, is_padding};
 
-/// Number of a shape in its [`Shapes`].
+/// Index of a shape in its [`Shapes`].
 pub type ShapeId = u32;
 /// The shape of a FILE.
 pub const FILE_SHAPE: ShapeId = 0;
-/// FOLDERs below this many others are not looked into; far deeper than any dataset may be.
+/// Maximum depth that is examined; far beyond the allowed depth.
 const DEEPEST: usize = 64;
 
-/// What lies below a FOLDER.
+/// The contents of a FOLDER.
 struct Node {
-    /// Symbol of the id and shape of each child.
+    /// (id symbol, shape) of each child.
     children: Arc<[(u32, ShapeId)]>,
-    /// Samples below, level by level, children first.
+    /// Number of descendants by level, children first.
     counts: Box<[u32]>,
-    /// Something in it breaks a rule by itself: an id, twins, an empty FOLDER.
+    /// An id is invalid or duplicated, or a FOLDER is empty.
     faulty: bool,
 }
 
-/// Distinct shapes, each with a number. Equal numbers mean equal ids and types by position at every depth.
+/// Distinct shapes, numbered. Equal numbers mean equal ids and types by position at every depth.
 pub struct Shapes {
     nodes: Vec<Node>,
     known: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
@@ -73,27 +72,27 @@ impl Shapes {
         self.nodes[shape as usize].children.iter().map(|&(symbol, below)| (&self.texts[symbol as usize], below))
     }
 
-    /// Samples below, level by level, the children first.
+    /// Number of descendants by level, children first.
     pub fn counts(&self, shape: ShapeId) -> &[u32] {
         &self.nodes[shape as usize].counts
     }
 
-    /// Samples below.
+    /// Number of descendants.
     pub fn total(&self, shape: ShapeId) -> u64 {
         self.counts(shape).iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// True when an id in it breaks the id rules, siblings share one, or a FOLDER is empty.
+    /// True when the shape contains an invalid id, duplicate sibling ids or an empty FOLDER.
     pub fn is_faulty(&self, shape: ShapeId) -> bool {
         self.nodes[shape as usize].faulty
     }
 
-    /// The schemas at and below a root, as (level, number of the schema), sorted.
+    /// The schemas at and below a root as (level, schema number), sorted.
     pub fn fields(&self, fields: u32) -> &[(u8, u32)] {
         &self.fields[fields as usize]
     }
 
-    /// True when `found` differs from `wanted` by padding at most: PIT-1.
+    /// True when `found` differs from `wanted` at most by padding (PIT-1).
     pub fn conforms(&self, wanted: ShapeId, found: ShapeId) -> bool {
         if wanted == found {
             return true;
@@ -118,7 +117,7 @@ impl Shapes {
         })
     }
 
-    /// The shape of a sample. With `fields` also notes the schemas met on the way.
+    /// The shape of a sample; collects the schemas of its descendants in `fields`.
     fn of(&mut self, sample: &Sample, level: usize, fields: &mut Vec<(u8, u32)>) -> ShapeId {
         let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else { return FILE_SHAPE };
         let schema = (level as u8 + 1, self.schema(&tortilla.schema));
@@ -191,31 +190,31 @@ impl Shapes {
     }
 }
 
-/// What is kept of one root: 8 bytes.
+/// Cached state of one root: 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootShape {
-    /// Its shape.
+    /// Shape of the root.
     pub shape: ShapeId,
-    /// Its schemas, for [`Shapes::fields`].
+    /// Its list of schemas, for [`Shapes::fields`].
     pub fields: u32,
 }
 
-/// What an update found.
+/// Result of an update.
 #[derive(Clone, Debug, Default)]
 pub struct RootChanges {
-    /// The roots that were replaced, as numbered before, and what stands there now. Roots outside are only shifted.
+    /// Replaced roots, as a range before the update. Roots outside the range are at most shifted.
     pub before: Range<usize>,
-    /// As numbered now.
+    /// The same range after the update.
     pub after: Range<usize>,
-    /// Inside `after`, the roots that differ.
+    /// Indices in `after` of the roots that differ.
     pub touched: Vec<usize>,
-    /// An id, a type or the number of samples differs anywhere; values and schemas do not count.
+    /// True when an id, a type or the number of samples differs; values and schemas do not count.
     pub reshaped: bool,
-    /// Everything was computed afresh: numbers of shapes from before mean nothing.
+    /// True when everything was recomputed and former shape numbers are invalid.
     pub afresh: bool,
-    /// Rows of each level that stand before those of the replaced roots.
+    /// For each level, the number of rows before those of the replaced roots.
     pub rows_before: Vec<u32>,
-    /// Rows of each level that the replaced roots had.
+    /// For each level, the number of rows of the replaced roots before the update.
     pub rows_removed: Vec<u32>,
 }
 
@@ -225,13 +224,13 @@ pub struct RootShapes {
     root: Arc<Tortilla>,
     roots: Vec<RootShape>,
     shapes: Shapes,
-    /// Roots of each shape, and with each list of schemas, by number.
+    /// Number of roots by shape, and by list of schemas.
     held: Vec<u32>,
     held_fields: Vec<u32>,
 }
 
 impl RootShapes {
-    /// One entry for each root.
+    /// One entry per root.
     pub fn roots(&self) -> &[RootShape] {
         &self.roots
     }
@@ -241,17 +240,17 @@ impl RootShapes {
         &self.shapes
     }
 
-    /// The root tortilla that the entries were computed from.
+    /// The root tortilla at the last update.
     pub fn tortilla(&self) -> &Arc<Tortilla> {
         &self.root
     }
 
-    /// The shapes that roots have, with how many have each.
+    /// Shapes in use, with their numbers of roots.
     pub fn held(&self) -> impl Iterator<Item = (ShapeId, u32)> {
         (0..).zip(self.held.iter().copied()).filter(|(_, count)| *count > 0)
     }
 
-    /// The lists of schemas that roots have, for [`Shapes::fields`], with how many have each.
+    /// Lists of schemas in use, for [`Shapes::fields`], with their numbers of roots.
     pub fn held_fields(&self) -> impl Iterator<Item = (u32, u32)> {
         (0..).zip(self.held_fields.iter().copied()).filter(|(_, count)| *count > 0)
     }
@@ -269,9 +268,9 @@ impl RootShapes {
         self.held_fields[root.fields as usize] -= 1;
     }
 
-    /// Brings the entries up to `root`. Only roots that are not the same by reference are looked at.
+    /// Updates the entries to `root`. Visits only roots that are not shared with the previous state.
     pub fn update(&mut self, root: &Arc<Tortilla>) -> RootChanges {
-        // Panels ask every time they draw.
+        // Panels call this in every frame.
         if Arc::ptr_eq(&self.root, root) {
             return RootChanges::default();
         }
@@ -280,7 +279,7 @@ impl RootShapes {
             (Some(x), Some(y)) => Arc::ptr_eq(x, y) && a.id == b.id,
             _ => false,
         };
-        // Shapes that nobody has any more are dropped once they are most of all.
+        // Unused shapes are dropped once they are the majority.
         let afresh = self.shapes.nodes.len() + self.shapes.texts.len() > 4 * root.samples.len() + 200_000
             && self.shapes.nodes.len() > 4 * self.roots.len() + 100_000;
         if afresh {
@@ -317,7 +316,7 @@ impl RootShapes {
         RootChanges { before, after, touched, reshaped, afresh, rows_before, rows_removed }
     }
 
-    /// Rows of each level that these roots have.
+    /// For each level, the number of rows of these roots.
     fn rows(&self, roots: Range<usize>) -> Vec<u32> {
         let mut rows = vec![roots.len() as u32];
         for root in self.roots.get(roots).unwrap_or_default() {
@@ -332,7 +331,7 @@ impl RootShapes {
         rows
     }
 
-    /// The most common shape, of equals the one with most samples, of those the first; with the root that has it first.
+    /// The most frequent shape and its first root; among equally frequent ones the one with most samples, then the first.
     pub fn most_common(&self) -> Option<(ShapeId, usize)> {
         let key = |shape: ShapeId, count: u32| (count, self.shapes.total(shape));
         let best = self.held().map(|(shape, count)| key(shape, count)).max()?;

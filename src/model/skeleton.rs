@@ -1,5 +1,5 @@
-//! The bare tree of a dataset, column by column: ids, types and parents of every level. What the PIT checks, the tree
-//! panel and `taco:pit_schema` are computed from; a million samples take some tens of megabytes.
+//! The tree of a dataset in columns: ids, types and parents of every level. Input of the PIT checks, the tree panel and
+//! `taco:pit_schema`; a million samples take tens of megabytes.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use arrow::array::{StringArray, StringBuilder};
 
 use super::{Dataset, MAX_LEVELS, SampleKind, SamplePath, Tortilla, is_padding};
 
-/// One level: parallel columns, one entry for each sample.
+/// One level: parallel columns with one entry per sample.
 #[derive(Clone, Debug)]
 pub struct SkeletonLevel {
-    /// Ids; never null.
+    /// Ids; without nulls.
     pub ids: StringArray,
     /// True for FOLDER.
     pub folder: Vec<bool>,
-    /// Row of the parent in the level above; the own row on level 0.
+    /// Row of the parent in the level above; on level 0 the row itself.
     pub parents: Vec<u32>,
-    /// Where a row's children begin in `child_rows`; one entry more than there are rows.
+    /// For each row, the start of its children in `child_rows`; followed by the total.
     child_start: Vec<u32>,
-    /// Rows of the next level, grouped by parent, in table order.
+    /// Rows of the next level grouped by parent, in table order.
     child_rows: Vec<u32>,
 }
 
-/// All levels.
+/// The tree, by level.
 #[derive(Clone, Debug, Default)]
 pub struct Skeleton {
     /// Level 0 first.
@@ -40,7 +40,7 @@ impl SkeletonLevel {
         self.folder.is_empty()
     }
 
-    /// The id in `row`.
+    /// Id of a row.
     pub fn id(&self, row: u32) -> &str {
         self.ids.value(row as usize)
     }
@@ -50,7 +50,7 @@ impl SkeletonLevel {
         if self.folder[row as usize] { SampleKind::Folder } else { SampleKind::File }
     }
 
-    /// The rows of `row`'s children in the next level.
+    /// Rows of the children of `row` in the next level.
     pub fn children(&self, row: u32) -> &[u32] {
         let range = self.child_start[row as usize] as usize..self.child_start[row as usize + 1] as usize;
         &self.child_rows[range]
@@ -58,8 +58,8 @@ impl SkeletonLevel {
 }
 
 impl Skeleton {
-    /// Builds the tree from level columns (ids, FOLDER flags, parents). Rows whose parent does not exist are in no
-    /// `children` list; the level checks report them.
+    /// Builds the tree from columns (ids, FOLDER flags, parents) by level. A row whose parent does not exist is in no `children`
+    /// list; the level checks report it.
     pub fn from_columns(columns: Vec<(StringArray, Vec<bool>, Vec<u32>)>) -> Self {
         let mut levels: Vec<SkeletonLevel> = columns
             .into_iter()
@@ -77,7 +77,7 @@ impl Skeleton {
         Self { levels }
     }
 
-    /// The tree of a draft. Deeper than [`MAX_LEVELS`] is kept, so that the checks can say so.
+    /// The tree of a draft. Levels beyond [`MAX_LEVELS`] are kept, so that the checks can report them.
     pub fn of(dataset: &Dataset) -> Self {
         struct Growing {
             ids: StringBuilder,
@@ -102,7 +102,7 @@ impl Skeleton {
                 return;
             }
             levels.push(level);
-            // Twice the limit is enough to report; a file could nest without end.
+            // Limited to twice the maximum, which is enough to report; nesting may be unbounded.
             if levels.len() < MAX_LEVELS * 2 {
                 walk(below, levels, false);
             }
@@ -112,12 +112,12 @@ impl Skeleton {
         Self::from_columns(levels.into_iter().map(|mut level| (level.ids.finish(), level.folder, level.parents)).collect())
     }
 
-    /// Samples on all levels.
+    /// Number of samples on all levels.
     pub fn total(&self) -> usize {
         self.levels.iter().map(SkeletonLevel::len).sum()
     }
 
-    /// The ids from the root to `row` of `level`.
+    /// Ids from the root to `row` of `level`.
     pub fn path(&self, level: usize, row: u32) -> SamplePath {
         let mut ids = Vec::with_capacity(level + 1);
         let mut row = row;
@@ -134,8 +134,8 @@ impl Skeleton {
         SamplePath(ids)
     }
 
-    /// The level and row of the sample with these ids. `#3` stands for the fourth sample beside its siblings, padding not
-    /// counted, unless one of them is called so.
+    /// Level and row of the sample with these ids. `#3` selects the fourth sibling, not counting padding, unless a sibling has
+    /// this id.
     pub fn find(&self, path: &SamplePath) -> Option<(usize, u32)> {
         let (first, rest) = path.0.split_first()?;
         let top = self.levels.first()?;
@@ -149,7 +149,7 @@ impl Skeleton {
 }
 
 impl SkeletonLevel {
-    /// The row of these that has this id, or stands at this position.
+    /// The row among `rows` with this id, or at this position.
     fn among(&self, mut rows: impl Iterator<Item = u32> + Clone, wanted: &str) -> Option<u32> {
         if let Some(row) = rows.clone().find(|&row| self.id(row) == wanted) {
             return Some(row);
@@ -179,28 +179,28 @@ fn group_by_parent(rows: usize, parents: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (start, children)
 }
 
-/// The children of one FOLDER of the pattern: `taco:pit_schema` → `hierarchy` → one entry.
+/// The children of one FOLDER of the pattern: an entry of `taco:pit_schema` → `hierarchy`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PitPattern {
-    /// Samples of the whole dataset that stand in this pattern.
+    /// Number of samples of the whole dataset that match this pattern.
     pub n: u64,
-    /// Types by position.
+    /// Type of each position.
     #[serde(rename = "type")]
     pub kinds: Vec<SampleKind>,
-    /// Ids by position.
+    /// Id of each position.
     #[serde(rename = "id")]
     pub ids: Vec<String>,
 }
 
-/// `taco:pit_schema` as written.
+/// `taco:pit_schema` (TACO 2.0, section 6.1).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PitSchema {
     /// Number and type of the roots.
     pub root: PitRoot,
-    /// Number of roots, then the most children of one FOLDER level by level.
+    /// Number of roots, then the maximum number of children of a FOLDER on each level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shape: Vec<u64>,
-    /// Level number → one pattern for every FOLDER of every pattern above, in tree order.
+    /// Level number → one pattern for each FOLDER of each pattern of the level above, in tree order.
     pub hierarchy: BTreeMap<String, Vec<PitPattern>>,
 }
 
@@ -215,8 +215,8 @@ pub struct PitRoot {
 }
 
 impl PitSchema {
-    /// The schema of a tree: every FOLDER of every pattern is followed by its path, at every depth. The pattern of a FOLDER
-    /// is its longest group of children. `None` for a tree without samples.
+    /// Computes the schema of a tree: FOLDERs of patterns are matched by their path at every depth. The pattern of a FOLDER is
+    /// its longest list of children. `None` for a tree without samples.
     pub fn of(tree: &Skeleton) -> Option<Self> {
         let top = tree.levels.first().filter(|level| !level.is_empty())?;
         let mut hierarchy = BTreeMap::new();
@@ -239,7 +239,7 @@ impl PitSchema {
                 if model.is_empty() {
                     continue;
                 }
-                // A position that is padded here has its name from a FOLDER where it is not.
+                // A position that is padded here gets its id from a FOLDER where it is not.
                 let name = |(position, &row): (usize, &u32)| {
                     let real = |&parent: &u32| {
                         let children = above.children(parent);
@@ -255,7 +255,7 @@ impl PitSchema {
                     ids: ids.iter().map(|&id| id.to_owned()).collect(),
                 });
                 for (position, &id) in ids.iter().enumerate().filter(|&(position, _)| here.folder[model[position] as usize]) {
-                    // A FOLDER of padding stands in the pattern by its position, all others by their id.
+                    // A FOLDER of padding matches by position, all others by id.
                     let mine = |parent: u32| {
                         above.children(parent).iter().enumerate().filter(move |&(at, &child)| {
                             here.folder[child as usize] && (here.id(child) == id || (at == position && is_padding(here.id(child))))

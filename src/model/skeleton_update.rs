@@ -1,11 +1,11 @@
-//! The tree after an edit of some roots: what stands before and behind them is copied, not walked again.
+//! Updates the tree after an edit of some roots: the rows before and after them are copied.
 
 use arrow::array::{Array, StringArray};
 
 use super::{Dataset, RootChanges, Skeleton, Tortilla};
 
 impl Skeleton {
-    /// The tree of `dataset`, from this tree of it before `changes`. `None` where it has to be made anew.
+    /// The tree of `dataset`, derived from this tree and `changes`. `None` when the tree must be rebuilt.
     pub fn after(&self, dataset: &Dataset, changes: &RootChanges) -> Option<Self> {
         if changes.afresh || changes.rows_before.is_empty() || self.levels.is_empty() {
             return None;
@@ -26,7 +26,7 @@ impl Skeleton {
                 folder.extend_from_slice(&old.folder[..start]);
                 parents.extend_from_slice(&old.parents[..start]);
             }
-            // Parents of the new rows are counted from the first new row above.
+            // Parents of new rows are relative to the first new row of the level above.
             let above = level.checked_sub(1).map(|above| at(&changes.rows_before, above) as u32);
             if let Some(new) = part.levels.get(level) {
                 pieces.push(new.ids.clone());

@@ -1,27 +1,28 @@
-//! Which version of a file bytes were found in, so that another one is not read in its place.
+//! Identifies the version of a file, so that byte ranges are not applied to another version.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A version of a file that holds samples. Places in the file are only true of the version in which they were found.
+/// Version of a file that contains samples. Byte ranges are only valid in the version in which they were found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Stamp {
-    /// Bytes of the whole file.
+    /// File size in bytes.
     pub size: u64,
-    /// Time of the last change.
+    /// Modification time.
     #[serde(default, skip_serializing_if = "Modified::is_unknown")]
     pub modified: Modified,
-    /// The server's mark of the version; absent for files of this machine.
+    /// ETag of the server; `None` for local files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<Arc<str>>,
-    /// CRC-32 of an archive's central directory, which has the name, place, size and CRC of every member. With it a copy of the
-    /// archive is known again, whatever its time is.
+    /// CRC-32 of an archive's central directory, which contains the name, offset, size and CRC-32 of every member. It identifies
+    /// a copy of the archive independent of its modification time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<u32>,
 }
 
 impl Stamp {
-    /// True when both may be the same version: nothing that both know differs. Two directories decide alone.
+    /// True when both may be the same version: no property known for both differs. If both have a directory digest, it alone
+    /// decides.
     pub fn agrees(&self, other: &Stamp) -> bool {
         if self.size != other.size {
             return false;
@@ -30,41 +31,41 @@ impl Stamp {
             return own == other;
         }
         match (&self.etag, &other.etag) {
-            // A weak mark says that the content is the same in meaning; for bytes its text still has to be the same.
+            // A weak ETag only promises equivalent content; the tags are compared without the prefix.
             (Some(own), Some(other)) => own.trim_start_matches("W/") == other.trim_start_matches("W/"),
             _ => self.modified.agrees(other.modified),
         }
     }
 }
 
-/// When a file was last changed, in nanoseconds since 1970; 0 where nobody knows.
+/// Modification time in nanoseconds since 1970; 0 when unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Modified(pub i64);
 
 impl Modified {
-    /// The time that the system states, if it states one.
+    /// Modification time reported by the system, if any.
     pub fn of(time: Option<SystemTime>) -> Self {
         let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         Self(since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0))
     }
 
-    /// The time that the system states for a file, if it states one.
+    /// Modification time in a file's metadata, if any.
     pub fn of_file(meta: &std::fs::Metadata) -> Self {
         Self::of(meta.modified().ok())
     }
 
-    /// True when nobody knows.
+    /// True when the time is unknown.
     pub fn is_unknown(&self) -> bool {
         self.0 == 0
     }
 
-    /// True when both may be the same time.
+    /// True when the times are equal or one is unknown.
     pub fn agrees(self, other: Self) -> bool {
         self == other || self.is_unknown() || other.is_unknown()
     }
 
-    /// Milliseconds since 1970; 0 where nobody knows.
+    /// Milliseconds since 1970; 0 when unknown.
     pub fn milliseconds(self) -> i64 {
         self.0 / 1_000_000
     }

@@ -1,19 +1,19 @@
-//! One metadata value and the description of one metadata field.
+//! A metadata value, and the specification of a metadata field.
 
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 
-/// A metadata field: name, type, and the sentence that `taco:field_schema` carries.
+/// A metadata field: name, type and the description in `taco:field_schema`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FieldSpec {
-    /// `namespace:name` or a plain name (§5.5.1).
+    /// `namespace:name` or a plain name (TACO 2.0, section 5.5.1).
     pub name: String,
-    /// The Arrow type, as the level tables hold it.
+    /// Arrow type, as in the level tables.
     #[serde(with = "dtype_text")]
     pub dtype: DataType,
-    /// What it means; empty where nobody said.
+    /// Description; empty when there is none.
     #[serde(default)]
     pub description: String,
 }
@@ -25,15 +25,15 @@ impl FieldSpec {
     }
 }
 
-/// One cell of a sample's metadata. Small, because a draft may hold a million samples.
+/// One metadata value. Small, as a draft may have a million samples.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
-    /// Not known.
+    /// Null.
     #[default]
     Null,
     /// `bool`.
     Bool(bool),
-    /// Any signed integer, date (days), time or timestamp (in the unit of the field's type).
+    /// Any signed integer, date (days since 1970), time or timestamp (in the unit of the field's type).
     Int(i64),
     /// Any unsigned integer.
     UInt(u64),
@@ -43,9 +43,9 @@ pub enum Value {
     Text(Arc<str>),
     /// `binary`.
     Bytes(Arc<[u8]>),
-    /// A list, element by element.
+    /// A list.
     List(Arc<[Value]>),
-    /// Any other Arrow type (struct, decimal, dictionary, …), as an array of one row, so that nothing is lost on the way.
+    /// Any other Arrow type (struct, decimal, dictionary, …), as an array of length 1, which preserves the type.
     Other(ArrayRef),
 }
 
@@ -56,7 +56,7 @@ impl PartialEq for Value {
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::UInt(a), Value::UInt(b)) => a == b,
-            // Bits, so that a NaN equals itself: undo has to give back what was there.
+            // Bitwise, so that NaN equals itself: undo must restore the same value.
             (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
             (Value::Text(a), Value::Text(b)) => a == b,
             (Value::Bytes(a), Value::Bytes(b)) => a == b,
@@ -68,7 +68,7 @@ impl PartialEq for Value {
 }
 
 impl Value {
-    /// Text from a string.
+    /// A string value.
     pub fn text(text: impl AsRef<str>) -> Self {
         Value::Text(Arc::from(text.as_ref()))
     }
@@ -79,8 +79,8 @@ impl Value {
     }
 }
 
-/// Values in command files: plain JSON where it says everything, `{"float": 2}`, `{"float": "NaN"}` and
-/// `{"bytes": […]}` where it would not.
+/// JSON form of values in scripts: plain JSON where it is unambiguous, else `{"float": 2}`, `{"float": "NaN"}` or `{"bytes":
+/// […]}`.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 enum Plain {
@@ -96,7 +96,7 @@ enum Plain {
     Beyond { float: Beyond },
 }
 
-/// Numbers that JSON has no notation for.
+/// Numbers that JSON cannot represent.
 #[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
 enum Beyond {
     NaN,
@@ -116,7 +116,7 @@ impl serde::Serialize for Value {
             Value::Float(value) if value.is_nan() => Plain::Beyond { float: Beyond::NaN },
             Value::Float(f64::INFINITY) => Plain::Beyond { float: Beyond::Above },
             Value::Float(f64::NEG_INFINITY) => Plain::Beyond { float: Beyond::Below },
-            // Without the tag 2.0 would read back as the integer 2.
+            // Untagged, 2.0 would be read back as the integer 2.
             Value::Float(value) if value.fract() == 0.0 => Plain::Whole { float: *value },
             Value::Float(value) => Plain::Float(*value),
             Value::Text(value) => Plain::Text(value.clone()),
@@ -149,9 +149,8 @@ impl<'de> serde::Deserialize<'de> for Value {
     }
 }
 
-/// The type's name in Arrow's notation, from which `taco:field_schema` differs only by being in lower case:
-/// `list<item: double>`, `timestamp[us, tz=UTC]`. List elements keep the field name that the type has (`item` in memory,
-/// `element` in Parquet).
+/// The type's name in Arrow's notation; `taco:field_schema` uses the same in lower case: `list<item: double>`, `timestamp[us,
+/// tz=UTC]`. List elements have the field name in the type (`item` in memory, `element` in Parquet).
 pub fn dtype_name(dtype: &DataType) -> String {
     fn unit(unit: &TimeUnit) -> &'static str {
         match unit {
@@ -213,8 +212,8 @@ pub fn dtype_name(dtype: &DataType) -> String {
     }
 }
 
-/// The type without the notes that files keep with the fields inside it (field ids of Parquet): they say nothing of the values,
-/// and Arrow does not read back its own notation of them.
+/// The type without metadata of nested fields (such as Parquet field ids): it does not affect values, and Arrow cannot parse its
+/// own notation of it.
 fn bare_type(dtype: &DataType) -> DataType {
     let bare = |field: &FieldRef| Arc::new(Field::new(field.name(), bare_type(field.data_type()), field.is_nullable()));
     match dtype {
@@ -230,7 +229,7 @@ fn bare_type(dtype: &DataType) -> DataType {
     }
 }
 
-/// Drafts and command files write a field's type by Arrow's own notation, which reads back.
+/// Serde helper: a field's type in Arrow's notation, which can be parsed again.
 mod dtype_text {
     use arrow::datatypes::DataType;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,16 +1,16 @@
-//! How much memory decoding may take, by the bytes that are there: a few bytes can claim, or unfold to, any number of values. Tables
-//! of real datasets, whose ids differ from row to row, stay far below. Knows numbers only, no format.
+//! Limits the memory for decoding in proportion to the stored bytes: a few bytes can claim, or expand to, any number of values.
+//! Tables of real datasets, whose ids differ between rows, stay far below the limit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Bytes that any table may unfold to.
+/// Bytes that any table may expand to.
 const FREE: u64 = 128 << 20;
-/// Bytes that a table may unfold to for each of its own. A level of ten million samples with twenty columns has ratios of 10 to 60.
+/// Decoded bytes per stored byte. A level of ten million samples with twenty columns has ratios of 10 to 60.
 const RATIO: u64 = 256;
 
-/// Bytes that may still be decoded; shared by everything that is decoded for one purpose, on any thread.
+/// Remaining bytes that may be decoded; shared by all threads of one operation.
 #[derive(Debug, Default)]
 pub struct DecodeBudget {
     stored: AtomicU64,
@@ -18,42 +18,42 @@ pub struct DecodeBudget {
 }
 
 impl DecodeBudget {
-    /// What `stored` bytes of tables may unfold to.
+    /// The budget for tables of `stored` bytes.
     pub fn of_stored(stored: u64) -> Self {
         Self { stored: AtomicU64::new(stored), used: AtomicU64::new(0) }
     }
 
-    /// No limit: for tables that are in memory already.
+    /// No limit, for tables in memory.
     pub fn unlimited() -> Self {
         Self::of_stored(u64::MAX)
     }
 
-    /// Adds what further tables may unfold to, of which `stored` bytes were not known before.
+    /// Increases the budget for further tables of `stored` bytes.
     pub fn add_stored(&self, stored: u64) {
         self.stored.fetch_add(stored, Ordering::Relaxed);
     }
 
-    /// Bytes that may be decoded in all.
+    /// The limit in bytes.
     pub fn limit(&self) -> u64 {
         FREE.max(self.stored.load(Ordering::Relaxed).saturating_mul(RATIO))
     }
 
-    /// Counts `bytes` that are about to be decoded.
+    /// Reserves `bytes` that will be decoded.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when that is more than there may be; `what` begins the sentence: "column big unfolds".
+    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded; `what` begins the message: "column big unfolds".
     pub fn take(&self, bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         self.check(before.saturating_add(bytes), what)
     }
 
-    /// Counts `bytes` if they fit, and tells whether they did.
+    /// Reserves `bytes` if they are within the budget; returns whether they were.
     pub fn reserve(&self, bytes: u64) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit());
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 
-    /// An error when `bytes` are more than may be decoded in all.
+    /// Checks that `bytes` do not exceed the limit.
     ///
     /// # Errors
     /// As [`DecodeBudget::take`].
@@ -69,7 +69,7 @@ impl DecodeBudget {
     }
 }
 
-/// Bytes for people.
+/// A size in bytes, formatted for users.
 pub(super) fn size_text(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),

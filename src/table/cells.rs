@@ -1,4 +1,4 @@
-//! Cells as people read them, and as JSON.
+//! Formats cells as text for users, and as JSON.
 
 use arrow::array::{Array, ArrayRef, StructArray};
 use arrow::datatypes::{DataType, TimeUnit};
@@ -9,10 +9,10 @@ use serde_json::{Value as Json, json};
 use super::value_at;
 use crate::model::Value;
 
-/// Bytes of a binary cell that are shown.
+/// Maximum number of bytes shown of a binary cell.
 const BYTES_SHOWN: usize = 24;
 
-/// The cell in `row` of `array` as text; empty for null. WKB points read as `POINT (x y)`.
+/// The cell at `row` of `array` as text; empty for null. WKB points are shown as `POINT (x y)`.
 pub fn cell_text(array: &ArrayRef, row: usize) -> String {
     if row >= array.len() || array.is_null(row) {
         return String::new();
@@ -56,7 +56,7 @@ pub fn value_text(value: &Value, dtype: &DataType) -> String {
 
 fn number_text(value: f64, dtype: &DataType) -> String {
     match dtype {
-        // The shortest text that reads back as the same 32-bit number.
+        // The shortest text that parses to the same float32.
         DataType::Float32 => (value as f32).to_string(),
         _ => value.to_string(),
     }
@@ -90,7 +90,7 @@ fn bytes_text(bytes: &[u8]) -> String {
     if bytes.len() > BYTES_SHOWN { format!("{shown}… {} bytes", bytes.len()) } else { shown }
 }
 
-/// The coordinates of a WKB point, of either byte order; or of `POINT (x y)`, as the older generations write points.
+/// Coordinates (x, y) of a WKB point in either byte order, or of `POINT (x y)`, as older generations store points.
 pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
     if bytes.starts_with(b"POINT") {
         return wkt_point(std::str::from_utf8(bytes).ok()?);
@@ -117,8 +117,8 @@ fn wkt_point(text: &str) -> Option<(f64, f64)> {
     numbers.next().is_none().then_some((x, y))
 }
 
-/// The cell as JSON: numbers, lists and structs as they are, times as ISO 8601, bytes as hexadecimal; NaN and the infinities, which
-/// JSON lacks, as the texts `NaN`, `inf` and `-inf`.
+/// The cell as JSON: numbers, lists and structs as such, times as ISO 8601, binary as hexadecimal digits; NaN and infinities as
+/// the strings `NaN`, `inf` and `-inf`.
 pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
@@ -126,7 +126,7 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     value_json(&value_at(array, row), array.data_type())
 }
 
-/// The fields of one struct; of any other value its text.
+/// The fields of a struct as JSON; any other value as text.
 fn fields_json(one: &ArrayRef) -> Json {
     match one.as_any().downcast_ref::<StructArray>() {
         Some(one) => {
@@ -137,11 +137,11 @@ fn fields_json(one: &ArrayRef) -> Json {
     }
 }
 
-/// A value of type `dtype` as [`cell_json`] gives it.
+/// A value of type `dtype` as JSON, as [`cell_json`].
 pub fn value_json(value: &Value, dtype: &DataType) -> Json {
     match value {
         Value::Null => Json::Null,
-        // JSON has no such numbers.
+        // JSON has no NaN or infinities.
         Value::Float(value) if value.is_nan() => json!("NaN"),
         Value::Float(value) if value.is_infinite() => json!(if *value > 0.0 { "inf" } else { "-inf" }),
         Value::Other(one) => fields_json(one),
@@ -149,7 +149,7 @@ pub fn value_json(value: &Value, dtype: &DataType) -> Json {
         Value::Int(value) if !matches!(dtype, DataType::Timestamp(..) | DataType::Date32) => json!(value),
         Value::UInt(value) => json!(value),
         Value::Float(value) if dtype == &DataType::Float32 => {
-            // Through text, so that 0.1 stays 0.1 and does not become 0.10000000149.
+            // Via text, so that the float32 0.1 becomes 0.1 and not 0.10000000149.
             (*value as f32).to_string().parse::<f64>().map_or(Json::Null, |value| json!(value))
         }
         Value::Float(value) => json!(value),

@@ -1,4 +1,4 @@
-//! What a Parquet footer says of its columns: nulls, smallest and largest value. Must never read a page.
+//! Column statistics from the Parquet footer: null count, minimum, maximum. Reads no page.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{SortOptions, sort_limit};
@@ -9,19 +9,22 @@ use super::parquet_io::guarded;
 use super::{TableHead, cell_text};
 use crate::error::Result;
 
-/// The statistics of one column over all row groups; `None` where the writer left them out.
+/// Statistics of one column over all row groups; `None` where the writer omitted them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnRange {
     /// Number of nulls.
     pub nulls: Option<u64>,
-    /// Smallest value as text.
+    /// Minimum as text.
     pub min: Option<String>,
-    /// Largest value as text.
+    /// Maximum as text.
     pub max: Option<String>,
 }
 
 impl TableHead {
-    /// One entry for each column of the schema. Lists, structs and bytes have no bounds.
+    /// One entry per column of the schema. Lists, structs and binary columns have no bounds.
+    ///
+    /// # Errors
+    /// When the statistics are damaged.
     pub fn ranges(&self) -> Result<Vec<ColumnRange>> {
         let metadata = self.parquet_metadata();
         let parquet_schema = metadata.file_metadata().schema_descr();

@@ -1,4 +1,4 @@
-//! Values ⇄ Arrow arrays.
+//! Converts between values and Arrow arrays.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ macro_rules! with_integer_type {
     };
 }
 
-/// The value in `row` of `array`.
+/// The value at `row` of `array`.
 pub fn value_at(array: &ArrayRef, row: usize) -> Value {
     if row >= array.len() || array.is_null(row) || array.data_type() == &DataType::Null {
         return Value::Null;
@@ -70,7 +70,7 @@ pub fn value_at(array: &ArrayRef, row: usize) -> Value {
     }
 }
 
-/// True for types whose values need no [`Value::Other`].
+/// True for types that are not represented by [`Value::Other`].
 fn is_plain(dtype: &DataType) -> bool {
     match dtype {
         DataType::Null | DataType::Boolean | DataType::Float32 | DataType::Float64 | DataType::Utf8 | DataType::Binary => true,
@@ -80,7 +80,10 @@ fn is_plain(dtype: &DataType) -> bool {
     }
 }
 
-/// An array of the field's type from one value for each row. A value that does not fit is an error that names the row.
+/// An array of the field's type from one value per row.
+///
+/// # Errors
+/// [`crate::error::Kind::Invalid`], with the row, when a value does not fit the type.
 pub fn array_of<'a>(field: &FieldSpec, values: impl ExactSizeIterator<Item = &'a Value>) -> Result<ArrayRef> {
     build(&field.dtype, values).map_err(|(row, value)| {
         Error::invalid(format!("{value:?} in row {row} does not fit {} of {}", dtype_name(&field.dtype), field.name))
@@ -148,7 +151,7 @@ fn build<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>)
     }
 }
 
-/// Types whose values travel as arrays of one row: joined as they are, strings where the type is another kind of string.
+/// Concatenates values stored as arrays of length 1; other string types are cast.
 fn others<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>) -> Result<ArrayRef, Misfit> {
     let null = new_null_array(dtype, 1);
     let mut parts: Vec<ArrayRef> = Vec::with_capacity(values.len());
@@ -180,7 +183,7 @@ fn others<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>
     arrow::compute::concat(&parts).map_err(|_| (0, Value::Null))
 }
 
-/// The type that a value has by itself (§7.1.1, as the Python tools infer it): int64, double, string, binary, list.
+/// The type of a value on its own (TACO 2.0, section 7.1.1, as the Python tools infer it): int64, double, string, binary, list.
 pub fn inferred(value: &Value) -> DataType {
     match value {
         Value::Null => DataType::Null,

@@ -1,4 +1,4 @@
-//! Decoding a whole level: every row or every row of some columns, at once or batch by batch.
+//! Decodes level tables: all or some columns, at once or batch by batch.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,41 +18,45 @@ use super::{DecodeBudget, LevelTable, TableHead};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Rows decoded at a time where texts may unfold to more than fits: each of them is counted before it is written out.
+/// Rows per batch when strings may exceed the memory budget: each batch is counted before its strings are materialized.
 const COUNTED_ROWS: usize = 4_096;
 
-/// How the pages of some columns are decoded.
+/// Parameters for decoding some columns.
 struct Reading<'a> {
-    /// Numbers of the columns.
+    /// Indices of the columns.
     roots: Vec<usize>,
     budget: &'a DecodeBudget,
-    /// Texts as views, where they have to be counted before they are written out.
+    /// Metadata with strings as views, when they must be counted before materializing.
     counted: Option<ArrowReaderMetadata>,
 }
 
 impl TableHead {
-    /// Decodes every row.
+    /// Decodes all rows and columns.
+    ///
+    /// # Errors
+    /// As [`TableHead::decode_columns`].
     pub fn decode(&self, ctx: &JobContext) -> Result<LevelTable> {
         self.decode_columns(None, ctx)
     }
 
-    /// Decodes the named columns only, in file order; names that the file lacks are left out.
+    /// Decodes the named columns, in file order; unknown names are ignored.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when they unfold to more than the file's bytes can be worth.
+    /// [`crate::error::Kind::TooLarge`] when they exceed the memory budget of the file; [`crate::error::Kind::Format`] when the
+    /// pages are damaged.
     pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
         self.decode_within(columns, &self.budget(), ctx)
     }
 
-    /// What this file alone may unfold to.
+    /// The memory budget of this file.
     pub fn budget(&self) -> DecodeBudget {
         DecodeBudget::of_stored(self.stored_bytes())
     }
 
-    /// As [`TableHead::decode_columns`], with a budget that further files share.
+    /// As [`TableHead::decode_columns`], with a memory budget shared by several files.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded.
+    /// As [`TableHead::decode_columns`].
     pub fn decode_within(&self, columns: Option<&[&str]>, budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
         let mut batches = Vec::new();
         let runs = self.runs();
@@ -63,7 +67,7 @@ impl TableHead {
             })?;
             return Ok(LevelTable::new(schema, batches));
         }
-        // Row groups side by side.
+        // Row groups in parallel.
         let reading = guarded("choosing the pages", || self.reading(columns, budget, ctx))?;
         let decoded = runs.into_par_iter().map(|run| {
             guarded("reading the Parquet pages", || {
@@ -85,12 +89,15 @@ impl TableHead {
         Ok(LevelTable::new(schema, batches))
     }
 
-    /// Decodes every row, one batch at a time: no more than one is in memory, whatever the size of the table.
+    /// Decodes all rows batch by batch, with one batch in memory at a time.
+    ///
+    /// # Errors
+    /// As [`TableHead::decode_columns`], and the errors of `sink`.
     pub fn for_each_batch(&self, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         self.scan(None, &self.budget(), ctx, sink).map(|_| ())
     }
 
-    /// Brings the pages of some columns, and weighs them: nothing is decoded that unfolds to more than the budget has.
+    /// Fetches the pages of some columns and checks their size against the budget before decoding.
     fn reading<'a>(&self, columns: Option<&[&str]>, budget: &'a DecodeBudget, ctx: &JobContext) -> Result<Reading<'a>> {
         self.fetch_columns(columns)?;
         let wanted = |(index, field): (usize, &FieldRef)| {
@@ -111,7 +118,7 @@ impl TableHead {
         Ok(Reading { roots, budget, counted })
     }
 
-    /// How to read columns of which texts repeat so that they may unfold to too much.
+    /// Metadata for columns whose repeated strings may exceed the budget.
     fn counted(&self, weight: &Weight, budget: &DecodeBudget) -> Result<ArrowReaderMetadata> {
         let reading = respelled(&self.metadata, viewed_within);
         match reading {
@@ -120,7 +127,7 @@ impl TableHead {
         }
     }
 
-    /// Has the pages of the named columns brought in as few requests as possible, where reading them takes requests.
+    /// Prefetches the pages of the named columns of a remote file in few requests.
     fn fetch_columns(&self, columns: Option<&[&str]>) -> Result<()> {
         let Some(prefetch) = &self.slice.prefetch else { return Ok(()) };
         let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
@@ -133,7 +140,7 @@ impl TableHead {
         prefetch(&ranges).map_err(|error| unreadable(Box::new(error)))
     }
 
-    /// Hands over batch after batch; gives the schema of the batches.
+    /// Passes all batches to a sink; returns their schema.
     pub(super) fn scan(
         &self,
         columns: Option<&[&str]>,
@@ -153,7 +160,7 @@ impl TableHead {
         })
     }
 
-    /// Row groups that follow one another, so many together that they fill a batch.
+    /// Runs of consecutive row groups, each large enough to fill a batch.
     fn runs(&self) -> Vec<Vec<usize>> {
         let mut runs: Vec<Vec<usize>> = Vec::new();
         let mut filled = BATCH_ROWS;
@@ -170,7 +177,7 @@ impl TableHead {
         runs
     }
 
-    /// [`TableHead::scan`] of some row groups, or of all, one after the other.
+    /// As [`TableHead::scan`] for some or all row groups, sequentially.
     fn scan_groups(
         &self,
         reading: &Reading,
@@ -209,7 +216,7 @@ impl TableHead {
         Ok(schema)
     }
 
-    /// An error unless as many rows were decoded as the footer claims.
+    /// Checks that the number of decoded rows equals the footer's.
     fn all_were_there(&self, rows: usize, columns: Option<&[&str]>) -> Result<()> {
         if rows != self.rows() {
             return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
@@ -221,7 +228,7 @@ impl TableHead {
     }
 }
 
-/// Rows with texts as views, in the types of `schema`; counted first.
+/// Converts views to the string types of `schema`, after counting their size.
 fn written_out(batch: &RecordBatch, schema: &SchemaRef, budget: &DecodeBudget) -> Result<RecordBatch> {
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(batch.num_columns());
     for (column, field) in batch.columns().iter().zip(schema.fields()) {

@@ -1,14 +1,14 @@
-//! How many bytes texts have that a Parquet page builds on one another (DELTA_BYTE_ARRAY): a byte for each row may stand for a text
-//! of any length. Only lengths are read, no text is made. Must never panic.
+//! Total length of the strings in a DELTA_BYTE_ARRAY page, where each string reuses a prefix of the previous one, so a byte per
+//! row may stand for any length. Reads lengths only. Never panics.
 
-/// Bytes of all texts in a page; `None` where it is damaged. `values` is what the page's header claims.
+/// Total bytes of all strings of a page; `None` when it is damaged. `values` is the number of values in the page header.
 pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
     let (shared, read) = sum(page, values)?;
     let (own, _) = sum(page.get(read..)?, values)?;
     shared.checked_add(own)
 }
 
-/// The sum of the numbers in a DELTA_BINARY_PACKED block, none of which may be below 0, and the bytes that they take.
+/// The sum of a DELTA_BINARY_PACKED block of non-negative numbers, and the block's length in bytes.
 fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     let mut at = 0;
     let block = varint(bytes, &mut at)?;
@@ -45,7 +45,7 @@ fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     Some((total, at))
 }
 
-/// A number of `width` bits, the lowest bit first.
+/// The number of `width` bits at bit offset `place`, least significant bit first.
 fn unpacked(bytes: &[u8], place: u64, width: u8) -> u64 {
     let first = place * u64::from(width);
     let mut number = 0u128;
@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn lengths_are_added_up_without_the_texts() {
-        // Block of 128 in 4 parts, 3 numbers, the first is 5; then -1 at least, and parts of 2, 0, 0, 0 bits: 5, 4, 6.
+        // A block of 128 values in 4 miniblocks with 3 numbers, the first 5; minimum delta -1, and bit widths 2, 0, 0, 0: 5, 4,
+        // 6.
         let mut block = vec![0x80, 0x01, 4, 3, 10, 1, 2, 0, 0, 0];
         let mut part = [0u8; 8];
         part[0] = 0b1100;

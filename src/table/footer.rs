@@ -1,5 +1,5 @@
-//! The footer of a Parquet file before it is decoded: its columns, their depth and the lists in it are counted, so that decoding can
-//! neither exhaust the stack nor reserve room for what is not there.
+//! Checks a Parquet footer before it is decoded: numbers of columns, nesting and list lengths are limited, so that decoding can
+//! neither overflow the stack nor allocate memory for claimed but missing data.
 
 use bytes::Bytes;
 use parquet::file::metadata::FooterTail;
@@ -10,27 +10,28 @@ use super::parquet_io::damaged;
 use super::thrift::{Walk, kind};
 use crate::error::{Error, Result};
 
-/// Columns of a table. Thousands of bands or embeddings fit; every row of the window and of a query has all of them.
+/// Maximum number of columns. Enough for thousands of bands or embeddings; every row of the window and of a query has all of
+/// them.
 pub const COLUMNS_MAX: u64 = 10_000;
-/// Parts of columns in all, groups of nested ones included.
+/// Maximum number of schema elements, including groups.
 const ELEMENTS_MAX: u64 = 4 * COLUMNS_MAX;
-/// Columns within columns; a list is two.
+/// Maximum nesting of columns; a list counts twice.
 const DEPTH_MAX: usize = 40;
-/// Columns of all row groups together: 20 columns of a hundred million rows are 20,000.
+/// Maximum number of column chunks: 20 columns of 100 million rows have 20,000.
 const CHUNKS_MAX: u64 = 250_000;
-/// Row groups.
+/// Maximum number of row groups.
 const GROUPS_MAX: u64 = 100_000;
-/// Elements of all lists of the footer.
+/// Maximum number of elements of all lists in the footer.
 const LISTED_MAX: u64 = 6_000_000;
-/// Bytes of a footer: those of the largest tables known have a few million.
+/// Maximum size of a footer in bytes; the largest known have a few million.
 const BYTES_MAX: u64 = 64 << 20;
-/// Length of what follows the footer: its size, and the magic.
+/// Bytes after the footer: its length and the magic number.
 const TAIL: u64 = 8;
 
-/// Reads the footer of a file and counts what is in it.
+/// Reads the footer of a file and checks its limits.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for one that no real table has, [`crate::error::Kind::Format`] for a damaged one.
+/// [`crate::error::Kind::TooLarge`] when a limit is exceeded, [`crate::error::Kind::Format`] for a damaged footer.
 pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
     let short = || Error::format("this is not readable as Parquet").because("the file is too short to have a footer");
     let start = slice.size_bytes().checked_sub(TAIL).ok_or_else(short)?;
@@ -85,7 +86,7 @@ impl Counts {
     }
 }
 
-/// Walks over the `FileMetaData` (field numbers are those of parquet.thrift).
+/// Iterates over `FileMetaData` (field numbers of parquet.thrift).
 fn count(footer: &[u8]) -> Result<()> {
     let mut counts = Counts::default();
     let mut walk = Walk::new(footer);
@@ -99,7 +100,7 @@ fn count(footer: &[u8]) -> Result<()> {
     walked.ok_or_else(|| Error::format("this is not readable as Parquet").because("the footer is damaged"))
 }
 
-/// Walks over a list of structs; a field of another kind is damage, as the decoder does not look at the kind.
+/// Iterates over a list of structs; another element type is damage, as the decoder does not check it.
 fn list(walk: &mut Walk, found: u8, each: impl FnOnce(&mut Walk, u64) -> Option<()>) -> Option<bool> {
     if found != kind::LIST {
         return None;
@@ -111,9 +112,9 @@ fn list(walk: &mut Walk, found: u8, each: impl FnOnce(&mut Walk, u64) -> Option<
     each(walk, count).map(|()| true)
 }
 
-/// The columns, each group before what it holds.
+/// Iterates over the schema elements; each group precedes its children.
 fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
-    // Members that are still to come, of the groups around the next element.
+    // For each enclosing group, the number of children still to come.
     let mut open: Vec<i64> = Vec::new();
     for behind in (0..count).rev() {
         let mut children = 0;
@@ -125,7 +126,7 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
             (5, _) => None,
             _ => Some(false),
         })?;
-        // The decoder makes room for as many members as a group claims, before it looks for them.
+        // The decoder allocates memory for the claimed number of children.
         if !u64::try_from(children).is_ok_and(|children| children <= behind) {
             return None;
         }
@@ -139,7 +140,7 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
         }
         if children > 0 {
             open.push(children);
-            // The root is no column.
+            // The root element is not a column.
             counts.deepest = counts.deepest.max(open.len() - 1);
         }
         if counts.is_too_much() {
@@ -176,7 +177,7 @@ fn groups(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// A footer of these columns, each with so many members; nothing else is in it.
+    /// A footer that contains only schema elements with these numbers of children.
     fn footer(children: &[u64]) -> Vec<u8> {
         let varint = |mut number: u64| {
             let mut bytes = Vec::new();
@@ -198,7 +199,7 @@ mod tests {
         bytes
     }
 
-    /// Groups claim members that no element follows for: 8 bytes are reserved for each.
+    /// Groups claim children that do not exist; the decoder reserves 8 bytes for each.
     #[test]
     fn members_that_are_not_there_are_damage() {
         for children in [&[1 << 30, 0][..], &[2, 0], &[1, 1], &[3, 1, 0, 0, 5]] {

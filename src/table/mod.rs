@@ -1,4 +1,4 @@
-//! Parquet bytes ⇄ level tables. Knows columns and values, not containers: what `internal:*` columns mean is theirs.
+//! Parquet bytes ⇄ level tables. Knows columns and values; the meaning of `internal:*` columns is up to the containers.
 
 mod budget;
 mod cells;
@@ -50,7 +50,7 @@ pub struct LevelTable {
 }
 
 impl LevelTable {
-    /// A table of batches that share a schema.
+    /// A table of batches with this schema.
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         let mut starts = Vec::with_capacity(batches.len());
         let mut rows = 0;
@@ -66,7 +66,7 @@ impl LevelTable {
         self.rows
     }
 
-    /// The columns, in file order, `internal:*` included.
+    /// The schema, in file order, including `internal:*`.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -76,17 +76,17 @@ impl LevelTable {
         &self.batches
     }
 
-    /// Name, type and place of every column.
+    /// Name and type of every column.
     pub fn fields(&self) -> Vec<FieldSpec> {
         self.schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
     }
 
-    /// The number of the column called `name`.
+    /// Index of the column `name`.
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.schema.fields().iter().position(|field| field.name() == name)
     }
 
-    /// The array and the row in it that hold `row` of `column`.
+    /// The array that contains `row` of `column`, and the row in it.
     pub fn locate(&self, row: usize, column: usize) -> Option<(&ArrayRef, usize)> {
         if row >= self.rows || column >= self.schema.fields().len() {
             return None;
@@ -95,17 +95,20 @@ impl LevelTable {
         Some((self.batches[batch].column(column), row - self.starts[batch]))
     }
 
-    /// One value; null outside the table.
+    /// One value; null when out of range.
     pub fn value(&self, row: usize, column: usize) -> Value {
         self.locate(row, column).map_or(Value::Null, |(array, row)| value_at(array, row))
     }
 
-    /// One cell as people read it; empty for null.
+    /// One cell as text for users; empty for null.
     pub fn text(&self, row: usize, column: usize) -> String {
         self.locate(row, column).map_or(String::new(), |(array, row)| cell_text(array, row))
     }
 
-    /// A whole column as one array.
+    /// A column as one array.
+    ///
+    /// # Errors
+    /// When the batches cannot be concatenated.
     pub fn column(&self, column: usize) -> Result<ArrayRef> {
         let parts: Vec<&dyn Array> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
         match parts.as_slice() {
@@ -115,7 +118,10 @@ impl LevelTable {
         }
     }
 
-    /// A text column, whatever string type the file uses. `None` when there is no such column.
+    /// A column of any string type as strings. `None` when there is no such column.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Format`] when the column has another type.
     pub fn strings(&self, name: &str) -> Result<Option<arrow::array::StringArray>> {
         let Some(index) = self.column_index(name) else { return Ok(None) };
         let array = self.column(index)?;
@@ -123,7 +129,10 @@ impl LevelTable {
         Ok(Some(plain.as_string::<i32>().clone()))
     }
 
-    /// An integer column, whatever integer type the file uses; a null or a number outside `i64` becomes `None`.
+    /// A column of any integer type as int64; values outside its range become null. `None` when there is no such column.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Format`] when the column has another type.
     pub fn integers(&self, name: &str) -> Result<Option<arrow::array::Int64Array>> {
         let Some(index) = self.column_index(name) else { return Ok(None) };
         let array = self.column(index)?;
@@ -141,7 +150,10 @@ impl LevelTable {
         })
     }
 
-    /// The named columns, in table order; names that the table lacks are left out.
+    /// The named columns, in table order; unknown names are ignored.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Internal`] when a batch does not match the schema.
     pub fn project(&self, names: &[&str]) -> Result<Self> {
         let fields = self.schema.fields().iter().enumerate();
         let chosen: Vec<usize> =
@@ -153,6 +165,9 @@ impl LevelTable {
     }
 
     /// All rows as one batch.
+    ///
+    /// # Errors
+    /// When the batches cannot be concatenated.
     pub fn to_batch(&self) -> Result<RecordBatch> {
         match self.batches.as_slice() {
             [batch] => Ok(batch.clone()),

@@ -1,5 +1,5 @@
-//! What the pages of a Parquet file unfold to, told from their headers and dictionaries before they are decoded. A page of a hundred
-//! bytes may claim any size, repeat one long text a million times, or build each text on the one before.
+//! Decoded size of the pages of a Parquet file, computed from headers and dictionaries before decoding. A page of a hundred bytes
+//! may claim any size, repeat one long string a million times, or build each string on the previous one.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -17,27 +17,27 @@ use super::parquet_io::damaged;
 use super::thrift::{Walk, kind};
 use crate::error::{Error, Result};
 
-/// Bytes read at a time while looking for headers; larger headers, with long statistics, are read again.
+/// Bytes per read when looking for page headers; longer headers, with long statistics, are read again.
 const WINDOW: usize = 4 << 10;
-/// Bytes of a page header; statistics of texts are in it.
+/// Maximum size of a page header in bytes, including string statistics.
 const HEADER_MAX: usize = 1 << 20;
-/// Bytes of one page once unpacked. Writers end a page at a mebibyte, or with the value that is beyond.
+/// Maximum uncompressed size of a page in bytes. Writers end a page at 1 MiB, or with the value that exceeds it.
 const PAGE_MAX: u64 = 256 << 20;
-/// Bytes that one of DEFLATE can stand for.
+/// Maximum compression ratio of DEFLATE.
 const DEFLATE_MOST: u64 = 1032;
-/// Bytes of a list element's repetition and definition level.
+/// Memory in bytes of a list element's repetition and definition level.
 const LEVELS: u64 = 4;
-/// Bytes of a text's place in its column.
+/// Memory in bytes of a string's offset.
 const PLACE: u64 = 8;
 
 /// A file from which column chunks are read.
 pub(super) trait Chunks: ChunkReader + 'static {}
 impl<T: ChunkReader + 'static> Chunks for T {}
 
-/// One page, as its header says.
+/// A page header.
 struct Header {
     is_dictionary: bool,
-    /// Bytes of the header itself.
+    /// Length of the header in bytes.
     length: u64,
     stored: u64,
     unpacked: u64,
@@ -45,35 +45,35 @@ struct Header {
     encoding: i64,
 }
 
-/// The sum of a chunk's page headers.
+/// Totals of a chunk's page headers.
 #[derive(Default)]
 struct Pages {
-    /// Bytes of all pages once unpacked.
+    /// Uncompressed bytes of all pages.
     unpacked: u64,
-    /// Bytes of the dictionary, where there is one.
+    /// Uncompressed bytes of the dictionary page, if any.
     dictionary: Option<u64>,
     /// Values of all data pages.
     values: u64,
-    /// Values of data pages that are numbers of the dictionary.
+    /// Number of dictionary-encoded values.
     numbered: u64,
-    /// Values of data pages whose texts are built on those before, times the bytes of their page.
+    /// For DELTA_BYTE_ARRAY pages, the sum of values × bytes of their page.
     front_coded: u64,
 }
 
-/// What some columns unfold to.
+/// Bounds of the decoded size of some columns.
 #[derive(Debug, Default)]
 pub(super) struct Weight {
-    /// Bytes that are taken in any case: pages, and values of fixed width.
+    /// Lower bound in bytes: pages, and values of fixed width.
     pub least: u64,
-    /// Bytes that decoded values can't exceed.
+    /// Upper bound in bytes.
     pub most: u64,
 }
 
 impl Weight {
-    /// Adds what one chunk of `rows` rows unfolds to.
+    /// Adds the decoded size of a chunk with `rows` rows.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when that is more than the budget has, [`crate::error::Kind::Format`] for damaged headers.
+    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded, [`crate::error::Kind::Format`] for damaged headers.
     pub fn add<R: Chunks>(&mut self, file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<()> {
         let name = || format!("column {}", chunk.column_path().string());
         let unfolds = || format!("{} unfolds", name());
@@ -110,7 +110,8 @@ impl Weight {
             self.most = self.most.saturating_add(exact);
             budget.check(self.least, unfolds)?;
         }
-        // As long as the dictionary, which nearly always is enough to know; else as its longest text.
+        // A first bound takes the size of the dictionary for each value, which is nearly always sufficient; otherwise that of its
+        // longest string.
         let rough = pages.dictionary.unwrap_or_default().saturating_mul(pages.numbered);
         if self.most.saturating_add(rough) <= budget.limit() {
             self.most += rough;
@@ -121,7 +122,7 @@ impl Weight {
     }
 }
 
-/// Walks over the headers of a chunk's pages.
+/// Sums up the headers of a chunk's pages.
 fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
     let (start, length) = chunk.byte_range();
     let end = start.saturating_add(length);
@@ -150,7 +151,7 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
         } else {
             pages.values += header.values;
             match header.encoding {
-                // PLAIN_DICTIONARY, RLE_DICTIONARY; DELTA_BYTE_ARRAY
+                // Encodings PLAIN_DICTIONARY, RLE_DICTIONARY and DELTA_BYTE_ARRAY.
                 2 | 8 => pages.numbered += header.values,
                 7 => pages.front_coded = pages.front_coded.saturating_add(header.values.saturating_mul(header.unpacked)),
                 _ => {}
@@ -161,7 +162,7 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
     Ok(pages)
 }
 
-/// The header at a place; `window` has bytes that were read before.
+/// The page header at offset `at`; `window` caches bytes of earlier reads.
 fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Result<Header> {
     let mut size = WINDOW;
     loop {
@@ -180,7 +181,7 @@ fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> 
     }
 }
 
-/// `PageHeader` (field numbers are those of parquet.thrift).
+/// Parses a `PageHeader` (field numbers of parquet.thrift).
 fn parsed(bytes: &[u8]) -> Option<Header> {
     let mut walk = Walk::new(bytes);
     let (mut of, mut unpacked, mut stored, mut values, mut encoding) = (-1, -1, -1, 0, -1);
@@ -190,7 +191,7 @@ fn parsed(bytes: &[u8]) -> Option<Header> {
             (2, kind::I32) => unpacked = walk.integer()?,
             (3, kind::I32) => stored = walk.integer()?,
             (1..=3, _) => return None,
-            // Data page, dictionary, data page of the second version.
+            // Data page, dictionary page, data page v2.
             (5 | 7 | 8, kind::STRUCT) => walk.fields(&mut |walk, inner, found| {
                 match (inner, found) {
                     (1, kind::I32) => values = walk.integer()?,
@@ -217,7 +218,7 @@ fn parsed(bytes: &[u8]) -> Option<Header> {
     })
 }
 
-/// The decoder unpacks gzip to its end, whatever the header says.
+/// Checks the uncompressed size of a gzip page: the decoder inflates to the end, ignoring the header's size.
 fn inflates_as_claimed<R: Chunks>(file: &R, data: u64, header: &Header) -> Result<()> {
     if header.stored.saturating_mul(DEFLATE_MOST) <= header.unpacked.max(PAGE_MAX / 64) {
         return Ok(());
@@ -237,7 +238,7 @@ fn reader<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> R
     SerializedPageReader::new(file.clone(), chunk, rows, None).map_err(|error| damaged(&error))
 }
 
-/// Bytes of the longest text of a chunk's dictionary.
+/// Length in bytes of the longest string in a chunk's dictionary.
 fn longest_text<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<u64> {
     let page = reader(file, chunk, rows)?.get_next_page().map_err(|error| damaged(&error))?;
     let Some(Page::DictionaryPage { buf, .. }) = page else { return Ok(0) };
@@ -250,7 +251,7 @@ fn longest_text<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64
     Ok(longest)
 }
 
-/// Bytes of all texts of a chunk that are built on those before them.
+/// Total bytes of all DELTA_BYTE_ARRAY strings of a chunk.
 fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
     let described = chunk.column_descr();
     let mut pages = reader(file, chunk, rows)?;
@@ -290,7 +291,7 @@ fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64,
     Ok(total)
 }
 
-/// The values of a page of the first version, behind the levels of those that have any.
+/// The values of a v1 data page, after its repetition and definition levels.
 fn behind_levels<'a>(page: &'a [u8], levels: [(i16, &Encoding); 2], values: u32) -> Option<&'a [u8]> {
     let mut rest = page;
     for (most, encoding) in levels.into_iter().filter(|(most, _)| *most > 0) {

@@ -1,4 +1,4 @@
-//! Reading and writing Parquet. A footer is read without the pages; a broken file gives an error, never a panic.
+//! Reads and writes Parquet. Footers are read without pages; a damaged file gives an error, never a panic.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -22,26 +22,25 @@ use super::{ParquetOptions, footer};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
 
-/// More rows than this are refused: row numbers are 32-bit in the tree, and a broken footer may claim anything.
+/// Maximum number of rows: row numbers are 32-bit, and a damaged footer may claim any number.
 const ROWS_MAX: i64 = u32::MAX as i64 - 1;
-/// Rows for each byte of a file, and rows that any file may have: ids take more room than that, so a footer that claims more
-/// would only fill the memory.
+/// Maximum rows per byte of file. Ids take more than that, so a larger claim would only exhaust memory.
 const ROWS_PER_BYTE: u64 = 16;
 const ROWS_FREE: u64 = 1 << 20;
-/// Rows decoded at a time: the writer's row group.
+/// Rows decoded per batch: the writer's row group size.
 pub(super) const BATCH_ROWS: usize = 65_536;
 
-/// A function that reads `length` bytes from `offset` of a Parquet file.
+/// Reads `length` bytes at `offset` of a Parquet file.
 type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
-/// A function that has ranges, offset and length each, at hand for the reads that follow.
+/// Prefetches `(offset, length)` ranges for later reads.
 type Prefetch = dyn Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync;
-/// A function that tells how many bytes of a range, offset and length, are not in a hole of a sparse file.
+/// Number of bytes of a range `(offset, length)` that are not in holes of a sparse file.
 type Filled = dyn Fn(u64, u64) -> u64 + Send + Sync;
 
-/// Column chunks smaller than this together are not asked for holes.
+/// Total size of column chunks in bytes from which holes are checked.
 const HOLES_FROM: u64 = 16 << 20;
 
-/// A Parquet file that lies anywhere: in memory, or as a range of a container. Cheap to clone.
+/// A Parquet file in memory, or at a byte range of a container. Cheap to clone.
 #[derive(Clone)]
 pub struct ParquetSlice {
     size: u64,
@@ -51,19 +50,19 @@ pub struct ParquetSlice {
 }
 
 impl ParquetSlice {
-    /// A file of `size` bytes that `read` gives ranges of.
+    /// A file of `size` bytes read through `read(offset, length)`.
     pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
         Self { size, read: Arc::new(read), prefetch: None, filled: None }
     }
 
-    /// With a way to have several ranges brought at once: for files that are read by requests.
+    /// Adds a function that prefetches several ranges at once, for remote files.
     #[must_use]
     pub fn with_prefetch(mut self, prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
         self.prefetch = Some(Arc::new(prefetch));
         self
     }
 
-    /// With a way to tell how many bytes of a range are not in a hole of a sparse file, which may be of any size.
+    /// Adds a function that returns the number of bytes of a range outside holes of a sparse file.
     #[must_use]
     pub fn with_filled(mut self, filled: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Self {
         self.filled = Some(Arc::new(filled));
@@ -132,7 +131,7 @@ impl Read for SliceReader {
     }
 }
 
-/// A Parquet file of which only the footer was read.
+/// The footer of a Parquet file.
 #[derive(Clone)]
 pub struct TableHead {
     pub(super) slice: ParquetSlice,
@@ -141,17 +140,21 @@ pub struct TableHead {
     stored: u64,
 }
 
-/// What was found out about a file's pages.
+/// Results of earlier checks of a file's pages.
 #[derive(Default)]
 pub(super) struct Known {
-    /// Every page was decoded once.
+    /// Every page was decoded successfully.
     pub(super) decoded: AtomicBool,
-    /// The pages hold as many values as the footer says, too.
+    /// The pages also have the number of values stated in the footer.
     sound: AtomicBool,
 }
 
 impl TableHead {
     /// Reads the footer.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Format`] when the file is not Parquet or is damaged, [`crate::error::Kind::TooLarge`] when the
+    /// footer claims implausible numbers.
     pub fn read(slice: ParquetSlice) -> Result<Self> {
         let metadata = guarded("reading the Parquet footer", || {
             let metadata = ParquetMetaDataReader::decode_metadata(&footer::read(&slice)?).map_err(|error| damaged(&error))?;
@@ -169,17 +172,17 @@ impl TableHead {
         Ok(Self { slice, metadata, known: Arc::default(), stored })
     }
 
-    /// Bytes of all column chunks as they are stored, each byte once, without holes.
+    /// Stored size in bytes of all column chunks; overlapping bytes count once, and holes are excluded.
     pub fn stored_bytes(&self) -> u64 {
         self.stored
     }
 
-    /// Number of rows that the footer states.
+    /// Number of rows stated in the footer.
     pub fn rows(&self) -> usize {
         self.metadata.metadata().file_metadata().num_rows() as usize
     }
 
-    /// The text under a key of the footer.
+    /// The value of a key in the footer's metadata.
     pub fn note(&self, key: &str) -> Option<String> {
         let notes = self.metadata.metadata().file_metadata().key_value_metadata()?;
         notes.iter().find(|note| note.key == key)?.value.clone()
@@ -190,7 +193,7 @@ impl TableHead {
         self.metadata.schema()
     }
 
-    /// The footer with the schema that was made of it.
+    /// The decoded footer with its Arrow schema.
     pub(super) fn metadata(&self) -> &ArrowReaderMetadata {
         &self.metadata
     }
@@ -200,13 +203,16 @@ impl TableHead {
         self.metadata.metadata()
     }
 
-    /// The file's bytes.
+    /// The file.
     pub fn slice(&self) -> &ParquetSlice {
         &self.slice
     }
 
-    /// An error unless every page decodes and holds what the footer says: for readers that trust what they read. Done once
-    /// for each file; decoding that was done before is not done again.
+    /// Checks that every page decodes and matches the footer: for readers that rely on it. Done once per file; reuses earlier
+    /// decoding.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Format`] when a page does not, or when the job is cancelled.
     pub fn verify(&self, ctx: &JobContext) -> Result<()> {
         if self.known.sound.load(Ordering::Relaxed) {
             return Ok(());
@@ -219,7 +225,7 @@ impl TableHead {
         Ok(())
     }
 
-    /// Compares the values that the pages announce with the footer's numbers. Our decoder stops where it has enough.
+    /// Compares the numbers of values in the page headers with the footer. The decoder stops early and would not notice.
     fn count_values(&self, ctx: &JobContext) -> Result<()> {
         let slice = Arc::new(self.slice.clone());
         for group in self.metadata.metadata().row_groups() {
@@ -245,8 +251,8 @@ impl TableHead {
     }
 }
 
-/// Row groups add up to the file, and column chunks lie inside it. Queries take the footer's word for both: they make room for the
-/// rows of a group, and read without looking.
+/// Checks that the row counts of the row groups sum up to the file's, and that column chunks lie inside the file. Queries rely on
+/// both without further checks.
 fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
     let mut groups = metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
     let (sum, rows) = (groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?)), metadata.metadata().file_metadata().num_rows());
@@ -270,7 +276,7 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
     Ok(())
 }
 
-/// Bytes that column chunks have in the file. Chunks may lie over one another.
+/// Stored size in bytes of column chunks, which may overlap.
 fn stored_bytes(metadata: &ArrowReaderMetadata, slice: &ParquetSlice) -> u64 {
     let chunks = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
     let mut ranges: Vec<(u64, u64)> = chunks.map(|chunk| chunk.byte_range()).collect();
@@ -295,8 +301,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Damaged files reach corners of the decoder that panic; that is a damaged file, not the end of the program, and the error
-/// says so: nothing else is printed.
+/// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder that panics. The panic message
+/// is not printed.
 pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -322,7 +328,7 @@ pub(super) fn damaged(error: &ParquetError) -> Error {
     }
 }
 
-/// An error of the file that holds the table: the file's own words, where they are ours.
+/// The error for an unreadable table; an error of the studio in the chain is kept.
 pub(super) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
     match Error::found_in(error.as_ref()) {
         Some(own) => own,
@@ -330,7 +336,7 @@ pub(super) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Err
     }
 }
 
-/// The field as Parquet holds it: nullable, list elements called `element`, seconds widened to milliseconds.
+/// The field as stored in Parquet: nullable, list elements named `element`, seconds widened to milliseconds.
 pub fn written_field(field: &Field) -> Field {
     Field::new(field.name(), written_type(field.data_type()), true)
 }
@@ -340,7 +346,7 @@ pub fn written_schema(schema: &Schema) -> Schema {
     Schema::new(schema.fields().iter().map(|field| written_field(field)).collect::<Vec<_>>())
 }
 
-/// As [`written_schema`], with the notes that belong to the schema itself.
+/// As [`written_schema`], with the schema's own metadata.
 fn annotated_schema(schema: &Schema) -> Schema {
     written_schema(schema).with_metadata(schema.metadata().clone())
 }
@@ -364,6 +370,9 @@ fn written_type(dtype: &DataType) -> DataType {
 }
 
 /// Writes batches of one schema as a Parquet file in memory.
+///
+/// # Errors
+/// When a batch does not match the schema, or the options are invalid.
 pub fn write_parquet(schema: &Schema, batches: &[RecordBatch], options: &ParquetOptions) -> Result<Vec<u8>> {
     let mut sink = ParquetSink::new(Vec::new(), schema, options)?;
     for batch in batches {
@@ -372,19 +381,25 @@ pub fn write_parquet(schema: &Schema, batches: &[RecordBatch], options: &Parquet
     sink.finish()
 }
 
-/// A Parquet file that is written batch by batch; one row group is in memory at a time.
+/// Writes a Parquet file batch by batch, with one row group in memory at a time.
 pub struct ParquetSink<W: Write + Send> {
     writer: ArrowWriter<W>,
     target: SchemaRef,
 }
 
 impl<W: Write + Send> ParquetSink<W> {
-    /// Begins a file of these columns.
+    /// Starts a file with these columns.
+    ///
+    /// # Errors
+    /// When the options are invalid, or a type cannot be stored.
     pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
         Self::begin(out, written_schema(schema), options)
     }
 
-    /// Begins a file of these columns, with the schema's own notes.
+    /// Starts a file with these columns and the schema's metadata.
+    ///
+    /// # Errors
+    /// As [`ParquetSink::new`].
     pub fn annotated(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
         Self::begin(out, annotated_schema(schema), options)
     }
@@ -403,7 +418,10 @@ impl<W: Write + Send> ParquetSink<W> {
         Ok(Self { writer, target })
     }
 
-    /// Adds rows; their columns stand in the order of the file's.
+    /// Appends rows, whose columns are in the order of the schema.
+    ///
+    /// # Errors
+    /// When the batch does not match the schema, or writing fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().zip(self.target.fields());
         let columns: Vec<ArrayRef> = columns.map(|(array, field)| as_written(array, field)).collect::<Result<_>>()?;
@@ -412,12 +430,15 @@ impl<W: Write + Send> ParquetSink<W> {
         self.writer.write(&renamed).map_err(unwritten)
     }
 
-    /// Puts a text under a key into the footer.
+    /// Adds a key and value to the footer's metadata.
     pub fn note(&mut self, key: &str, text: String) {
         self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
     }
 
-    /// Writes the footer and gives back what was written to.
+    /// Writes the footer and returns the writer.
+    ///
+    /// # Errors
+    /// When writing fails.
     pub fn finish(self) -> Result<W> {
         self.writer.into_inner().map_err(unwritten)
     }
@@ -431,7 +452,7 @@ fn as_written(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     if array.data_type() == field.data_type() {
         return Ok(array.clone());
     }
-    // Only names of nested fields differ in most cases: the same buffers under the other type.
+    // Usually only names of nested fields differ: the buffers are reused with the other type.
     if array.data_type().equals_datatype(field.data_type()) {
         return Ok(make_array(rename(&array.to_data(), field.data_type())?));
     }
@@ -499,7 +520,7 @@ mod tests {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..5000i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D))));
         let batch = RecordBatch::try_from_iter([("id", numbers)]).expect("is a batch");
         let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
-        // The same footer, with less in front of it.
+        // The same footer with fewer bytes before it.
         let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().expect("four bytes")) as usize;
         let tail = &bytes[bytes.len() - 8 - footer..];
         let error = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(tail))).map(|_| ());

@@ -1,29 +1,29 @@
-//! How level tables are compressed and cut. Plain data: it travels from the command line and the window to every writer.
+//! Compression and row group settings of level tables. Plain data.
 
 use parquet::basic::{Compression as Codec, GzipLevel, ZstdLevel};
 
 use crate::error::{Error, Result};
 
-/// What the pages of a table are compressed with.
+/// Compression codec of the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
-    /// Small and fast; what the Python tools write.
+    /// Zstandard, as the Python tools use.
     #[default]
     Zstd,
-    /// Larger and faster still.
+    /// Snappy: faster, larger.
     Snappy,
-    /// For readers that know nothing newer.
+    /// Gzip: for old readers.
     Gzip,
-    /// Not at all.
+    /// Uncompressed.
     None,
 }
 
 impl Compression {
-    /// Every one, the usual one first.
+    /// All codecs, the default first.
     pub const ALL: [Compression; 4] = [Compression::Zstd, Compression::Snappy, Compression::Gzip, Compression::None];
 
-    /// The word in arguments and lists.
+    /// Name in arguments and lists.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Zstd => "zstd",
@@ -33,10 +33,10 @@ impl Compression {
         }
     }
 
-    /// Smallest, largest and usual level; none where there are no levels.
+    /// Minimum, maximum and default level; `None` for codecs without levels.
     pub fn levels(self) -> Option<(i32, i32, i32)> {
         match self {
-            // The Python tools write level tables with 13.
+            // The Python tools write level tables with level 13.
             Compression::Zstd => Some((1, 22, 13)),
             Compression::Gzip => Some((1, 9, 6)),
             Compression::Snappy | Compression::None => None,
@@ -44,17 +44,18 @@ impl Compression {
     }
 }
 
-/// How level tables are written.
+/// Parquet settings of level tables.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ParquetOptions {
-    /// What pages are compressed with.
+    /// Codec.
     pub compression: Compression,
-    /// Its level, inside [`Compression::levels`]; the usual one when absent.
+    /// Compression level within [`Compression::levels`]; `None`: the default.
     pub level: Option<i32>,
-    /// Rows in a row group.
+    /// Number of rows per row group.
     pub row_group_rows: usize,
-    /// Cut pages at content-defined borders, so that a changed table shares most of its bytes with the one before (§6.4).
+    /// Content-defined chunking: page boundaries depend on the content, so versions of a table share most bytes (TACO 2.0,
+    /// section 6.4).
     pub content_defined_chunking: bool,
 }
 
@@ -65,18 +66,21 @@ impl Default for ParquetOptions {
 }
 
 impl ParquetOptions {
-    /// For the `__meta__` of a FOLDER: small, many, written once.
+    /// Settings for the `__meta__` of a FOLDER, which are small and numerous.
     pub fn local() -> Self {
         Self { level: Some(1), content_defined_chunking: false, ..Self::default() }
     }
 
-    /// For the `__meta__` beside level tables that are written so: the same codec, at its fastest.
+    /// Settings for `__meta__` next to level tables with these settings: the same codec at its lowest level.
     pub fn beside(&self) -> Self {
         let level = self.compression.levels().map(|(fastest, _, _)| fastest);
         Self { compression: self.compression, level, ..Self::local() }
     }
 
-    /// An error when the level is none of the codec's, or a row group has no rows.
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] when the codec does not have this level, or a row group has no rows.
     pub fn check(&self) -> Result<()> {
         if self.row_group_rows == 0 {
             return Err(Error::usage("a row group needs at least one row"));
@@ -84,7 +88,7 @@ impl ParquetOptions {
         self.codec().map(|_| ())
     }
 
-    /// As the Parquet library names it.
+    /// The codec in terms of the Parquet library.
     pub(super) fn codec(&self) -> Result<Codec> {
         let name = self.compression.name();
         let level = match (self.compression.levels(), self.level) {

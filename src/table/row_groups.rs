@@ -1,5 +1,5 @@
-//! Single columns of single row groups, decoded on their own: what a query needs, and no page more. Text and bytes come as views
-//! into the pages, which costs no copy. A broken file gives an error, never a panic.
+//! Decodes single columns of single row groups, so a query reads only the pages it needs. Strings and binary are views into the
+//! pages (no copy). A damaged file gives an error, never a panic.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -21,9 +21,9 @@ use super::views::{in_dictionary, respelled, viewed};
 use super::{DecodeBudget, ParquetSlice, TableHead};
 use crate::error::{Error, Result};
 
-/// Rows decoded at a time where a row group is larger: a view may not reach over more than 4 GiB of pages.
+/// Maximum rows per batch in large row groups: a view cannot refer to more than 4 GiB of pages.
 const BATCH_ROWS: usize = 1 << 20;
-/// Rows decoded at a time where texts may unfold to more than fits.
+/// Maximum rows per batch when strings may exceed the memory budget.
 const COUNTED_ROWS: usize = 1 << 16;
 
 /// The row groups of a Parquet file. Cheap to clone.
@@ -31,37 +31,37 @@ const COUNTED_ROWS: usize = 1 << 16;
 pub struct RowGroups {
     slice: ParquetSlice,
     metadata: ArrowReaderMetadata,
-    /// The same with texts as numbers of a dictionary; made when it is first asked for.
+    /// Metadata for reading strings as dictionary keys; created on first use.
     numbered: Arc<OnceLock<Option<ArrowReaderMetadata>>>,
     unfolded: Arc<Unfolded>,
 }
 
-/// What was decoded so far, each column of each row group once.
+/// Memory accounting: each column of each row group counts once.
 struct Unfolded {
     budget: DecodeBudget,
     counted: Mutex<HashSet<(usize, usize)>>,
 }
 
-/// What becomes of values that a file has as keys of a dictionary.
+/// Handling of dictionary-encoded values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dictionaries {
-    /// They are read as values sooner or later, and count with every row.
+    /// Values will be materialized, and count for every row.
     Unfold,
-    /// They stay keys.
+    /// Values stay dictionary keys.
     Keep,
 }
 
 impl RowGroups {
-    /// The row groups of a file of which the footer was read.
+    /// The row groups of a file from its footer.
     pub fn new(head: &TableHead) -> Self {
         let stored = head.metadata();
-        // A schema that the reader will not take in views is read as it is stored.
+        // The stored schema is used when the decoder does not support the view types.
         let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
         let unfolded = Arc::new(Unfolded { budget: head.budget(), counted: Mutex::default() });
         Self { slice: head.slice().clone(), metadata, numbered: Arc::default(), unfolded }
     }
 
-    /// The columns as [`RowGroups::column`] gives them.
+    /// The schema of the columns returned by [`RowGroups::column`].
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
     }
@@ -71,24 +71,25 @@ impl RowGroups {
         self.metadata.metadata().num_row_groups()
     }
 
-    /// Rows of a row group; 0 where there is none.
+    /// Number of rows of a row group; 0 when there is none.
     pub fn rows(&self, group: usize) -> usize {
         let groups = self.metadata.metadata().row_groups();
         groups.get(group).and_then(|group| usize::try_from(group.num_rows()).ok()).unwrap_or(0)
     }
 
-    /// One column of one row group, all rows or those where `keep` is true.
+    /// One column of one row group: all rows, or those where `keep` is true.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when the columns asked for so far unfold to more than the file's bytes can be worth.
+    /// [`crate::error::Kind::TooLarge`] when the columns read so far exceed the memory budget; [`crate::error::Kind::Format`]
+    /// when the pages are damaged.
     pub fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let name = || self.schema().fields().get(column).map_or(String::new(), |field| field.name().clone());
         guarded("reading a column", || self.decode(&self.metadata, group, column, keep, Dictionaries::Unfold))
             .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
     }
 
-    /// All rows of a text column of one row group as numbers of a dictionary, which may hold a text twice; `None` where the file
-    /// does not say that all its pages are numbers of a dictionary.
+    /// All rows of a string column of one row group as dictionary array, whose dictionary may contain duplicates. `None` unless
+    /// the file states that all pages are dictionary-encoded.
     pub fn numbered(&self, group: usize, column: usize) -> Option<Result<DictionaryArray<Int32Type>>> {
         let described = self.metadata.metadata().row_groups().get(group)?;
         let is_text = matches!(self.schema().fields().get(column)?.data_type(), DataType::Utf8View);
@@ -159,7 +160,7 @@ impl RowGroups {
         Ok(arrays)
     }
 
-    /// Weighs the pages of a column; true when its texts have to be counted as they are decoded.
+    /// Accounts for the pages of a column; returns true when its strings must be counted while decoding.
     fn weigh(&self, fetched: &Fetched, (group, column): (usize, usize), mask: &ProjectionMask) -> Result<bool> {
         let Some(described) = self.metadata.metadata().row_groups().get(group) else { return Ok(false) };
         let (file, budget) = (Arc::new(fetched.clone()), &self.unfolded.budget);
@@ -172,21 +173,21 @@ impl RowGroups {
         }
         let is_large = weight.most > budget.limit();
         if is_large && self.schema().fields().get(column).is_some_and(|field| field.data_type().is_nested()) {
-            // Texts within lists are written out by the decoder.
+            // Strings inside lists are materialized by the decoder.
             budget.check(weight.most, || format!("column {} unfolds", self.schema().field(column).name()))?;
         }
         Ok(is_large)
     }
 
-    /// Smallest and largest value of a column in each row group, null where the writer left them out. Only for signed integers,
-    /// floats, dates and times; `None` for other columns. NaN is left out of a float's bounds.
+    /// Minimum and maximum of a column by row group, null where the writer omitted them. Only for signed integers, floats, dates
+    /// and times; `None` for other columns. Bounds of floats ignore NaN.
     pub fn bounds(&self, column: usize) -> Option<(ArrayRef, ArrayRef)> {
         let field = self.schema().fields().get(column)?;
         let ordered = field.data_type().is_signed_integer() || field.data_type().is_floating() || field.data_type().is_temporal();
         if ordered { self.statistics(field) } else { None }
     }
 
-    /// Smallest and largest text of a column in each row group; bounds may be shortened, never too narrow.
+    /// Minimum and maximum of a string column by row group; bounds may be truncated, but never exclude a value.
     pub fn text_bounds(&self, column: usize) -> Option<(ArrayRef, ArrayRef)> {
         let field = self.schema().fields().get(column)?;
         matches!(field.data_type(), DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8)
@@ -207,7 +208,7 @@ impl RowGroups {
     }
 }
 
-/// Column chunks that were read whole: pages are cut out of them without a further read.
+/// Column chunks in memory, from which pages are sliced.
 #[derive(Clone)]
 struct Fetched {
     chunks: Arc<[(u64, Bytes)]>,
@@ -215,10 +216,10 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// What there is from `start`; all of it when `length` is absent.
+    /// The bytes from offset `start`; to the end of the chunk when `length` is `None`.
     fn at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
         let found = self.chunks.iter().find_map(|(first, bytes)| {
-            // Where one chunk ends another may begin.
+            // Another chunk may begin where one ends.
             let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| *from < bytes.len())?;
             let end = from.checked_add(length.unwrap_or(bytes.len() - from)).filter(|end| *end <= bytes.len())?;
             Some(bytes.slice(from..end))

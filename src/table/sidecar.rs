@@ -1,4 +1,4 @@
-//! Metadata tables that lie beside the data: CSV, JSON and Parquet, told by content.
+//! Reads external metadata tables: CSV, JSON or Parquet, detected from the content.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -18,20 +18,27 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 
-/// Bytes read at a time.
+/// Bytes per read.
 const PIECE: u64 = 8 << 20;
-/// Bytes of a table that is text.
+/// Maximum size in bytes of a text table.
 const TEXT_MAX: u64 = 4 << 30;
-/// Cells that any table of JSON may have.
+/// Number of cells that a JSON table may have independent of its size.
 const CELLS_FREE: u64 = 1 << 22;
 
-/// Reads a whole table: CSV (comma, semicolon or tab; first line names the columns; types inferred from all rows), JSON (a list
-/// of objects, one object a line, or an object of objects by path) or Parquet.
+/// Reads a table: CSV (comma, semicolon or tab; first line is the header; types inferred from all rows), JSON (a list of objects,
+/// one object per line, or an object of objects by path) or Parquet.
+///
+/// # Errors
+/// As [`read_sidecar_as`].
 pub fn read_sidecar(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
     read_sidecar_as(path, &|_| false, ctx)
 }
 
-/// As [`read_sidecar`]; the columns of a CSV that `text` names stay text whatever their rows look like.
+/// As [`read_sidecar`]; CSV columns for which `text` returns true are read as strings.
+///
+/// # Errors
+/// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or [`crate::error::Kind::TooLarge`] when it exceeds a
+/// limit.
 pub fn read_sidecar_as(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<LevelTable> {
     let mut file = crate::files::open(path).io_at("open the metadata table", path)?;
     let mut magic = [0; 64];
@@ -60,7 +67,7 @@ pub fn read_sidecar_as(path: &Path, text: &dyn Fn(&str) -> bool, ctx: &JobContex
     }
 }
 
-/// The whole file as text, piece by piece: what is no text, or only the hole of a sparse file, ends it early.
+/// Reads the file as UTF-8 in pieces; stops early at binary data or a hole of a sparse file.
 fn text_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<String> {
     let wrong = |reason: &str| {
         let error = Error::format("the metadata table can't be read as UTF-8").because(reason.to_owned());
@@ -83,7 +90,7 @@ fn text_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| wrong(&error.to_string()))
 }
 
-/// An error for more columns than a table may have.
+/// Checks the number of columns.
 fn check_width(columns: usize) -> Result<()> {
     match columns as u64 <= COLUMNS_MAX {
         true => Ok(()),
@@ -106,7 +113,7 @@ fn read_csv(content: &str, text: &dyn Fn(&str) -> bool, path: &Path, ctx: &JobCo
     let (schema, _) = format.infer_schema(content.as_bytes(), None).map_err(wrong)?;
     let plain = |field: &Arc<Field>| match field.data_type() {
         _ if text(field.name()) => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
-        // Times have one unit, whatever the digits of the first row: that of the official writer.
+        // Timestamps have microseconds, as the official writer uses, independent of the digits in the first row.
         DataType::Timestamp(_, zone) => {
             Arc::new(Field::new(field.name(), DataType::Timestamp(TimeUnit::Microsecond, zone.clone()), true))
         }
@@ -122,7 +129,7 @@ fn read_csv(content: &str, text: &dyn Fn(&str) -> bool, path: &Path, ctx: &JobCo
     Ok(LevelTable::new(schema, batches))
 }
 
-/// Columns in the order in which they first appear. Objects within become structs of all their keys; columns of mixed types, and
+/// Columns in order of first appearance. Nested objects become structs with the union of their keys; columns of mixed types, and
 /// of objects without keys, become JSON text.
 fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
     let mut names: Vec<String> = Vec::new();
@@ -143,7 +150,7 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<LevelTable> {
             });
             if place + 1 == names.len() {
                 check_width(names.len())?;
-                // Rows that lack a column hold a null in it.
+                // Rows are null in columns that they lack.
                 let cells = (names.len() as u64).saturating_mul(row as u64);
                 if cells > CELLS_FREE.max(content.len() as u64) {
                     return Err(Error::too_large(format!("{} columns in {row} rows are nearly all empty", names.len())));
@@ -219,7 +226,7 @@ fn plain_value(json: &Json) -> Value {
     }
 }
 
-/// The type of a value as the official writer infers it; `None` where only JSON text holds it.
+/// The type of a value as the official writer infers it; `None` when it can only be stored as JSON text.
 fn json_type(json: &Json) -> Option<DataType> {
     Some(match json {
         Json::Array(items) => {
@@ -243,7 +250,7 @@ fn has_struct(dtype: &DataType) -> bool {
     }
 }
 
-/// A column of objects, or of lists of them; keys that an object lacks are null.
+/// A column of objects, or of lists of objects; missing keys are null.
 fn structs(name: &str, dtype: &DataType, column: &[Json]) -> Result<ArrayRef> {
     let wrong = |error: arrow::error::ArrowError| Error::format(format!("the objects of {name} can't be read")).because(error);
     let schema = Arc::new(Schema::new(vec![Field::new(name, dtype.clone(), true)]));
@@ -264,7 +271,7 @@ fn json_text(json: &Json) -> Value {
     }
 }
 
-/// Whether a value is the same in this type: doubles would round integers above 2^53.
+/// Whether the value can be stored in this type without rounding: a double rounds integers above 2^53.
 fn is_exact(json: &Json, dtype: &DataType) -> bool {
     match (json, dtype) {
         (Json::Number(number), DataType::Float64) => {

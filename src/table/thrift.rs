@@ -1,10 +1,10 @@
-//! Walks values in Thrift's compact protocol, in which Parquet writes its footer and page headers, without building anything of
-//! them: lengths and counts are held against the bytes that are there before a decoder allocates by them. Must never panic.
+//! Iterates over values in Thrift's compact protocol, the encoding of Parquet footers and page headers, without building them:
+//! lengths and counts are checked against the available bytes before a decoder allocates memory for them. Never panics.
 
-/// Structs inside structs; Parquet's own go five deep.
+/// Maximum nesting of structs; Parquet's own is five.
 const NESTING: u8 = 24;
 
-/// Kinds of values, as the protocol numbers them.
+/// Type codes of the protocol.
 pub(super) mod kind {
     pub const TRUE: u8 = 1;
     pub const FALSE: u8 = 2;
@@ -20,11 +20,11 @@ pub(super) mod kind {
     pub const STRUCT: u8 = 12;
 }
 
-/// A place in bytes that hold one struct. Every step gives `None` where the bytes end or make no sense.
+/// A cursor in the bytes of a struct. Every step returns `None` at the end of the bytes or on invalid data.
 pub(super) struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Elements of lists, sets and maps so far: a decoder reserves room for them.
+    /// Number of elements of lists, sets and maps so far, for which a decoder would reserve memory.
     pub elements: u64,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Walk<'a> {
         Self { bytes, at: 0, elements: 0 }
     }
 
-    /// Bytes behind which the walk is.
+    /// Offset of the cursor.
     pub fn position(&self) -> usize {
         self.at
     }
@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
         None
     }
 
-    /// A whole number of any width.
+    /// Reads an integer of any width.
     pub fn integer(&mut self) -> Option<i64> {
         let number = self.varint()?;
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
@@ -68,7 +68,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Kind and number of the elements of a list, which lie behind. More than there are bytes for is damage.
+    /// Reads a list header: type code and number of elements, which must not exceed the remaining bytes.
     pub fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
@@ -76,8 +76,8 @@ impl<'a> Walk<'a> {
         (count <= (self.bytes.len() - self.at) as u64).then_some((head & 0x0F, count))
     }
 
-    /// The fields of a struct, one after the other: `each` gets number and kind, and gives true when it walked over the value,
-    /// false to have it skipped, `None` to stop.
+    /// Iterates over the fields of a struct. `each` gets field number and type code, and returns true when it consumed the value,
+    /// false to skip it, `None` to stop.
     pub fn fields(&mut self, each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>) -> Option<()> {
         self.struct_of(NESTING, each)
     }
@@ -98,14 +98,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks over a value of this kind.
+    /// Skips a value of this type.
     pub fn skip(&mut self, kind: u8) -> Option<()> {
         self.skip_within(kind, NESTING)
     }
 
     fn skip_within(&mut self, kind: u8, nesting: u8) -> Option<()> {
         match kind {
-            // The value of a field is in its kind.
+            // The value of a boolean field is its type code.
             kind::TRUE | kind::FALSE => Some(()),
             kind::BYTE => self.advance(1),
             kind::I16 | kind::I32 | kind::I64 => self.varint().map(|_| ()),
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Booleans in a list have a byte of their own.
+    /// In a list, a boolean takes one byte.
     fn element(&mut self, kind: u8, nesting: u8) -> Option<()> {
         if matches!(kind, kind::TRUE | kind::FALSE) { self.advance(1) } else { self.skip_within(kind, nesting) }
     }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn claims_beyond_the_bytes_and_endless_nesting_are_damage() {
-        // A list of 2^28 structs, and text of as many bytes, in a handful of bytes.
+        // A list of 2^28 structs, and a string of as many bytes, claimed in a handful of bytes.
         let huge = [0xFF, 0xFF, 0xFF, 0xFF, 0x01];
         assert_eq!(Walk::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(kind::STRUCT), None);
         assert_eq!(Walk::new(&[&[0x18], &huge[..], &[0]].concat()).skip(kind::STRUCT), None);

@@ -1,10 +1,10 @@
-//! How many bytes arrays have once every text in them is written out: views and dictionaries hold a text once that many rows show.
+//! Size of arrays with all strings materialized: views and dictionaries store a string once that many rows refer to.
 
 use arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::{ByteViewType, DataType, Int64Type};
 
-/// Bytes of an array's values, written out one by one.
+/// Size of an array's values in bytes, with each occurrence counted.
 pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
     let count = array.len() as u64;
     match array.data_type() {
@@ -36,7 +36,7 @@ pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
 }
 
 fn viewed<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> u64 {
-    // The low half of the low 64 bits is the length.
+    // The low 32 bits of a view are the length.
     array.views().iter().map(|view| u64::from(*view as u32)).sum()
 }
 
@@ -48,14 +48,14 @@ fn long_ends(offsets: &[i64]) -> u64 {
     offsets.first().zip(offsets.last()).map_or(0, |(first, last)| (last - first) as u64)
 }
 
-/// The elements of lists from the first offset to the last.
+/// The elements of lists between the first and the last offset.
 fn within(values: &ArrayRef, offsets: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator) -> ArrayRef {
     let mut offsets = offsets;
     let (first, last) = (offsets.next().unwrap_or(0) as usize, offsets.next_back().unwrap_or(0) as usize);
     values.slice(first.min(values.len()), last.saturating_sub(first).min(values.len() - first.min(values.len())))
 }
 
-/// Each number counts as the value that it stands for.
+/// Each dictionary key counts as its value.
 fn numbered(array: &ArrayRef) -> u64 {
     let dictionary = array.as_any_dictionary();
     let values = dictionary.values();

@@ -1,4 +1,4 @@
-//! Which types a Parquet file is decoded to: its own, or with texts as views and as numbers of a dictionary, which cost no copy.
+//! Arrow types for decoding a Parquet file: the stored ones, or strings as views or dictionary arrays (no copy).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
 use super::parquet_io::{damaged, guarded};
 
-/// How to read a file with other types for its columns; `None` where the reader will not.
+/// Metadata for reading a file with other column types; `None` when the decoder does not support them.
 pub(super) fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> FieldRef) -> Option<ArrowReaderMetadata> {
     let schema = Arc::new(Schema::new(stored.schema().fields().iter().map(of).collect::<Vec<_>>()));
     let options = ArrowReaderOptions::new().with_schema(schema);
@@ -17,7 +17,7 @@ pub(super) fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> 
     read.ok()
 }
 
-/// Text as numbers of a dictionary, in the top level of the schema.
+/// Strings of top-level columns as dictionary arrays.
 pub(super) fn in_dictionary(field: &FieldRef) -> FieldRef {
     let dtype = match field.data_type() {
         DataType::Utf8View => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
@@ -26,7 +26,7 @@ pub(super) fn in_dictionary(field: &FieldRef) -> FieldRef {
     Arc::new(Field::new(field.name(), dtype, field.is_nullable()))
 }
 
-/// Text and bytes as views, in the top level of the schema.
+/// Strings and binary of top-level columns as views.
 pub(super) fn viewed(field: &FieldRef) -> FieldRef {
     match plain_view(field.data_type()) {
         Some(dtype) => Arc::new(Field::new(field.name(), dtype, field.is_nullable())),
@@ -34,7 +34,7 @@ pub(super) fn viewed(field: &FieldRef) -> FieldRef {
     }
 }
 
-/// Text and bytes as views, at any depth.
+/// Strings and binary at any depth as views.
 pub(super) fn viewed_within(field: &FieldRef) -> FieldRef {
     let dtype = match field.data_type() {
         DataType::List(item) => DataType::List(viewed_within(item)),

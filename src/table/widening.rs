@@ -1,26 +1,25 @@
-//! One type for columns of several types: the types of a level in several tables, or of a value in several rows.
+//! Common types of columns: across the tables of a level, or the values of a column.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Fields, Int64Type, UInt64Type};
 
-/// Integers up to this size are exact in a double.
+/// Integers up to this magnitude are exact in a double.
 pub const EXACT_IN_DOUBLE: u64 = 1 << 53;
 
-/// The narrowest type that has every value of both types; `None` when there is none. Integers other than uint64 become int64,
-/// floats double, lists and structs are widened in their items and fields.
+/// The narrowest type that represents every value of both types; `None` when there is none. Integers except uint64 become int64,
+/// floats double; lists and structs are widened recursively.
 pub fn exact_type(a: &DataType, b: &DataType) -> Option<DataType> {
     widened(a, b, &|_, _| None)
 }
 
-/// As [`exact_type`], but integers with floats become double. Integers above 2^53 are not exact in a double: [`is_exact_as`] finds
-/// them.
+/// As [`exact_type`], but integers with floats become double. Integers above 2^53 are then rounded: see [`is_exact_as`].
 pub fn number_type(a: &DataType, b: &DataType) -> Option<DataType> {
     widened(a, b, &numbers)
 }
 
-/// As [`number_type`]; booleans with integers become int64, and everything else text.
+/// As [`number_type`]; booleans with integers become int64, and any other pair string.
 pub fn any_type(a: &DataType, b: &DataType) -> DataType {
     let otherwise = |a: &DataType, b: &DataType| match (a, b) {
         (DataType::Boolean, other) | (other, DataType::Boolean) if other.is_integer() && *other != DataType::UInt64 => {
@@ -85,7 +84,7 @@ fn is_number(dtype: &DataType) -> bool {
     dtype.is_integer() || dtype.is_floating()
 }
 
-/// Whether every value of the array is the same in `target`. False only for integers above 2^53 that become doubles.
+/// Whether `target` represents every value of the array exactly. False only for integers above 2^53 as double.
 pub fn is_exact_as(array: &ArrayRef, target: &DataType) -> bool {
     match (array.data_type(), target) {
         (DataType::Int64, DataType::Float64) => {

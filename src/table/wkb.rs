@@ -1,36 +1,36 @@
-//! Well-known binary: geometries as columns hold them, plain, of the standard with Z and M, or PostGIS' extended form, in either
-//! byte order. The one reader of it, so that what one view of a cell takes for damage, every other does. Everything that the bytes
-//! claim is held against those that are there before a vector grows. Must never panic on any bytes.
+//! Reads well-known binary: plain, with Z and M as in ISO, or PostGIS' extended form, in either byte order. It is the only WKB
+//! reader, so every view treats damaged geometries alike. Claimed counts are checked against the available bytes before memory is
+//! allocated. Never panics.
 
 use geo::{Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
 
-/// Geometries inside geometries; deeper ones are damage.
+/// Maximum nesting of geometries.
 const NESTING: u8 = 8;
 
-/// A geometry as `geo` has it, heights and measures left out. `None` for damaged bytes, for bytes behind it, and where a coordinate
-/// is not finite, as in an empty point.
+/// Parses a geometry, ignoring Z and M. `None` for damaged or trailing bytes, and for coordinates that are not finite, as in an
+/// empty point.
 pub fn parse_wkb(wkb: &[u8]) -> Option<Geometry> {
     let mut reader = Reader { rest: wkb };
     let geometry = reader.geometry(NESTING)?;
     reader.rest.is_empty().then_some(geometry)
 }
 
-/// Smallest x, smallest y, largest x, largest y, without making the geometry; `None` for an empty or damaged one.
+/// `[min x, min y, max x, max y]` without building the geometry; `None` when it is empty or damaged.
 pub fn wkb_bounds(wkb: &[u8]) -> Option<[f64; 4]> {
     let mut reader = Reader { rest: wkb };
     let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
-    // NaN, the mark of an empty point, leaves the bounds as they are.
+    // NaN, the encoding of an empty point, does not affect the bounds.
     reader.walk(NESTING, None, &mut |x, y| bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)])?;
     (reader.rest.is_empty() && bounds[0] <= bounds[2] && bounds[1] <= bounds[3]).then_some(bounds)
 }
 
-/// What stands before the numbers of a geometry.
+/// Header of a geometry.
 #[derive(Clone, Copy)]
 struct Head {
     little: bool,
-    /// 1 is a point, 7 a collection.
+    /// Geometry type: 1 point, …, 7 collection.
     kind: u32,
-    /// Numbers of a place beyond x and y.
+    /// Number of additional ordinates per vertex (Z, M).
     further: usize,
 }
 
@@ -50,7 +50,7 @@ impl Reader<'_> {
         Some(if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     }
 
-    /// A count of things that take `least` bytes each: more than there is room for is damage.
+    /// Reads a count of elements of at least `least` bytes each; a count beyond the remaining bytes is damage.
     fn count(&mut self, little: bool, least: usize) -> Option<usize> {
         let count = self.number(little)? as usize;
         (count.checked_mul(least)? <= self.rest.len()).then_some(count)
@@ -64,10 +64,10 @@ impl Reader<'_> {
         };
         let code = self.number(little)?;
         if code & 0x2000_0000 != 0 {
-            // PostGIS puts the number of the coordinate system here.
+            // PostGIS stores the SRID here.
             self.number(little)?;
         }
-        // Heights and measures: flags in PostGIS' form, thousands in the standard's. Some writers set both for the same.
+        // Z and M: flags in PostGIS' form, thousands in ISO's. Some writers set both.
         let plain = code & 0x0FFF_FFFF;
         let (z, m) = match plain / 1000 {
             0 => (false, false),
@@ -89,7 +89,7 @@ impl Reader<'_> {
         Some((x, y))
     }
 
-    /// Tells every place of a geometry, which is of this kind where one is given.
+    /// Calls `each` for every vertex of a geometry, which must be of `kind` when given.
     fn walk(&mut self, nesting: u8, kind: Option<u32>, each: &mut dyn FnMut(f64, f64)) -> Option<()> {
         let nesting = nesting.checked_sub(1)?;
         let head = self.head()?;
@@ -106,7 +106,7 @@ impl Reader<'_> {
             2 => 1,
             3 => self.count(head.little, 4)?,
             4..=7 => {
-                // Several points, lines or polygons hold nothing else; a collection holds anything.
+                // Multi-geometries contain one type only; a collection contains any.
                 let member = (head.kind < 7).then(|| head.kind - 3);
                 for _ in 0..self.count(head.little, 9)? {
                     self.walk(nesting, member, each)?;
@@ -140,7 +140,7 @@ impl Reader<'_> {
                 let count = self.count(head.little, 4)?;
                 let mut rings = (0..count).map(|_| self.line(head)).collect::<Option<Vec<_>>>()?.into_iter();
                 let outer = rings.next().unwrap_or_else(|| LineString(Vec::new()));
-                // Holes in nothing: whoever leaves the nothing out loses places that others count.
+                // Holes of an empty ring: dropping the ring would lose vertices that the bounds count.
                 if outer.0.is_empty() && rings.as_slice().iter().any(|ring| !ring.0.is_empty()) {
                     return None;
                 }
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     fn members<T>(&mut self, head: Head, nesting: u8, as_member: impl Fn(Geometry) -> Option<T>) -> Option<Vec<T>> {
-        // The smallest member: byte order, type, count.
+        // Minimum size of a member: byte order, type, count.
         let count = self.count(head.little, 9)?;
         (0..count).map(|_| self.geometry(nesting).and_then(&as_member)).collect()
     }
@@ -220,7 +220,7 @@ mod tests {
         bytes
     }
 
-    /// Bounds and geometry take the same bytes, whichever way Z and M are said.
+    /// Bounds and geometry accept the same bytes for both notations of Z and M.
     #[test]
     fn bounds_and_geometries_agree_on_every_spelling() {
         let spelled = [(3, 0), (1003, 1), (2003, 1), (3003, 2), (0x8000_0003, 1), (0xC000_0003, 2), (0x8000_0000 | 1003, 1)];
